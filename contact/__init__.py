@@ -1,0 +1,1 @@
+"""Contact energies: rigid obstacles with the penalty law."""

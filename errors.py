@@ -1,0 +1,51 @@
+"""The errors symplex raises: each says where, what, how much, and what to try."""
+
+
+class SymplexError(Exception):
+    """Base of all errors that a user can cause and mend; its text is one clear sentence."""
+
+
+class MeshError(SymplexError):
+    """A mesh that cannot be read, or that no system can be built on."""
+
+
+class MaterialError(SymplexError, ValueError):
+    """Material constants that no material has."""
+
+
+class InvalidSystem(SymplexError, ValueError):
+    """A system that does not fit together: sizes, groups, masses."""
+
+
+class ScenarioError(SymplexError):
+    """A scenario file that is not valid; the text names file, table and key."""
+
+
+class OutputError(SymplexError):
+    """A results folder or file that cannot be written or read."""
+
+
+class RenderError(SymplexError):
+    """Pictures that cannot be drawn here, for example without any OpenGL."""
+
+
+class StepFailed(SymplexError):
+    """A time step that could not be taken; the trajectory up to it is kept."""
+
+
+class InvertedElement(StepFailed):
+    """An element whose volume is not positive (det F ≤ 0).
+
+    Attributes
+    ----------
+    element : int
+        Index of the element in its energy.
+    """
+
+    def __init__(self, message: str, element: int):
+        super().__init__(message)
+        self.element = element
+
+
+class UnstableStep(StepFailed, ValueError):
+    """A time step above the stability limit of an explicit method."""

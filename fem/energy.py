@@ -1,0 +1,83 @@
+"""A potential energy as a sum of local energies on small stencils of nodes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class LatticeFunctions:
+    """Compiled local functions of an energy, for integrators that visit one stencil at a time.
+
+    Each address is that of a C function (``numba.cfunc(...).address``); ``x`` are the k·dim coordinates of one
+    stencil, row by row, and ``p`` the stencil's row of ``parameters``.
+
+    Attributes
+    ----------
+    parameters : float64 [m, p]
+        One row per stencil.
+    value : int
+        ``double value(double* p, double* x)``: φ(x).
+    difference : int
+        ``double difference(double* p, double* x, int64 i, double h)``: φ(x + h e_i) − φ(x).
+    mixed : int
+        ``double mixed(double* p, double* x, int64 i, int64 j, double hi, double hj)``:
+        φ(x + hi e_i + hj e_j) − φ(x + hi e_i) − φ(x + hj e_j) + φ(x).
+    """
+
+    parameters: Array
+    value: int
+    difference: int
+    mixed: int
+
+
+class Energy(ABC):
+    """A sum of m local energies, each a function of the positions of the k nodes of its stencil.
+
+    The local functions are pure and take the gathered positions of *all* stencils, ``x = q[nodes]``.
+
+    Attributes
+    ----------
+    nodes : int32 [m, k]
+        The stencils.
+    """
+
+    nodes: IntArray
+
+    @abstractmethod
+    def value(self, x: Array) -> Array:
+        """Return the local energies φ [m] in J at the positions x [m, k, dim] in m."""
+
+    @abstractmethod
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, k, dim] in N at the positions x [m, k, dim] in m."""
+
+    @abstractmethod
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at the positions x [m, k, dim] in m."""
+
+    # The assembled forms below are what integrators call. They are written once here;
+    # an energy that fuses gather, local function and scatter for speed overrides them.
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, dim]."""
+        return float(self.value(q[self.nodes]).sum())
+
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
+        np.add.at(out, self.nodes, self.gradient(q[self.nodes]))
+
+    def latent_stiffness(self, n_nodes: int) -> Array:
+        """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""
+        return np.zeros(n_nodes)
+
+    def lattice_functions(self) -> LatticeFunctions | None:
+        """Return compiled functions of one stencil, or None where the energy has none."""
+        return None

@@ -1,0 +1,214 @@
+"""What every integrator runs against: masses, energies, supports and loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from symplex.errors import InvalidSystem
+from symplex.fem.energy import Array, Energy
+
+# A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
+Load = Callable[[float, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class State:
+    """A moment of a motion.
+
+    Attributes
+    ----------
+    t : float
+        Time in s.
+    q, v, a : float64 [n, dim]
+        Positions in m (not displacements), velocities in m/s, accelerations in m/s².
+    """
+
+    t: float
+    q: Array
+    v: Array
+    a: Array
+
+    def reversed(self) -> State:
+        """Return the same state with the velocities reversed."""
+        return replace(self, v=-self.v)
+
+
+class System:
+    """M a + ∇V(q) = f(t, q, v), with V a sum of named energies.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        Lumped nodal masses or the consistent mass matrix (one row per node, the same for each direction), in kg.
+    energies : mapping of str to Energy
+        The parts of V, by name.
+    dim : int, default 3
+        Dimension of space.
+    fixed : bool [n, dim], optional
+        True where a coordinate does not move.
+    loads : mapping of str to Load, optional
+        Forces that depend on time or velocity, by name.
+
+    Raises
+    ------
+    InvalidSystem
+        If sizes do not match or a mass is not positive.
+    """
+
+    def __init__(
+        self,
+        mass: Array | sp.csr_array,
+        energies: Mapping[str, Energy],
+        *,
+        dim: int = 3,
+        fixed: NDArray[np.bool_] | None = None,
+        loads: Mapping[str, Load] | None = None,
+    ):
+        self.n_nodes: int = mass.shape[0]
+        self.dim = dim
+        self.mass = mass if sp.issparse(mass) else np.ascontiguousarray(mass, dtype=float)
+        self.energies = dict(energies)
+        self.loads = dict(loads or {})
+        self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.asarray(fixed, bool)
+        self._check()
+
+    def _check(self) -> None:
+        lumped = self.mass.sum(axis=1) if sp.issparse(self.mass) else self.mass
+        bad = np.flatnonzero(~(np.asarray(lumped).ravel() > 0))
+        if len(bad):
+            raise InvalidSystem(
+                f"{len(bad)} of {self.n_nodes} nodes have no mass (the first is node {bad[0]}); "
+                "remove the nodes that belong to no element, or give them mass."
+            )
+        if self.fixed.shape != (self.n_nodes, self.dim):
+            raise InvalidSystem(f"fixed has shape {self.fixed.shape}, wanted {(self.n_nodes, self.dim)}.")
+        for name, energy in self.energies.items():
+            if energy.nodes.size and int(energy.nodes.max()) >= self.n_nodes:
+                raise InvalidSystem(
+                    f"energy '{name}' refers to node {int(energy.nodes.max())}, but there are {self.n_nodes} nodes."
+                )
+
+    # -- energies and forces ------------------------------------------------------------------------------
+
+    def potential(self, q: Array) -> float:
+        """Return V(q) in J."""
+        return sum(energy.total(q) for energy in self.energies.values())
+
+    def gradient(self, q: Array, out: Array | None = None) -> Array:
+        """Return ∇V(q) [n, dim] in N (into ``out`` if given), fixed coordinates included."""
+        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
+        out[...] = 0.0
+        for energy in self.energies.values():
+            energy.add_gradient(q, out)
+        return out
+
+    def force(self, t: float, q: Array, v: Array, out: Array | None = None) -> Array:
+        """Return f(t, q, v) − ∇V(q) [n, dim] in N (into ``out`` if given), zero at fixed coordinates."""
+        out = self.gradient(q, out)
+        np.negative(out, out=out)
+        for load in self.loads.values():
+            out += load(t, q, v)
+        if self.has_supports:
+            out[self.fixed] = 0.0
+        return out
+
+    @cached_property
+    def has_supports(self) -> bool:
+        """Whether any coordinate is fixed."""
+        return bool(self.fixed.any())
+
+    # -- mass -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_lumped(self) -> bool:
+        """Whether the mass is diagonal."""
+        return not sp.issparse(self.mass)
+
+    def lumped_mass(self, wanted_by: str) -> Array:
+        """Return the nodal masses [n] in kg.
+
+        Raises
+        ------
+        InvalidSystem
+            If the mass is a matrix.
+        """
+        if not self.is_lumped:
+            raise InvalidSystem(f"{wanted_by} needs a lumped (diagonal) mass; this system has a consistent one.")
+        return self.mass
+
+    def apply_mass(self, v: Array) -> Array:
+        """Return M v [n, dim]."""
+        return self.mass[:, None] * v if self.is_lumped else self.mass @ v
+
+    def accelerations(self, force: Array, out: Array | None = None) -> Array:
+        """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates."""
+        if self.is_lumped:
+            return np.multiply(force, self._inverse_mass, out=out)
+        a = self._solve_consistent(force)
+        if out is None:
+            return a
+        out[...] = a
+        return out
+
+    @cached_property
+    def _inverse_mass(self) -> Array:
+        return np.ascontiguousarray(1.0 / self.mass)[:, None]
+
+    def _solve_consistent(self, force: Array) -> Array:
+        a = np.zeros_like(force)
+        for axis, (free, factor) in enumerate(self._consistent_factors):
+            a[free, axis] = factor.solve(force[free, axis])
+        return a
+
+    @cached_property
+    def _consistent_factors(self) -> Sequence[tuple[NDArray[np.intp], sp.linalg.SuperLU]]:
+        from scipy.sparse.linalg import splu
+
+        free = [np.flatnonzero(~self.fixed[:, axis]) for axis in range(self.dim)]
+        factors: dict[bytes, sp.linalg.SuperLU] = {}
+        for nodes in free:
+            key = nodes.tobytes()
+            if key not in factors:
+                factors[key] = splu(sp.csc_array(self.mass)[nodes][:, nodes].tocsc())
+        return [(nodes, factors[nodes.tobytes()]) for nodes in free]
+
+    # -- what is conserved ----------------------------------------------------------------------------------
+
+    def kinetic(self, v: Array) -> float:
+        """Return ½ vᵀ M v in J."""
+        return 0.5 * float(np.vdot(v, self.apply_mass(v)))
+
+    def energies_of(self, state: State) -> dict[str, float]:
+        """Return the energies in J: ``kinetic``, one entry per named energy, ``total``."""
+        parts = {"kinetic": self.kinetic(state.v)}
+        parts |= {name: energy.total(state.q) for name, energy in self.energies.items()}
+        parts["total"] = sum(parts.values())
+        return parts
+
+    def momentum(self, state: State) -> Array:
+        """Return the linear momentum Σ m v [dim] in kg m/s."""
+        return self.apply_mass(state.v).sum(axis=0)
+
+    def angular_momentum(self, state: State) -> Array:
+        """Return Σ q × m v about the origin in kg m²/s: [3] in space, [1] in the plane, [0] on a line."""
+        p = self.apply_mass(state.v)
+        if self.dim == 3:
+            return np.cross(state.q, p).sum(axis=0)
+        if self.dim == 2:
+            return np.array([np.sum(state.q[:, 0] * p[:, 1] - state.q[:, 1] * p[:, 0])])
+        return np.empty(0)
+
+    def state(self, q: Array, v: Array | None = None, t: float = 0.0) -> State:
+        """Return the state at the positions q and velocities v (default: at rest) with its accelerations."""
+        q = np.array(q, dtype=float, order="C")
+        v = np.zeros_like(q) if v is None else np.array(np.broadcast_to(v, q.shape), dtype=float, order="C")
+        if q.shape != (self.n_nodes, self.dim):
+            raise InvalidSystem(f"positions have shape {q.shape}, wanted {(self.n_nodes, self.dim)}.")
+        v[self.fixed] = 0.0
+        return State(float(t), q, v, self.accelerations(self.force(t, q, v)))

@@ -1,0 +1,1 @@
+"""Geometry in, pictures out: reading, generating, writing and rendering meshes; knows no mechanics."""

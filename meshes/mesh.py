@@ -1,0 +1,103 @@
+"""The mesh: points, cells by type, and named groups of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import MeshError
+
+# Faces of the volume cells, outward normal by the right-hand rule for a positively oriented cell.
+FACES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
+    "hexahedron": ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
+}
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Points and cells with named groups.
+
+    Attributes
+    ----------
+    points : float64 [n, dim]
+        Coordinates in metres.
+    cells : mapping of str to int32 [m, k]
+        Connectivity by meshio's cell type names (``tetra``, ``hexahedron``, ``line``, ``triangle`` …).
+    cell_groups : mapping of str to (mapping of str to int32 [g])
+        For each named group the indices of its cells, by cell type.
+    point_groups : mapping of str to int32 [g]
+        For each named group the indices of its points.
+    """
+
+    points: NDArray[np.float64]
+    cells: Mapping[str, NDArray[np.int32]]
+    cell_groups: Mapping[str, Mapping[str, NDArray[np.int32]]] = field(default_factory=dict)
+    point_groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of all groups, sorted."""
+        return sorted({*self.cell_groups, *self.point_groups})
+
+    def cells_of(self, cell_type: str, group: str | None = None) -> NDArray[np.int32]:
+        """Return the connectivity [m, k] of the cells of one type, all or those of a group.
+
+        Raises
+        ------
+        MeshError
+            If the group does not exist.
+        """
+        cells = self.cells.get(cell_type)
+        if cells is None:
+            cells = np.empty((0, 0), np.int32)
+        if group is None:
+            return cells
+        self._require(group)
+        return cells[self.cell_groups.get(group, {}).get(cell_type, np.empty(0, np.int32))]
+
+    def nodes_of(self, group: str) -> NDArray[np.int32]:
+        """Return the sorted node indices of a group: its points and all nodes of its cells.
+
+        Raises
+        ------
+        MeshError
+            If the group does not exist.
+        """
+        self._require(group)
+        parts = [np.asarray(self.point_groups.get(group, ()), np.int32)]
+        parts += [self.cells[kind][index].ravel() for kind, index in self.cell_groups.get(group, {}).items()]
+        return np.unique(np.concatenate(parts)).astype(np.int32)
+
+    @cached_property
+    def boundary_faces(self) -> dict[str, NDArray[np.int32]]:
+        """Faces that belong to one volume cell only, as ``triangle`` and ``quad`` connectivity, outward."""
+        found: dict[str, list[NDArray[np.int32]]] = {}
+        for kind, faces in FACES.items():
+            cells = self.cells.get(kind)
+            if cells is None or len(cells) == 0:
+                continue
+            all_faces = np.concatenate([cells[:, list(face)] for face in faces])
+            found.setdefault("triangle" if len(faces[0]) == 3 else "quad", []).append(all_faces)
+        return {name: _single(np.concatenate(parts)) for name, parts in found.items()}
+
+    @cached_property
+    def boundary_nodes(self) -> NDArray[np.int32]:
+        """Sorted indices of the nodes on the boundary of the volume cells."""
+        faces = [face.ravel() for face in self.boundary_faces.values()]
+        return np.unique(np.concatenate(faces)).astype(np.int32) if faces else np.empty(0, np.int32)
+
+    def _require(self, group: str) -> None:
+        if group not in self.cell_groups and group not in self.point_groups:
+            known = ", ".join(self.groups) or "none"
+            raise MeshError(f"group '{group}' is not in the mesh; it has: {known}.")
+
+
+def _single(faces: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows whose set of nodes occurs once, in their first order."""
+    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    return faces[np.sort(first[count == 1])]

@@ -1,0 +1,1 @@
+"""How a system moves: time integrators on one common interface."""
