@@ -16,6 +16,12 @@ FACES: dict[str, tuple[tuple[int, ...], ...]] = {
     "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
     "hexahedron": ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
 }
+_VOLUME_PREFIXES = ("tetra", "hexahedron", "wedge", "pyramid", "polyhedron")
+
+
+def is_volume(cell_type: str) -> bool:
+    """Return whether cells of a type (meshio's name) fill a volume; quadratic ones such as ``tetra10`` do."""
+    return cell_type.startswith(_VOLUME_PREFIXES)
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,11 @@ class Mesh:
         parts += [self.cells[kind][index].ravel() for kind, index in self.cell_groups.get(group, {}).items()]
         return np.unique(np.concatenate(parts)).astype(np.int32)
 
+    @property
+    def volume_types(self) -> list[str]:
+        """The cell types that fill a volume and of which there are cells."""
+        return [kind for kind, cells in self.cells.items() if is_volume(kind) and len(cells)]
+
     @cached_property
     def boundary_faces(self) -> dict[str, NDArray[np.int32]]:
         """Faces that belong to one volume cell only, as ``triangle`` and ``quad`` connectivity, outward."""
@@ -97,7 +108,71 @@ class Mesh:
             raise MeshError(f"group '{group}' is not in the mesh; it has: {known}.")
 
 
+def merge(meshes: Mapping[str, Mesh]) -> Mesh:
+    """Join several bodies into one mesh with one node numbering, body after body.
+
+    Parameters
+    ----------
+    meshes : mapping of str to Mesh
+        The bodies by name. Each becomes a cell group of its name with all its cells;
+        its own groups become ``name.group``. Nothing is glued: bodies share no nodes.
+
+    Raises
+    ------
+    MeshError
+        If there is no mesh, or their points differ in dimension.
+    """
+    if not meshes:
+        raise MeshError("there is nothing to merge: no mesh was given.")
+    dims = {name: mesh.points.shape[1] for name, mesh in meshes.items()}
+    if len(set(dims.values())) > 1:
+        raise MeshError(f"meshes of different dimension cannot be merged: {dims}.")
+    cells: dict[str, list[NDArray[np.int32]]] = {}
+    cell_groups: dict[str, dict[str, NDArray[np.int32]]] = {}
+    point_groups: dict[str, NDArray[np.int32]] = {}
+    first_point, first_cell = 0, dict.fromkeys({kind for mesh in meshes.values() for kind in mesh.cells}, 0)
+    for name, mesh in meshes.items():
+        cell_groups[name] = {
+            kind: np.arange(first_cell[kind], first_cell[kind] + len(c), dtype=np.int32)
+            for kind, c in mesh.cells.items()
+        }
+        for group, members in mesh.cell_groups.items():
+            cell_groups[f"{name}.{group}"] = {
+                kind: (index + first_cell[kind]).astype(np.int32) for kind, index in members.items()
+            }
+        for group, index in mesh.point_groups.items():
+            point_groups[f"{name}.{group}"] = (index + first_point).astype(np.int32)
+        for kind, c in mesh.cells.items():
+            cells.setdefault(kind, []).append((c + first_point).astype(np.int32))
+            first_cell[kind] += len(c)
+        first_point += len(mesh.points)
+    points = np.concatenate([mesh.points for mesh in meshes.values()])
+    return Mesh(points, {kind: np.concatenate(parts) for kind, parts in cells.items()}, cell_groups, point_groups)
+
+
+def row_order(rows: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return an order [m] that brings rows with the same nodes together, and where a new set of nodes begins [m]."""
+    rows = np.sort(rows, axis=1).astype(np.int64)
+    base = int(rows.max(initial=0)) + 1
+    # As many columns as fit share one integer key: one sort for triangles of up to two million nodes.
+    keys: list[NDArray[np.int64]] = []
+    room = 0
+    for column in rows.T:
+        if room < base:
+            keys.append(column.copy())
+            room = np.iinfo(np.int64).max // base
+        else:
+            keys[-1] *= base
+            keys[-1] += column
+            room //= base
+    order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys[::-1])
+    first = np.ones(len(rows), bool)
+    first[1:] = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
+    return order, first
+
+
 def _single(faces: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose set of nodes occurs once, in their first order."""
-    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
-    return faces[np.sort(first[count == 1])]
+    order, first = row_order(faces)
+    alone = first & np.append(first[1:], True)
+    return faces[np.sort(order[alone])]
