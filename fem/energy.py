@@ -6,10 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,21 @@ class Energy(ABC):
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
-        np.add.at(out, self.nodes, self.gradient(q[self.nodes]))
+        scatter_vectors(self.gradient(q[self.nodes]), self.nodes, out)
+
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim].
+
+        Parameters
+        ----------
+        q : float64 [n, dim]
+            Nodal positions in m.
+        slots : int32 [m, k, k]
+            The place of the block of each pair of nodes of each stencil (see `symplex.fem.assembly.Pattern`).
+        out : float64 [nnz, dim, dim]
+            The blocks.
+        """
+        scatter_blocks(self.hessian(q[self.nodes]), slots, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem import neo_hookean, tetrahedra
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.energy import Array, Energy
 from symplex.fem.materials import NeoHookean
 
 
@@ -55,7 +55,7 @@ class Solid(Energy):
             raise InvalidSystem(f"Solid: points have shape {self.points.shape}, wanted (n, 3).")
         if self.nodes.ndim != 2 or self.nodes.shape[1] != 4:
             raise InvalidSystem(f"Solid: cells have shape {self.nodes.shape}, wanted (m, 4).")
-        if self.nodes.size and not (0 <= self.nodes.min() and self.nodes.max() < len(self.points)):
+        if self.nodes.size and not (self.nodes.min() >= 0 and self.nodes.max() < len(self.points)):
             raise InvalidSystem(
                 f"Solid: cells refer to nodes {self.nodes.min()} to {self.nodes.max()}, "
                 f"but there are {len(self.points)} points."

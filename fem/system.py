@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Pattern
 from symplex.fem.energy import Array, Energy
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
@@ -107,6 +108,21 @@ class System:
         for energy in self.energies.values():
             energy.add_gradient(q, out)
         return out
+
+    def hessian(self, q: Array) -> sp.bsr_array:
+        """Return ∇²V(q) [n·dim, n·dim] in N/m in dim × dim blocks, fixed coordinates included.
+
+        The pattern is always that of `pattern`; only the values are new.
+        """
+        values = self.pattern.zeros(self.dim)
+        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=True):
+            energy.add_hessian(q, slots, values)
+        return self.pattern.matrix(values)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The fixed sparsity pattern of the Hessian."""
+        return Pattern(self.n_nodes, [energy.nodes for energy in self.energies.values()])
 
     def force(self, t: float, q: Array, v: Array, out: Array | None = None) -> Array:
         """Return f(t, q, v) − ∇V(q) [n, dim] in N (into ``out`` if given), zero at fixed coordinates."""
