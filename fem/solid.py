@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem import neo_hookean, tetrahedra
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energy import Array, Energy, LatticeFunctions
 from symplex.fem.materials import NeoHookean
 
 
@@ -92,6 +92,13 @@ class Solid(Energy):
         bad = neo_hookean.add_gradient(q, self.nodes, self._k, self._D, *self._moduli, out)
         if bad >= 0:
             self._refuse(bad, q[self.nodes])
+
+    def lattice_functions(self) -> LatticeFunctions:
+        """Return compiled differences of one element's energy, for force-stepping."""
+        from symplex.fem.lattice import neo_hookean_lattice  # compiled when first needed
+
+        gradients = tetrahedra.shape_gradients(self.points, self.nodes)
+        return neo_hookean_lattice(*self._moduli, self.volumes, gradients)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 

@@ -1,0 +1,57 @@
+"""Calling a compiled local function by its address, from inside a compiled loop.
+
+An energy hands its local functions to an event loop as addresses of C functions
+(:class:`symplex.fem.energy.LatticeFunctions`). The loop is then compiled and cached once for all energies;
+passing jitted functions instead would compile it again in every process.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_DOUBLE = ir.DoubleType()
+_INT = ir.IntType(64)
+
+
+def _call(builder, values, n_indices, n_steps):
+    """Emit ``f(p, x, int64 × n_indices, double × n_steps)`` with f, p, x given as integer addresses."""
+    pointers = [_DOUBLE.as_pointer()] * 2
+    f_type = ir.FunctionType(_DOUBLE, [*pointers, *[_INT] * n_indices, *[_DOUBLE] * n_steps])
+    f = builder.inttoptr(values[0], f_type.as_pointer())
+    p_and_x = [builder.inttoptr(value, _DOUBLE.as_pointer()) for value in values[1:3]]
+    return builder.call(f, [*p_and_x, *values[3:]])
+
+
+@intrinsic
+def call_value(typingctx, f, p, x):
+    """Return f(p, x); all three are addresses (int64)."""
+
+    def codegen(context, builder, signature, args):
+        return _call(builder, args, 0, 0)
+
+    return types.float64(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def call_difference(typingctx, f, p, x, i, h):
+    """Return f(p, x, i, h); f, p and x are addresses (int64)."""
+
+    def codegen(context, builder, signature, args):
+        return _call(builder, args, 1, 1)
+
+    return types.float64(types.int64, types.int64, types.int64, types.int64, types.float64), codegen
+
+
+@intrinsic
+def call_mixed(typingctx, f, p, x, i, j, hi, hj):
+    """Return f(p, x, i, j, hi, hj); f, p and x are addresses (int64)."""
+
+    def codegen(context, builder, signature, args):
+        return _call(builder, args, 2, 2)
+
+    return (
+        types.float64(
+            types.int64, types.int64, types.int64, types.int64, types.int64, types.float64, types.float64
+        ),
+        codegen,
+    )

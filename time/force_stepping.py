@@ -1,0 +1,260 @@
+"""Force-stepping: the exact motion in the piecewise-linear interpolation of the potential energy.
+
+Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics" (2010).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time import lattice_events as events
+from symplex.time.interaction import interactions, lattice_functions
+from symplex.time.integrator import Integrator, Motion
+
+_EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C)
+
+
+@dataclass(frozen=True)
+class ForceStepping(Integrator):
+    """Force-stepping by events (Definition 2.1 of the paper, without its Algorithm 2).
+
+    The potential V is replaced by V_h, linear on the simplices of a Kuhn triangulation of configuration space,
+    and the motion under V_h is followed exactly: parabolas from face to face. It is symplectic, time-reversible
+    and keeps ½ vᵀ M v + V_h(q) to round-off.
+
+    Parameters
+    ----------
+    grid : float or float64 [dim] or [n, dim]
+        Grid size h in m, for all coordinates, for each direction or for each coordinate.
+    seed : int, default 0
+        Seed of the lattice offset. The offset is drawn at random for every coordinate, so that no initial
+        position lies on a lattice plane (a non-transversal start).
+    offset : float64 [n, dim], optional
+        The lattice offset in units of the grid size, instead of a random one.
+    count_crossings : bool, default False
+        Count also the simplex crossings that change no force, which the event loop skips. The paper's steps
+        are ``events + other_crossings``. Costs O(n) per event.
+
+    Raises
+    ------
+    ValueError
+        If the grid size is not positive.
+    """
+
+    grid: float | Array
+    seed: int = 0
+    offset: Array | None = None
+    count_crossings: bool = False
+
+    order = 2
+    conserves = frozenset({"energy", "symplectic form"})
+    symmetric = True
+
+    def __post_init__(self):
+        if not (np.all(np.isfinite(self.grid)) and np.all(np.asarray(self.grid) > 0)):
+            raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {self.grid} m.")
+
+    def start(self, system: System, state: State) -> ForceSteppingMotion:
+        """Return the motion that begins at a state.
+
+        Raises
+        ------
+        InvalidSystem
+            If the mass is not lumped, a load depends on time, or an energy has no compiled local functions.
+        StepFailed
+            If the energy is infinite at a lattice vertex next to the initial positions.
+        """
+        motion = ForceSteppingMotion(self, system, state.t)
+        motion._begin(state)
+        return motion
+
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ForceSteppingMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically."""
+        motion = ForceSteppingMotion(self, system, float(checkpoint["t"]))
+        motion._restore(checkpoint)
+        return motion
+
+    def _offset(self, shape: tuple[int, int]) -> Array:
+        if self.offset is not None:
+            return np.broadcast_to(np.asarray(self.offset, float), shape)
+        return np.random.default_rng(self.seed).random(shape)
+
+
+class ForceSteppingMotion(Motion):
+    """A motion by force-stepping; see :class:`ForceStepping`."""
+
+    def __init__(self, integrator: ForceStepping, system: System, t: float):
+        name = "force-stepping"
+        mass = system.lumped_mass(name)
+        if system.loads:
+            raise InvalidSystem(
+                f"{name} needs a potential for every force; load '{next(iter(system.loads))}' depends on time or "
+                "velocity. Use Newmark, or a constant (dead) load."
+            )
+        shape = (system.n_nodes, system.dim)
+        spacing = np.broadcast_to(np.asarray(integrator.grid, float), shape).ravel()
+        inertia = np.where(system.fixed, np.inf, mass[:, None]).ravel() * spacing
+        self.system = system
+        self.integrator = integrator
+        self._t = t
+        # The tables hold addresses into these arrays: they must live as long as the motion.
+        self._functions = lattice_functions(system.energies, name)
+        stencils = [energy.nodes for energy in system.energies.values()]
+        self._tables = interactions(system.n_nodes, stencils, self._functions)
+        self._lattice = events.Lattice(
+            np.ascontiguousarray(spacing), integrator._offset(shape).ravel().astype(float), inertia, system.dim
+        )
+        self._tracks = _empty_tracks(self._tables.star_ptr, system.dim)
+        self._x = np.zeros(system.n_nodes * system.dim)
+        self._local = np.zeros(max((nodes.shape[1] for nodes in stencils), default=1) * system.dim)
+
+    # -- Motion ---------------------------------------------------------------------------------------------
+
+    def advance(self, t: float) -> State:
+        """Move to the time t in s and return the state there, on the parabola that is current then.
+
+        Raises
+        ------
+        StepFailed
+            If the energy is infinite at a vertex of the simplex just entered (an element would invert), or if
+            events pile up at one time.
+        """
+        if t < self._t:
+            raise ValueError(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        status = events.PAUSED
+        while status == events.PAUSED:
+            status, i, at = events.advance(
+                self._tables,
+                self._lattice,
+                self._tracks,
+                t,
+                _EVENTS_AT_ONCE,
+                self.integrator.count_crossings,
+                self._x,
+                self._local,
+            )
+        if status != events.REACHED:
+            self._t = at
+            raise StepFailed(self._why(status, i, at))
+        self._t = t
+        return self._state(t)
+
+    def statistics(self) -> dict[str, float]:
+        """Return the counts of ``events`` (of which ``integer_events`` and ``pair_events``) and of queue ``renewals``.
+
+        With ``count_crossings`` also ``other_crossings``, and ``crossings``: the steps of the paper's algorithm.
+        """
+        count = self._tracks.count
+        found = {
+            "events": int(count[events.INTEGER_EVENTS] + count[events.PAIR_EVENTS]),
+            "integer_events": int(count[events.INTEGER_EVENTS]),
+            "pair_events": int(count[events.PAIR_EVENTS]),
+            "renewals": int(count[events.RENEWALS]),
+        }
+        if self.integrator.count_crossings:
+            rest = events.count_rest(self._tables, self._lattice, self._tracks, self._t)
+            found["other_crossings"] = int(count[events.OTHER_CROSSINGS] + rest)
+            found["crossings"] = found["events"] + found["other_crossings"]
+        return found
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies in J: those of the system, and ``lattice_total`` = K + V_h, which is conserved."""
+        found = self.system.energies_of(state)
+        found["lattice_total"] = found["kinetic"] + self.lattice_potential(state.q)
+        return found
+
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
+        return {"t": np.array(self._t), **{name: array.copy() for name, array in self._tracks._asdict().items()}}
+
+    # -- beside the interface --------------------------------------------------------------------------------
+
+    def lattice_potential(self, q: Array) -> float:
+        """Return V_h(q) in J, the piecewise-linear interpolation of V at the positions q [n, dim] in m."""
+        energies = np.zeros(len(self._functions))
+        z = q.ravel() / self._lattice.spacing - self._lattice.offset
+        events.lattice_energies(self._tables, self._lattice, z, energies)
+        return float(energies.sum())
+
+    @property
+    def offset(self) -> Array:
+        """The lattice offset [n, dim] in units of the grid size."""
+        return self._lattice.offset.reshape(self.system.n_nodes, self.system.dim)
+
+    # -- inside ----------------------------------------------------------------------------------------------
+
+    def _begin(self, state: State) -> None:
+        z = state.q.ravel() / self._lattice.spacing - self._lattice.offset
+        dof = self._tracks.dof
+        dof[:, events.CELL] = np.floor(z)
+        dof[:, events.FRACTION] = z - dof[:, events.CELL]
+        dof[:, events.RATE] = np.where(self.system.fixed.ravel(), 0.0, state.v.ravel() / self._lattice.spacing)
+        dof[:, events.START] = state.t
+        events.set_gaps(self._tables, self._lattice, self._tracks)
+        i = events.begin(self._tables, self._lattice, self._tracks, state.t, self._x, self._local)
+        if i >= 0:
+            raise StepFailed(self._why(events.INFINITE, i, state.t))
+
+    def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        for name, array in self._tracks._asdict().items():
+            if checkpoint[name].shape != array.shape:
+                raise InvalidSystem(
+                    f"the checkpoint does not belong to this system: {name} has shape {checkpoint[name].shape}, "
+                    f"wanted {array.shape}."
+                )
+            array[...] = checkpoint[name]
+
+    def _state(self, t: float) -> State:
+        dof, spacing = self._tracks.dof, self._lattice.spacing
+        tau = t - dof[:, events.START]
+        fraction = dof[:, events.FRACTION] + tau * (dof[:, events.RATE] + 0.5 * tau * dof[:, events.ACCEL])
+        q = spacing * (dof[:, events.CELL] + self._lattice.offset + fraction)
+        v = spacing * (dof[:, events.RATE] + tau * dof[:, events.ACCEL])
+        a = spacing * dof[:, events.ACCEL]
+        shape = (self.system.n_nodes, self.system.dim)
+        return State(t, q.reshape(shape), v.reshape(shape), a.reshape(shape))
+
+    def _why(self, status: int, i: int, t: float) -> str:
+        node, component = divmod(int(i), self.system.dim)
+        place = f"at t = {t:.6g} s, node {node}, direction {'xyz'[component]}"
+        h = self._lattice.spacing[i]
+        if status == events.INFINITE:
+            return (
+                f"ForceStepping stopped {place}: the energy is infinite at a lattice vertex one grid size "
+                f"(h = {h:.3g} m) away; an element is inverted there. "
+                f"Try a smaller grid, for example {h / 2:.3g} m, or a finer mesh where the body is crushed."
+            )
+        return (
+            f"ForceStepping makes no progress {place}: events pile up at one time. "
+            f"Try another lattice offset (seed = {self.integrator.seed + 1})."
+        )
+
+
+def _empty_tracks(star_ptr: NDArray[np.int32], dim: int) -> events.Tracks:
+    """Return tracks with empty queue for n nodes with the given sizes of stars."""
+    n = (len(star_ptr) - 1) * dim
+    leaves = 1
+    while leaves < n:
+        leaves *= 2
+    winner = np.zeros(2 * leaves, np.int32)
+    winner[leaves:] = np.arange(leaves)
+    for level in range(leaves.bit_length() - 2, -1, -1):  # every match is won by its first player
+        winner[2**level : 2 ** (level + 1)] = winner[2 ** (level + 1) : 2 ** (level + 2) : 2]
+    return events.Tracks(
+        dof=np.zeros((n, events.COLUMNS)),
+        gap=np.zeros(int(star_ptr[-1]) * dim * dim, np.int32),
+        version=np.zeros(n, np.int64),
+        partner=np.full(n, -1, np.int64),
+        side=np.zeros(n, np.int8),
+        partner_version=np.zeros(n, np.int64),
+        key=np.full(2 * leaves, np.inf),
+        winner=winner,
+        count=np.zeros(events.N_COUNTS, np.int64),
+    )
