@@ -43,7 +43,7 @@ def _direction(a):
     """n_a: how the edges change with node a."""
     if a == 0:
         return -1.0, -1.0, -1.0
-    return float(a == 1), float(a == 2), float(a == 3)
+    return 1.0 * (a == 1), 1.0 * (a == 2), 1.0 * (a == 3)
 
 
 @njit(inline="always")
