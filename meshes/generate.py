@@ -280,8 +280,9 @@ def bar_lattice(
         if count:
             groups[name] = {"line": np.arange(first, first + count, dtype=np.int32)}
         first += count
-    points = np.zeros(dim) if origin is None else np.asarray(origin, float)
-    points = points + vertices * np.where(counts > 0, lengths / np.maximum(counts, 1), 0.0)
+    corner = np.zeros(dim) if origin is None else np.asarray(origin, float)
+    spacing = np.where(counts > 0, lengths / np.maximum(counts, 1), 0.0)
+    points = (corner + vertices * spacing).astype(np.float64)
     sides = {
         f"{letter}_{end}": np.flatnonzero(vertices[:, axis] == (counts[axis] if end == "max" else 0)).astype(np.int32)
         for axis, letter in zip(range(dim), "xyz", strict=False)
@@ -315,7 +316,7 @@ def ring(radius: float, bars: int) -> Mesh:
 
 
 def _bar_directions(dim: int, diagonals: str) -> list[NDArray[np.int64]]:
-    """Return one offset per direction of bars, to the next vertex; of each pair ±offset the lexicographically larger."""
+    """Return the offset to the next vertex along each direction of bars; of each pair ±offset the larger."""
     wanted = {
         "none": lambda offset: False,
         "single": lambda offset: min(offset) >= 0,

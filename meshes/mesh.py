@@ -150,17 +150,64 @@ def merge(meshes: Mapping[str, Mesh]) -> Mesh:
     return Mesh(points, {kind: np.concatenate(parts) for kind, parts in cells.items()}, cell_groups, point_groups)
 
 
+def take(mesh: Mesh, nodes: NDArray[np.integer], cells: Mapping[str, NDArray[np.integer]]) -> Mesh:
+    """Return the mesh of some of the nodes and cells, in the given order.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    nodes : int [p]
+        Indices of the nodes to keep, without repetition; all nodes of the cells to keep must be among them.
+    cells : mapping of str to int [c]
+        Indices of the cells to keep, by cell type.
+
+    Returns
+    -------
+    Mesh
+        Groups keep those of their members that are kept, and go when none is.
+    """
+    new_node = _places(nodes, len(mesh.points))
+    kept = {kind: index for kind, index in cells.items() if len(index)}
+    new_cell = {kind: _places(index, len(mesh.cells[kind])) for kind, index in kept.items()}
+    cell_groups = {
+        name: {kind: _mapped(new_cell[kind], index) for kind, index in members.items() if kind in kept}
+        for name, members in mesh.cell_groups.items()
+    }
+    cell_groups = {
+        name: {kind: index for kind, index in members.items() if len(index)} for name, members in cell_groups.items()
+    }
+    point_groups = {name: _mapped(new_node, index) for name, index in mesh.point_groups.items()}
+    return Mesh(
+        np.ascontiguousarray(mesh.points[nodes]),
+        {kind: new_node[mesh.cells[kind][index]] for kind, index in kept.items()},
+        {name: members for name, members in cell_groups.items() if members},
+        {name: index for name, index in point_groups.items() if len(index)},
+    )
+
+
+def _places(chosen: NDArray[np.integer], n: int) -> NDArray[np.int32]:
+    """Return for each of n things its place among the chosen, or −1."""
+    places = np.full(n, -1, np.int32)
+    places[chosen] = np.arange(len(chosen), dtype=np.int32)
+    return places
+
+
+def _mapped(places: NDArray[np.int32], index: NDArray[np.int32]) -> NDArray[np.int32]:
+    new = np.unique(places[index])
+    return new[new >= 0]
+
+
 def row_order(rows: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return an order [m] that brings rows with the same nodes together, and where a new set of nodes begins [m]."""
-    rows = np.sort(rows, axis=1).astype(np.int64)
-    base = int(rows.max(initial=0)) + 1
+    ordered = np.sort(rows, axis=1).astype(np.int64)
+    base = int(ordered.max(initial=0)) + 1
     # As many columns as fit share one integer key: one sort for triangles of up to two million nodes.
     keys: list[NDArray[np.int64]] = []
-    room = 0
-    for column in rows.T:
+    room: int = 0
+    for column in ordered.T:
         if room < base:
             keys.append(column.copy())
-            room = np.iinfo(np.int64).max // base
+            room = int(np.iinfo(np.int64).max) // base
         else:
             keys[-1] *= base
             keys[-1] += column

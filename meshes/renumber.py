@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.meshes.mesh import Mesh
+from symplex.meshes.mesh import Mesh, take
 
 
 def renumber(mesh: Mesh) -> Mesh:
@@ -17,19 +19,8 @@ def renumber(mesh: Mesh) -> Mesh:
     """
     kinds = sorted(mesh.cells, key=lambda kind: kind not in mesh.volume_types)
     orders = {kind: hilbert_order(_centres(mesh.points, mesh.cells[kind])) for kind in kinds}
-    cells = {kind: mesh.cells[kind][orders[kind]] for kind in kinds}
-    node_order = first_use(cells.values(), len(mesh.points))
-    new_node = _inverse(node_order)
-    new_cell = {kind: _inverse(order) for kind, order in orders.items()}
-    return Mesh(
-        np.ascontiguousarray(mesh.points[node_order]),
-        {kind: new_node[cells[kind]] for kind in mesh.cells},
-        {
-            name: {kind: np.sort(new_cell[kind][index]) for kind, index in members.items()}
-            for name, members in mesh.cell_groups.items()
-        },
-        {name: np.sort(new_node[index]) for name, index in mesh.point_groups.items()},
-    )
+    node_order = first_use((mesh.cells[kind][orders[kind]] for kind in kinds), len(mesh.points))
+    return take(mesh, node_order, {kind: orders[kind] for kind in mesh.cells})
 
 
 def hilbert_order(points: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -74,7 +65,7 @@ def hilbert_order(points: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.argsort(index, kind="stable")
 
 
-def first_use(blocks, n_points: int) -> NDArray[np.intp]:
+def first_use(blocks: Iterable[NDArray[np.int32]], n_points: int) -> NDArray[np.intp]:
     """Return the order [n] in which blocks of connectivity, one after the other, first use the points."""
     flat = np.concatenate([np.empty(0, np.int32), *(block.ravel() for block in blocks)])
     place = np.full(n_points, len(flat), np.int64)
@@ -88,9 +79,3 @@ def _centres(points: NDArray[np.float64], cells: NDArray[np.int32]) -> NDArray[n
     for column in cells.T:
         centres += points[column]
     return centres / cells.shape[1]
-
-
-def _inverse(order: NDArray[np.intp]) -> NDArray[np.int32]:
-    inverse = np.empty(len(order), np.int32)
-    inverse[order] = np.arange(len(order), dtype=np.int32)
-    return inverse

@@ -1,0 +1,283 @@
+"""Reading meshes from files: meshio and what it leaves open behind one function and one kind of error."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import MeshError
+from symplex.meshes.mesh import Mesh
+from symplex.meshes.repair import drop_duplicates, drop_unconnected
+
+if TYPE_CHECKING:
+    import meshio
+
+# Integer data with more values than this number things, it does not group them.
+_MOST_GROUPS_OF_DATA = 256
+_DIMENSION_NAMES = ("point", "curve", "surface", "volume")
+
+
+def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True) -> Mesh:
+    """Read a volume mesh from a file of any format that meshio reads, told by its extension.
+
+    Parameters
+    ----------
+    path : path-like
+        Gmsh ``.msh`` (2 and 4), Abaqus or CalculiX ``.inp``, ``.vtk``, ``.vtu`` and many more.
+    scale : float, default 1
+        Metres per unit of length in the file, 1e-3 for millimetres.
+    keep_unconnected : bool, default True
+        Whether to keep nodes that belong to no volume cell.
+
+    Returns
+    -------
+    Mesh
+        Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
+        groups), Abaqus' ``*ELSET`` and ``*NSET``, the sets that meshio packs into integer data of VTK files. Other
+        integer data of VTK files give one group for each value, ``name_value``; of data that are 0 or 1 the group
+        ``name`` are those with 1.
+
+    Raises
+    ------
+    MeshError
+        If the file is missing, not a mesh, broken or empty, or has no volume cells.
+    """
+    path = Path(path)
+    if not scale > 0 or not np.isfinite(scale):
+        raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
+    file_format = _format_of(path)
+    raw = _read_abaqus(path) if file_format == "abaqus" else _read_by_meshio(path, file_format)
+    _check_sound(raw, path.name)
+    mesh = _with_groups(raw, _physical_names(path) if file_format == "gmsh" else {})
+    mesh = Mesh(mesh.points * scale, mesh.cells, mesh.cell_groups, mesh.point_groups)
+    if file_format == "gmsh":
+        # Version 2 holds a cell once for each physical group that it is in.
+        mesh = drop_duplicates(mesh)
+    return mesh if keep_unconnected else drop_unconnected(mesh)
+
+
+def known_extensions() -> list[str]:
+    """Return the file extensions that ``read_mesh`` knows, sorted."""
+    from meshio._helpers import extension_to_filetypes, reader_map
+
+    return sorted(
+        extension for extension, formats in extension_to_filetypes.items() if any(f in reader_map for f in formats)
+    )
+
+
+# -- files ------------------------------------------------------------------------------------------------------
+
+
+def _format_of(path: Path) -> str:
+    """Return meshio's name of the format of a file that exists."""
+    from meshio._helpers import extension_to_filetypes
+
+    if path.is_dir():
+        raise MeshError(f"{path} is a directory, not a mesh file.")
+    if not path.exists():
+        raise MeshError(f"there is no mesh file {path}.")
+    endings = ["".join(path.suffixes[-n:]).lower() for n in (2, 1)]
+    formats = next((extension_to_filetypes[ending] for ending in endings if ending in extension_to_filetypes), None)
+    if formats is None:
+        raise MeshError(
+            f"{path.name}: no mesh format has the extension '{path.suffix}'; known are {' '.join(known_extensions())}."
+        )
+    try:
+        with path.open("rb") as file:
+            start = file.read(1024).lstrip()
+    except OSError as error:
+        raise MeshError(f"{path} cannot be read: {error.strerror}.") from error
+    if not start:
+        raise MeshError(f"{path.name} is empty.")
+    # Ansys has the same extension; only its own files begin with a parenthesis.
+    if "gmsh" in formats:
+        return "ansys" if start.startswith(b"(") else "gmsh"
+    return formats[0]
+
+
+def _read_by_meshio(path: Path, file_format: str) -> meshio.Mesh:
+    import meshio
+
+    with _as_mesh_error(path.name, file_format) as chatter:
+        raw = meshio.read(path, file_format)
+        if "not closed by" in chatter.getvalue():
+            raise ValueError("it is cut short")
+    return raw
+
+
+def _read_abaqus(path: Path) -> meshio.Mesh:
+    from symplex.meshes.abaqus import read_abaqus
+
+    with _as_mesh_error(path.name, "abaqus"):
+        return read_abaqus(path)
+
+
+@contextmanager
+def _as_mesh_error(name: str, file_format: str) -> Iterator[io.StringIO]:
+    """Turn whatever a reader does on a bad file into a MeshError, and keep what it prints from the terminal.
+
+    meshio prints and calls ``sys.exit(1)`` on some broken files, and raises nearly anything on others.
+    """
+    chatter = io.StringIO()
+    try:
+        with redirect_stdout(chatter), redirect_stderr(chatter), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # What NumPy says, mildly, of a text file that ends or goes wrong inside a block of numbers.
+            warnings.filterwarnings("error", message="string or file could not be read")
+            yield chatter
+    except MeshError as error:
+        raise MeshError(f"{name}: {error}") from error
+    except (Exception, SystemExit) as error:
+        said = "" if isinstance(error, SystemExit) else str(error)
+        reason = " ".join((said or chatter.getvalue()).split())
+        detail = f"{type(error).__name__}: {reason}" if said else reason
+        raise MeshError(
+            f"{name} is not a whole {file_format} file ({detail[:200] or type(error).__name__}); write it anew."
+        ) from error
+
+
+def _check_sound(raw: meshio.Mesh, name: str) -> None:
+    """Raise MeshError unless there are volume cells in space and all cells refer to points that are there."""
+    from symplex.meshes.mesh import is_volume
+
+    counts: dict[str, int] = {}
+    for block in raw.cells:
+        counts[block.type] = counts.get(block.type, 0) + len(block.data)
+    if not any(is_volume(kind) and n for kind, n in counts.items()):
+        found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
+        raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
+    if raw.points.ndim != 2 or raw.points.shape[1] != 3:
+        raise MeshError(f"{name}: a volume mesh needs points in space, these are {raw.points.shape[-1]}-dimensional.")
+    wrong = np.flatnonzero(~np.isfinite(raw.points).all(axis=1))
+    if len(wrong):
+        raise MeshError(
+            f"{name}: the coordinates of {len(wrong)} of {len(raw.points)} nodes (the first is {wrong[0]}) "
+            "are not finite numbers."
+        )
+    for block in raw.cells:
+        if block.type.startswith("polyhedron"):
+            raise MeshError(f"{name} has polyhedra, which are not supported; mesh with tetrahedra or hexahedra.")
+        if len(block.data) and not 0 <= block.data.min() <= block.data.max() < len(raw.points):
+            raise MeshError(f"{name}: a {block.type} cell refers to a node that is not in the file.")
+
+
+# -- groups -----------------------------------------------------------------------------------------------------
+
+
+class _Groups:
+    """Groups of cells gathered block by block, of cells that are numbered by type."""
+
+    def __init__(self, raw: meshio.Mesh):
+        self.types = [block.type for block in raw.cells]
+        self.first: list[int] = []
+        totals: dict[str, int] = {}
+        for block in raw.cells:
+            self.first.append(totals.get(block.type, 0))
+            totals[block.type] = totals.get(block.type, 0) + len(block.data)
+        self._parts: dict[str, dict[str, list[NDArray[np.integer]]]] = {}
+
+    def add(self, name: str, block: int, index: NDArray[np.integer]) -> None:
+        if len(index):
+            members = self._parts.setdefault(name, {})
+            members.setdefault(self.types[block], []).append(np.asarray(index) + self.first[block])
+
+    def joined(self) -> dict[str, dict[str, NDArray[np.int32]]]:
+        return {
+            name: {kind: np.unique(np.concatenate(parts)).astype(np.int32) for kind, parts in members.items()}
+            for name, members in self._parts.items()
+        }
+
+
+def _with_groups(raw: meshio.Mesh, physical_names: Mapping[tuple[int, int], str]) -> Mesh:
+    groups = _Groups(raw)
+    for name, members in raw.cell_sets.items():
+        if not name.startswith("gmsh:"):
+            for block, index in enumerate(members):
+                groups.add(name, block, np.asarray([] if index is None else index, np.int64))
+    for key, data in raw.cell_data.items():
+        if key == "gmsh:physical":
+            for block, tags in enumerate(data):
+                for tag in np.unique(tags[tags > 0]):
+                    dim = raw.cells[block].dim
+                    name = physical_names.get((dim, int(tag)), f"{_DIMENSION_NAMES[dim]}_{tag}")
+                    groups.add(name, block, np.flatnonzero(tags == tag))
+        elif not key.startswith("gmsh:"):
+            for name, values in _names_in_data(key, data):
+                for block, value in enumerate(data):
+                    groups.add(name, block, np.flatnonzero(np.isin(value, values)))
+    point_groups = {name: np.unique(index).astype(np.int32) for name, index in raw.point_sets.items()}
+    for key, data in raw.point_data.items():
+        if not key.startswith("gmsh:"):
+            for name, values in _names_in_data(key, [data]):
+                point_groups[name] = np.flatnonzero(np.isin(data, values)).astype(np.int32)
+    return _without_vertices(_cells_by_type(raw), raw.points, groups.joined(), point_groups)
+
+
+def _names_in_data(key: str, data: list[NDArray]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the names of the groups that integer data of a VTK file stand for, with the values of their members.
+
+    meshio joins the names of its sets with a character that none of them has, and numbers members from 0, others −1.
+    """
+    if any(d.ndim != 1 or d.dtype.kind not in "iub" for d in data) or key.lower().startswith("vtk"):
+        return
+    values = [int(v) for v in np.unique(np.concatenate(data))]
+    if not values or len(values) > _MOST_GROUPS_OF_DATA:
+        return
+    names = next((key.split(c) for c in "-_#+/" if c in key), [key])
+    if values == [-1, 0] or (len(names) > 1 and values[0] >= -1 and values[-1] + 1 == len(names)):
+        names = [key] if values == [-1, 0] else names
+        yield from ((name, [k]) for k, name in enumerate(names))
+    elif set(values) <= {0, 1} and 1 in values:
+        yield key, [1]
+    else:
+        yield from ((f"{key}_{value}", [value]) for value in values)
+
+
+def _cells_by_type(raw: meshio.Mesh) -> dict[str, NDArray[np.int32]]:
+    blocks: dict[str, list[NDArray]] = {}
+    for block in raw.cells:
+        if len(block.data):
+            blocks.setdefault(block.type, []).append(block.data)
+    return {kind: np.ascontiguousarray(np.concatenate(parts), np.int32) for kind, parts in blocks.items()}
+
+
+def _without_vertices(
+    cells: dict[str, NDArray[np.int32]],
+    points: NDArray,
+    cell_groups: dict[str, dict[str, NDArray[np.int32]]],
+    point_groups: dict[str, NDArray[np.int32]],
+) -> Mesh:
+    """Return the mesh with groups of ``vertex`` cells made groups of points, and no vertex cells."""
+    vertices = cells.pop("vertex", np.empty((0, 1), np.int32))
+    for name, members in cell_groups.items():
+        index = members.pop("vertex", None)
+        if index is not None:
+            point_groups[name] = np.union1d(point_groups.get(name, []), vertices[index, 0]).astype(np.int32)
+    filled = {name: members for name, members in cell_groups.items() if members}
+    return Mesh(np.ascontiguousarray(points, np.float64), cells, filled, point_groups)
+
+
+def _physical_names(path: Path) -> dict[tuple[int, int], str]:
+    """Return the names of Gmsh's physical groups by dimension and tag.
+
+    meshio keeps one dimension for each name, so a surface and a volume of the same name would lose one.
+    """
+    names: dict[tuple[int, int], str] = {}
+    with path.open("rb") as file:
+        for line in file:
+            if line.startswith((b"$Nodes", b"$Elements")):
+                break
+            if line.strip() == b"$PhysicalNames":
+                for _ in range(int(file.readline())):
+                    dim, tag, name = shlex.split(file.readline().decode())[:3]
+                    names[int(dim), int(tag)] = name
+                break
+    return names

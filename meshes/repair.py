@@ -1,0 +1,87 @@
+"""Mending meshes; each function returns a new mesh and leaves its argument alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.meshes.mesh import Mesh, row_order, take
+from symplex.meshes.quality import corner_jacobians, unconnected_nodes
+
+# The order of nodes that turns a cell inside out.
+_TURNED = {"tetra": [0, 1, 3, 2], "hexahedron": [4, 5, 6, 7, 0, 1, 2, 3], "triangle": [0, 2, 1], "quad": [0, 3, 2, 1]}
+
+
+def orient(mesh: Mesh) -> Mesh:
+    """Return the mesh with its tetrahedra and hexahedra positively oriented and its boundary faces outward.
+
+    Cells whose volume is negative at every corner are turned round, as are the triangles and quads that lie on the
+    boundary of the volume cells with an inward normal. Zero volumes and twisted hexahedra stay as they are.
+    """
+    cells = dict(mesh.cells)
+    for kind in ("tetra", "hexahedron"):
+        if kind in cells:
+            inverted = corner_jacobians(mesh.points, cells[kind], kind).max(axis=1) < 0
+            cells[kind] = _turn(cells[kind], kind, inverted)
+    turned = Mesh(mesh.points, cells, mesh.cell_groups, mesh.point_groups)
+    for kind, boundary in turned.boundary_faces.items():
+        if kind in cells:
+            cells[kind] = _turn(cells[kind], kind, _are_reversed(cells[kind], boundary))
+    return Mesh(mesh.points, cells, mesh.cell_groups, mesh.point_groups)
+
+
+def drop_unconnected(mesh: Mesh) -> Mesh:
+    """Return the mesh without the nodes that belong to no volume cell, nor the faces and edges on such nodes.
+
+    In a mesh without volume cells the nodes of no cell at all go. The others keep their order.
+    """
+    connected = np.ones(len(mesh.points), bool)
+    connected[unconnected_nodes(mesh)] = False
+    kept = {kind: np.flatnonzero(connected[cells].all(axis=1)) for kind, cells in mesh.cells.items()}
+    return take(mesh, np.flatnonzero(connected), kept)
+
+
+def drop_duplicates(mesh: Mesh) -> Mesh:
+    """Return the mesh with each cell once; the one that stays, the first, joins the groups of those that go."""
+    kept, groups = {}, {name: dict(members) for name, members in mesh.cell_groups.items()}
+    for kind, cells in mesh.cells.items():
+        first = first_alike(cells)
+        kept[kind] = np.flatnonzero(first == np.arange(len(cells)))
+        for members in groups.values():
+            if kind in members:
+                members[kind] = np.unique(first[members[kind]]).astype(np.int32)
+    return take(Mesh(mesh.points, mesh.cells, groups, mesh.point_groups), np.arange(len(mesh.points)), kept)
+
+
+def first_alike(cells: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return for each cell [m] the first cell with the same nodes in any order, itself if there is none before."""
+    order, new = row_order(cells)
+    block = np.cumsum(new) - 1
+    smallest = np.minimum.reduceat(order, np.flatnonzero(new)) if len(order) else order
+    first = np.empty(len(cells), np.intp)
+    first[order] = smallest[block]
+    return first
+
+
+def _turn(cells: NDArray[np.int32], kind: str, which: NDArray[np.bool_]) -> NDArray[np.int32]:
+    cells = cells.copy()
+    cells[which] = cells[which][:, _TURNED[kind]]
+    return cells
+
+
+def _are_reversed(faces: NDArray[np.int32], boundary: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which faces [m] run the other way round than the boundary face on the same nodes."""
+    first = first_alike(np.concatenate([boundary, faces]))[len(boundary) :]
+    on_boundary = first < len(boundary)
+    reversed_ = np.zeros(len(faces), bool)
+    mine = _from_smallest(faces[on_boundary])
+    outward = _from_smallest(boundary[first[on_boundary]])
+    reversed_[on_boundary] = mine[:, 1] != outward[:, 1]
+    return reversed_
+
+
+def _from_smallest(faces: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the faces rotated so that each begins at its smallest node."""
+    k = faces.shape[1]
+    shift = (faces.argmin(axis=1)[:, None] + np.arange(k)) % k
+    return np.take_along_axis(faces, shift, axis=1)
