@@ -20,25 +20,26 @@ from symplex.fem.energy import Array, LatticeFunctions
 
 _POINTER = types.CPointer(types.float64)
 _COLUMNS = 15
+_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
 
 
-@njit(inline="always")
+@njit(error_model="numpy", fastmath={"contract"})
 def _edges(x, c):
     """Component c of the three edges from node 0."""
     return x[3 + c] - x[c], x[6 + c] - x[c], x[9 + c] - x[c]
 
 
-@njit(inline="always")
+@njit(error_model="numpy", fastmath={"contract"})
 def _cross(u, v):
     return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
 
 
-@njit(inline="always")
+@njit(error_model="numpy", fastmath={"contract"})
 def _dot(u, v):
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
-@njit(inline="always")
+@njit(error_model="numpy", fastmath={"contract"})
 def _direction(a):
     """n_a: how the edges change with node a."""
     if a == 0:
@@ -46,13 +47,13 @@ def _direction(a):
     return 1.0 * (a == 1), 1.0 * (a == 2), 1.0 * (a == 3)
 
 
-@njit(inline="always")
+@njit(error_model="numpy", fastmath={"contract"})
 def _stiffness(p, a):
     """Row a of K without its first column: with the edges, Σ_b K_ab x_b = Σ_(b>0) K_ab (x_b − x_0)."""
     return p[3 + 3 * a], p[4 + 3 * a], p[5 + 3 * a]
 
 
-@cfunc(types.float64(_POINTER, _POINTER), cache=True)
+@cfunc(types.float64(_POINTER, _POINTER), **_OPTIONS)
 def _value(p_, x_):
     p, x = carray(p_, (_COLUMNS,)), carray(x_, (12,))
     e0, e1, e2 = _edges(x, 0), _edges(x, 1), _edges(x, 2)
@@ -68,7 +69,7 @@ def _value(p_, x_):
     return (0.5 * p[0] * log_J - p[1]) * log_J + 0.5 * quadratic
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), cache=True)
+@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), **_OPTIONS)
 def _difference(p_, x_, i, h):
     p, x = carray(p_, (_COLUMNS,)), carray(x_, (12,))
     a, c = i // 3, i % 3
@@ -83,7 +84,7 @@ def _difference(p_, x_, i, h):
     return (L1 - L0) * (0.5 * p[0] * (L0 + L1) - p[1]) + h * (_dot(K, e) + 0.5 * h * _dot(K, n))
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), cache=True)
+@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), **_OPTIONS)
 def _mixed(p_, x_, i, j, hi, hj):
     p, x = carray(p_, (_COLUMNS,)), carray(x_, (12,))
     c, d = i % 3, j % 3

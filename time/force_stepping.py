@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time import lattice_events as events
-from symplex.time.interaction import interactions, lattice_functions
+from symplex.time.interaction import Interactions, interactions, lattice_functions
 from symplex.time.integrator import Integrator, Motion
 
 _EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C)
@@ -107,11 +106,11 @@ class ForceSteppingMotion(Motion):
         # The tables hold addresses into these arrays: they must live as long as the motion.
         self._functions = lattice_functions(system.energies, name)
         stencils = [energy.nodes for energy in system.energies.values()]
-        self._tables = interactions(system.n_nodes, stencils, self._functions)
+        self._tables = interactions(system.n_nodes, system.dim, stencils, self._functions)
         self._lattice = events.Lattice(
-            np.ascontiguousarray(spacing), integrator._offset(shape).ravel().astype(float), inertia, system.dim
+            np.ascontiguousarray(spacing), integrator._offset(shape).ravel().astype(float), inertia, np.uint32(system.dim)
         )
-        self._tracks = _empty_tracks(self._tables.star_ptr, system.dim)
+        self._tracks = _empty_tracks(self._tables, len(spacing))
         self._x = np.zeros(system.n_nodes * system.dim)
         self._local = np.zeros(max((nodes.shape[1] for nodes in stencils), default=1) * system.dim)
 
@@ -237,21 +236,21 @@ class ForceSteppingMotion(Motion):
         )
 
 
-def _empty_tracks(star_ptr: NDArray[np.int32], dim: int) -> events.Tracks:
-    """Return tracks with empty queue for n nodes with the given sizes of stars."""
-    n = (len(star_ptr) - 1) * dim
+def _empty_tracks(tables: Interactions, n: int) -> events.Tracks:
+    """Return tracks of n dofs with an empty queue."""
     leaves = 1
     while leaves < n:
         leaves *= 2
-    winner = np.zeros(2 * leaves, np.int32)
+    winner = np.zeros(2 * leaves, np.uint32)
     winner[leaves:] = np.arange(leaves)
     for level in range(leaves.bit_length() - 2, -1, -1):  # every match is won by its first player
         winner[2**level : 2 ** (level + 1)] = winner[2 ** (level + 1) : 2 ** (level + 2) : 2]
+    n_pairs = int(tables.row[-1] + tables.star_ptr[-1] - tables.star_ptr[-2]) if n else 0
     return events.Tracks(
         dof=np.zeros((n, events.COLUMNS)),
-        gap=np.zeros(int(star_ptr[-1]) * dim * dim, np.int32),
+        gap=np.zeros(n_pairs, np.int32),
         version=np.zeros(n, np.int64),
-        partner=np.full(n, -1, np.int64),
+        partner=np.full(n, -1, np.int32),
         side=np.zeros(n, np.int8),
         partner_version=np.zeros(n, np.int64),
         key=np.full(2 * leaves, np.inf),

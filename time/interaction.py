@@ -14,28 +14,29 @@ from symplex.fem.energy import Energy, IntArray, LatticeFunctions
 
 
 class Interactions(NamedTuple):
-    """Neighbourhoods and stencils, laid out for compiled loops.
+    """Neighbourhoods and stencils, laid out for compiled loops; n nodes in dim dimensions have n·dim dofs.
 
     The *star* of a node are the nodes that share a local energy with it, itself included. An *edge* is an
-    ordered pair (node, member of its star).
+    ordered pair (node, member of its star). Unsigned, as unsigned indices compile to fewer instructions.
 
     Attributes
     ----------
-    star_ptr : int32 [n + 1]
-        Edges of node a are ``star_ptr[a] … star_ptr[a+1] − 1``.
-    star : int32 [edges]
-        The second node of each edge.
-    own : int32 [n]
+    star_ptr : uint32 [n + 1]
+        The dofs of the star of node a are ``star[star_ptr[a]:star_ptr[a+1]]``, ascending.
+    star : uint32 [edges·dim]
+    row : uint64 [n·dim]
+        Where a table with one entry for each dof i and each dof of the star of its node begins the row of i.
+    own : uint32 [n]
         The edge from each node to itself.
-    mirror : int32 [edges]
-        The same edge seen from its other end.
-    shared_ptr : int32 [edges + 1]
-    shared : int32 [...]
+    shared_ptr : uint32 [edges + 1]
+    shared : uint32 [...]
         The stencils that hold both ends of an edge.
-    stencil_ptr : int32 [stencils + 1]
-    stencil_nodes : int32 [...]
-        The nodes of each stencil.
-    family : int32 [stencils]
+    place, other_place : uint8 [...]
+        The first dof of the first and of the second node of the edge in the shared stencil.
+    stencil_ptr : uint32 [stencils + 1]
+    stencil : uint32 [...]
+        The dofs of each stencil.
+    family : uint32 [stencils]
         The energy each stencil belongs to.
     parameters : int64 [stencils]
         The address of each stencil's row of parameters.
@@ -43,15 +44,17 @@ class Interactions(NamedTuple):
         Addresses of the local functions of each energy.
     """
 
-    star_ptr: IntArray
-    star: IntArray
-    own: IntArray
-    mirror: IntArray
-    shared_ptr: IntArray
-    shared: IntArray
-    stencil_ptr: IntArray
-    stencil_nodes: IntArray
-    family: IntArray
+    star_ptr: NDArray[np.uint32]
+    star: NDArray[np.uint32]
+    row: NDArray[np.uint64]
+    own: NDArray[np.uint32]
+    shared_ptr: NDArray[np.uint32]
+    shared: NDArray[np.uint32]
+    place: NDArray[np.uint8]
+    other_place: NDArray[np.uint8]
+    stencil_ptr: NDArray[np.uint32]
+    stencil: NDArray[np.uint32]
+    family: NDArray[np.uint32]
     parameters: NDArray[np.int64]
     value: NDArray[np.int64]
     difference: NDArray[np.int64]
@@ -78,48 +81,65 @@ def lattice_functions(energies: Mapping[str, Energy], wanted_by: str) -> list[La
     return found
 
 
-def interactions(n_nodes: int, stencils: list[IntArray], functions: list[LatticeFunctions]) -> Interactions:
+def interactions(n_nodes: int, dim: int, stencils: list[IntArray], functions: list[LatticeFunctions]) -> Interactions:
     """Build the tables from the stencils [m, k] and local functions of each energy.
 
     The addresses point into the arrays of ``functions``: keep those alive as long as the tables.
     """
-    width = np.concatenate([np.full(len(nodes), nodes.shape[1]) for nodes in stencils] or [np.empty(0, int)])
-    stencil_ptr = np.concatenate([[0], np.cumsum(width)])
-    stencil_nodes = np.concatenate([nodes.ravel() for nodes in stencils] or [np.empty(0, int)])
+    width = _joined([np.full(len(nodes), nodes.shape[1]) for nodes in stencils])
+    members = _joined([nodes.ravel() for nodes in stencils])
+    edge_ptr, first, second = _edges(n_nodes, width, members)
+    key = first * n_nodes + second  # ascending, as rows and columns are
 
-    # Edges: the pattern of (node × stencil incidence) · its transpose, with the diagonal always there.
-    member_of = np.repeat(np.arange(len(width)), width)
-    holds = sp.csr_array(
-        (np.ones(len(stencil_nodes), np.int32), (stencil_nodes, member_of)), shape=(n_nodes, len(width))
+    # Stencils of each edge: all ordered pairs of places of each stencil, sorted by edge.
+    edge_of, shared, place, other_place, start = [], [], [], [], 0
+    for nodes in stencils:
+        m, k = nodes.shape
+        pairs = nodes[:, :, None].astype(np.int64) * n_nodes + nodes[:, None, :]
+        edge_of.append(np.searchsorted(key, pairs.ravel()))
+        shared.append(np.repeat(np.arange(start, start + m), k * k))
+        place.append(np.tile(np.repeat(np.arange(k), k), m))
+        other_place.append(np.tile(np.arange(k), m * k))
+        start += m
+    edge_of = _joined(edge_of)
+    order = np.argsort(edge_of, kind="stable")
+    shared_ptr = np.concatenate([[0], np.cumsum(np.bincount(edge_of, minlength=len(key)))])
+
+    star_size = np.diff(edge_ptr) * dim
+    row = np.concatenate([[0], np.cumsum(np.repeat(star_size, dim))[:-1]])
+    rows = [f.parameters.ctypes.data + f.parameters.strides[0] * np.arange(len(f.parameters)) for f in functions]
+    return Interactions(
+        star_ptr=(edge_ptr * dim).astype(np.uint32),
+        star=_dofs(second, dim),
+        row=row.astype(np.uint64),
+        own=np.searchsorted(key, np.arange(n_nodes, dtype=np.int64) * (n_nodes + 1)).astype(np.uint32),
+        shared_ptr=shared_ptr.astype(np.uint32),
+        shared=_joined(shared)[order].astype(np.uint32),
+        place=(_joined(place)[order] * dim).astype(np.uint8),
+        other_place=(_joined(other_place)[order] * dim).astype(np.uint8),
+        stencil_ptr=(np.concatenate([[0], np.cumsum(width)]) * dim).astype(np.uint32),
+        stencil=_dofs(members, dim),
+        family=_joined([np.full(len(nodes), i) for i, nodes in enumerate(stencils)]).astype(np.uint32),
+        parameters=_joined(rows).astype(np.int64),
+        value=np.array([f.value for f in functions], np.int64),
+        difference=np.array([f.difference for f in functions], np.int64),
+        mixed=np.array([f.mixed for f in functions], np.int64),
     )
+
+
+def _edges(n_nodes: int, width: NDArray, members: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Return row pointers and both ends of all edges: the pattern of incidence · incidenceᵀ, diagonal included."""
+    stencil_of = np.repeat(np.arange(len(width)), width)
+    holds = sp.csr_array((np.ones(len(members), np.int32), (members, stencil_of)), shape=(n_nodes, len(width)))
     pattern = sp.csr_array(holds @ holds.T + sp.eye_array(n_nodes, dtype=np.int32))
     pattern.sort_indices()
-    star_ptr, star = pattern.indptr, pattern.indices
-    first = np.repeat(np.arange(n_nodes, dtype=np.int64), np.diff(star_ptr))
-    key = first * n_nodes + star  # ascending, as rows and columns are
-    mirror = np.searchsorted(key, star.astype(np.int64) * n_nodes + first)
-    own = np.searchsorted(key, np.arange(n_nodes, dtype=np.int64) * (n_nodes + 1))
+    first = np.repeat(np.arange(n_nodes, dtype=np.int64), np.diff(pattern.indptr))
+    return pattern.indptr, first, pattern.indices.astype(np.int64)
 
-    # Stencils of each edge: all ordered pairs of nodes of each stencil, sorted by edge.
-    edges, owners, start = [], [], 0
-    for nodes in stencils:
-        pairs = nodes[:, :, None].astype(np.int64) * n_nodes + nodes[:, None, :]
-        edges.append(np.searchsorted(key, pairs.ravel()))
-        owners.append(np.repeat(np.arange(start, start + len(nodes)), nodes.shape[1] ** 2))
-        start += len(nodes)
-    edge_of = np.concatenate(edges or [np.empty(0, int)])
-    order = np.argsort(edge_of, kind="stable")
-    shared = np.concatenate(owners or [np.empty(0, int)])[order]
-    shared_ptr = np.concatenate([[0], np.cumsum(np.bincount(edge_of, minlength=len(star)))])
 
-    rows = [f.parameters.ctypes.data + f.parameters.strides[0] * np.arange(len(f.parameters)) for f in functions]
-    families = [np.full(len(nodes), i) for i, nodes in enumerate(stencils)]
-    int32 = lambda array: np.ascontiguousarray(array, np.int32)  # noqa: E731
-    int64 = lambda array: np.ascontiguousarray(array, np.int64)  # noqa: E731
-    return Interactions(
-        *map(int32, (star_ptr, star, own, mirror, shared_ptr, shared, stencil_ptr, stencil_nodes)),
-        int32(np.concatenate(families or [np.empty(0)])),
-        int64(np.concatenate(rows or [np.empty(0)])),
-        *(int64([getattr(f, name) for f in functions]) for name in ("value", "difference", "mixed")),
-    )
+def _dofs(nodes: NDArray, dim: int) -> NDArray[np.uint32]:
+    return (nodes[:, None].astype(np.int64) * dim + np.arange(dim)).ravel().astype(np.uint32)
 
+
+def _joined(parts: list[NDArray]) -> NDArray:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)

@@ -34,7 +34,7 @@ N_COUNTS = 4
 
 REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
-_OWN = -1  # partner of an event of the first kind
+_OWN = np.int32(-1)  # partner of an event of the first kind
 _STUCK_AFTER = 1000  # events at one and the same time, per dof of the system, that mean no progress
 
 
@@ -47,13 +47,13 @@ class Lattice(NamedTuple):
         h_i in m and o_i: lattice planes are at q_i = h_i (u + o_i).
     inertia : float64 [n·dim]
         m_i h_i in kg m; infinite for a fixed coordinate.
-    dim : int
+    dim : uint32
     """
 
     spacing: NDArray[np.float64]
     offset: NDArray[np.float64]
     inertia: NDArray[np.float64]
-    dim: int
+    dim: np.uint32
 
 
 class Tracks(NamedTuple):
@@ -64,15 +64,15 @@ class Tracks(NamedTuple):
     dof : float64 [n·dim, COLUMNS]
         z − ⌊z⌋, ż and z̈ at the time ``START``; ⌊z⌋; g in N.
     gap : int32 [...]
-        ⌊z_j − z_i⌋ for each dof i (rows) and each dof j of the star of its node.
+        ⌊z_j − z_i⌋ for each dof i (from ``row[i]`` on) and each dof j of the star of its node.
     version : int64 [n·dim]
         How often the parabola of a dof has changed.
-    partner, side : int64, int8 [n·dim]
-        The next event of a dof: with which (edge·dim + component, or −1 for its own plane); through the lower or
-        upper plane (∓1).
+    partner, side : int32, int8 [n·dim]
+        The next event of a dof: with which dof of its star (its place there, or −1: with its own planes);
+        through the lower or upper plane (∓1).
     partner_version : int64 [n·dim]
         The partner's version when the event was scheduled.
-    key, winner : float64, int32 [2·2^p]
+    key, winner : float64, uint32 [2·2^p]
         The tournament tree of event times.
     count : int64 [N_COUNTS]
     """
@@ -80,59 +80,57 @@ class Tracks(NamedTuple):
     dof: NDArray[np.float64]
     gap: NDArray[np.int32]
     version: NDArray[np.int64]
-    partner: NDArray[np.int64]
+    partner: NDArray[np.int32]
     side: NDArray[np.int8]
     partner_version: NDArray[np.int64]
     key: NDArray[np.float64]
-    winner: NDArray[np.int32]
+    winner: NDArray[np.uint32]
     count: NDArray[np.int64]
+
+
+# Division as in C, and fused multiply-add: no branch for a zero divisor in the hot loops, results still fixed.
+_jit = njit(cache=True, error_model="numpy", fastmath={"contract"})
 
 
 # -- the queue ----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@_jit
 def _set_time(key, winner, i, t):
     """Set the time of entry i and play its matches up to the root, as far as they change."""
-    k = len(winner) // 2 + i
+    k = np.uint32(len(winner) // 2) + i
     key[k] = t
-    k //= 2
+    k >>= np.uint32(1)
     while k >= 1:
-        left, right = 2 * k, 2 * k + 1
+        left = k << np.uint32(1)
+        right = left + np.uint32(1)
         best = left if key[left] <= key[right] else right
         if key[k] == key[best] and winner[k] == winner[best]:
             return
         key[k] = key[best]
         winner[k] = winner[best]
-        k //= 2
+        k >>= np.uint32(1)
 
 
 # -- geometry -----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, inline="always")
-def _gap_row(things, lattice, node, component):
-    """Start of the row of gaps of the dof (node, component)."""
-    first, last = things.star_ptr[node], things.star_ptr[node + 1]
-    return (first * lattice.dim + component * (last - first)) * lattice.dim
-
-
-@njit(cache=True, inline="always")
+@_jit
 def _first_root(c, b, a):
     """Smallest τ ≥ 0 at which c + b τ + a τ²/2 leaves c ≥ 0, or infinity.
 
     Written by the sign of b so that nothing cancels, and so that a root at 0 that is being left does not return.
     """
     c = max(c, 0.0)
+    disc = b * b - 2.0 * a * c
     if b < 0.0:
-        disc = b * b - 2.0 * a * c
         return 2.0 * c / (-b + np.sqrt(disc)) if disc >= 0.0 else np.inf
     if a < 0.0:
-        return (b + np.sqrt(b * b - 2.0 * a * c)) / (-a)
+        return (b + np.sqrt(disc)) / (-a)
     return np.inf
 
 
-@njit(cache=True)
+@_jit
 def _move(dof, t):
     """Restart the parabola of one dof (its row) at the time t."""
     tau = t - dof[START]
@@ -141,11 +139,10 @@ def _move(dof, t):
     dof[START] = t
 
 
-@njit(cache=True)
+@_jit
 def _schedule(things, lattice, tracks, i, t):
     """Find the earliest event of dof i after the time t, with its own planes or any dof of its star."""
-    dim, dof = lattice.dim, tracks.dof
-    me = dof[i]
+    me = tracks.dof[i]
     tau = t - me[START]
     f_i = me[FRACTION] + tau * (me[RATE] + 0.5 * tau * me[ACCEL])
     w_i = me[RATE] + tau * me[ACCEL]
@@ -157,129 +154,109 @@ def _schedule(things, lattice, tracks, i, t):
     side = 1 if up < down else -1
     partner = _OWN
 
-    node = i // dim
-    entry = _gap_row(things, lattice, node, i - node * dim)
-    for edge in range(things.star_ptr[node], things.star_ptr[node + 1]):
-        first = things.star[edge] * dim
-        for j in range(first, first + dim):
-            gap = tracks.gap[entry]
-            entry += 1
-            if j == i:
-                continue
-            you = dof[j]
-            tau = t - you[START]
-            a_j = you[ACCEL]
-            w = you[RATE] + tau * a_j - w_i
-            d = (you[CELL] - cell_i - gap) + (you[FRACTION] + tau * (you[RATE] + 0.5 * tau * a_j) - f_i)
-            a = a_j - a_i
-            # Out of reach before the best time so far: most pairs end here, without a root.
-            reach = best * (abs(w) + 0.5 * abs(a) * best)
-            if reach < d and reach < 1.0 - d:
-                continue
-            down = _first_root(d, w, a)
-            up = _first_root(1.0 - d, -w, -a)
-            if down < best:
-                best, side, partner = down, -1, edge * dim + (j - first)
-            if up < best:
-                best, side, partner = up, 1, edge * dim + (j - first)
+    node = i // lattice.dim
+    first = things.star_ptr[node]
+    row = things.row[i]
+    for k in range(things.star_ptr[node + np.uint32(1)] - first):
+        j = things.star[first + k]
+        you = tracks.dof[j]
+        tau = t - you[START]
+        a_j = you[ACCEL]
+        w = you[RATE] + tau * a_j - w_i
+        d = (you[CELL] - cell_i - tracks.gap[row + k]) + (you[FRACTION] - f_i) + tau * (you[RATE] + 0.5 * tau * a_j)
+        a = a_j - a_i
+        # Out of reach before the best time so far: nine in ten pairs end here, without a root.
+        if best * (abs(w) + 0.5 * abs(a) * best) < min(d, 1.0 - d) or j == i:
+            continue
+        down = _first_root(d, w, a)
+        up = _first_root(1.0 - d, -w, -a)
+        if down < best:
+            best, side, partner = down, -1, np.int32(k)
+        if up < best:
+            best, side, partner = up, 1, np.int32(k)
 
     tracks.partner[i] = partner
     tracks.side[i] = side
     if partner != _OWN:
-        j = things.star[partner // dim] * dim + partner % dim
-        tracks.partner_version[i] = tracks.version[j]
+        tracks.partner_version[i] = tracks.version[things.star[first + np.uint32(partner)]]
     _set_time(tracks.key, tracks.winner, i, t + best)
 
 
 # -- energies at lattice points -----------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@_jit
 def _vertex(things, lattice, tracks, i, x):
     """Write into x the positions in m, on the vertex seen by dof i, of all dofs of its star."""
-    dim = lattice.dim
-    node = i // dim
-    cell = tracks.dof[i, CELL]
-    entry = _gap_row(things, lattice, node, i - node * dim)
-    for edge in range(things.star_ptr[node], things.star_ptr[node + 1]):
-        first = things.star[edge] * dim
-        for j in range(first, first + dim):
-            x[j] = lattice.spacing[j] * (cell + tracks.gap[entry] + 1 + lattice.offset[j])
-            entry += 1
-    x[i] = lattice.spacing[i] * (cell + lattice.offset[i])
+    node = i // lattice.dim
+    first = things.star_ptr[node]
+    row = things.row[i]
+    above = tracks.dof[i, CELL] + 1.0
+    for k in range(things.star_ptr[node + np.uint32(1)] - first):
+        j = things.star[first + k]
+        x[j] = lattice.spacing[j] * (above + tracks.gap[row + k] + lattice.offset[j])
+    x[i] = lattice.spacing[i] * (above - 1.0 + lattice.offset[i])
 
 
-@njit(cache=True)
-def _gather(things, dim, stencil, x, local):
-    """Copy the coordinates of a stencil's nodes into local."""
-    k = 0
-    for s in range(things.stencil_ptr[stencil], things.stencil_ptr[stencil + 1]):
-        first = things.stencil_nodes[s] * dim
-        for c in range(dim):
-            local[k] = x[first + c]
-            k += 1
+@_jit
+def _gather(things, stencil, x, local):
+    """Copy the coordinates of a stencil's dofs into local."""
+    first = things.stencil_ptr[stencil]
+    for k in range(things.stencil_ptr[stencil + np.uint32(1)] - first):
+        local[k] = x[things.stencil[first + k]]
 
 
-@njit(cache=True)
-def _place(things, stencil, node):
-    """Return the place of a node in a stencil."""
-    start = things.stencil_ptr[stencil]
-    k = start
-    while things.stencil_nodes[k] != node:
-        k += 1
-    return k - start
-
-
-@njit(cache=True)
+@_jit
 def _gradient(things, lattice, tracks, i, x, local):
     """g_i = [φ(u + e_i) − φ(u)]/h_i over the stencils that hold dof i."""
-    dim = lattice.dim
-    node = i // dim
-    component = i - node * dim
+    node = i // lattice.dim
+    component = i - node * lattice.dim
     _vertex(things, lattice, tracks, i, x)
     edge = things.own[node]
     total = 0.0
-    for s in range(things.shared_ptr[edge], things.shared_ptr[edge + 1]):
+    for s in range(things.shared_ptr[edge], things.shared_ptr[edge + np.uint32(1)]):
         stencil = things.shared[s]
-        _gather(things, dim, stencil, x, local)
-        place = _place(things, stencil, node) * dim + component
+        _gather(things, stencil, x, local)
         total += call_difference(
             things.difference[things.family[stencil]],
             things.parameters[stencil],
             local.ctypes.data,
-            place,
+            things.place[s] + component,
             lattice.spacing[i],
         )
     return total / lattice.spacing[i]
 
 
-@njit(cache=True)
-def _mixed_difference(things, lattice, tracks, i, edge, j, plane, x, local):
-    """δ = φ(11) − φ(10) − φ(01) + φ(00) in the dofs i, j over the stencils that hold both.
+@_jit
+def _mixed_difference(things, lattice, tracks, i, k, plane, x, local):
+    """δ = φ(11) − φ(10) − φ(01) + φ(00) in dof i and the k-th dof j of its star, over the stencils that hold both.
 
     At the crossing z_j = z_i + plane the lower vertex has u_i = ⌊z_i⌋ and u_j = ⌊z_i⌋ + plane.
     """
     dim = lattice.dim
-    node_i, node_j = i // dim, j // dim
+    node_i = i // dim
+    edge = things.star_ptr[node_i] // dim + k // dim
+    j = things.star[things.star_ptr[node_i] + k]
+    component_i, component_j = i - node_i * dim, k % dim
     _vertex(things, lattice, tracks, i, x)
     x[j] = lattice.spacing[j] * (tracks.dof[i, CELL] + plane + lattice.offset[j])
     total = 0.0
-    for s in range(things.shared_ptr[edge], things.shared_ptr[edge + 1]):
+    for s in range(things.shared_ptr[edge], things.shared_ptr[edge + np.uint32(1)]):
         stencil = things.shared[s]
-        _gather(things, dim, stencil, x, local)
+        _gather(things, stencil, x, local)
         total += call_mixed(
             things.mixed[things.family[stencil]],
             things.parameters[stencil],
             local.ctypes.data,
-            _place(things, stencil, node_i) * dim + i - node_i * dim,
-            _place(things, stencil, node_j) * dim + j - node_j * dim,
+            things.place[s] + component_i,
+            things.other_place[s] + component_j,
             lattice.spacing[i],
             lattice.spacing[j],
         )
     return total
 
 
-@njit(cache=True)
+@_jit
 def lattice_energies(things, lattice, z, out):
     """Add to out [families] the piecewise-linear energies V_h in J at the lattice coordinates z [n·dim].
 
@@ -287,26 +264,23 @@ def lattice_energies(things, lattice, z, out):
     the largest fraction first, V_h = φ(u) + Σ f_k [φ(u + e_1 + … + e_k) − φ(u + e_1 + … + e_(k−1))].
     Sums are compensated (Neumaier).
     """
-    dim = lattice.dim
     rest = np.zeros(len(out))
     local = np.empty(0)
     fraction = np.empty(0)
     for stencil in range(len(things.family)):
-        start, stop = things.stencil_ptr[stencil], things.stencil_ptr[stencil + 1]
-        size = (stop - start) * dim
-        if len(local) < size:
-            local, fraction = np.empty(size), np.empty(size)
-        for k in range(size):
-            i = things.stencil_nodes[start + k // dim] * dim + k % dim
-            low = np.floor(z[i])
-            local[k] = lattice.spacing[i] * (low + lattice.offset[i])
-            fraction[k] = z[i] - low
+        dofs = things.stencil[things.stencil_ptr[stencil] : things.stencil_ptr[stencil + 1]]
+        if len(local) < len(dofs):
+            local, fraction = np.empty(len(dofs)), np.empty(len(dofs))
+        for k in range(len(dofs)):
+            low = np.floor(z[dofs[k]])
+            local[k] = lattice.spacing[dofs[k]] * (low + lattice.offset[dofs[k]])
+            fraction[k] = z[dofs[k]] - low
         family = things.family[stencil]
         f, p = things.value[family], things.parameters[stencil]
         before = call_value(f, p, local.ctypes.data)
         energy = before
-        for k in np.argsort(-fraction[:size], kind="mergesort"):
-            local[k] += lattice.spacing[things.stencil_nodes[start + k // dim] * dim + k % dim]
+        for k in np.argsort(-fraction[: len(dofs)]):
+            local[k] += lattice.spacing[dofs[k]]
             after = call_value(f, p, local.ctypes.data)
             energy += fraction[k] * (after - before)
             before = after
@@ -321,7 +295,7 @@ def lattice_energies(things, lattice, z, out):
 # -- events -------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@_jit
 def _integer_event(things, lattice, tracks, i, t, x, local):
     """Let z_i cross an integer; return whether the new gradient is finite."""
     me = tracks.dof[i]
@@ -337,31 +311,33 @@ def _integer_event(things, lattice, tracks, i, t, x, local):
     return np.isfinite(g)
 
 
-@njit(cache=True)
+@_jit
+def _entry_of(things, lattice, j, i):
+    """Return the entry of dof i in the row of dof j."""
+    first = things.star_ptr[j // lattice.dim]
+    k = np.uint32(0)
+    while things.star[first + k] != i:
+        k += np.uint32(1)
+    return things.row[j] + k
+
+
+@_jit
 def _pair_event(things, lattice, tracks, i, t, x, local):
     """Let z_j − z_i cross an integer; return whether the new gradients are finite."""
-    dim = lattice.dim
-    edge, component = tracks.partner[i] // dim, tracks.partner[i] % dim
-    node_i, node_j = i // dim, things.star[edge]
-    j = node_j * dim + component
-    component_i = i - node_i * dim
+    k = np.uint32(tracks.partner[i])
+    j = things.star[things.star_ptr[i // lattice.dim] + k]
     me, you = tracks.dof[i], tracks.dof[j]
     _move(me, t)
     _move(you, t)
 
-    entry = _gap_row(things, lattice, node_i, component_i) + (edge - things.star_ptr[node_i]) * dim + component
-    mirror = things.mirror[edge]
-    back = _gap_row(things, lattice, node_j, component) + (mirror - things.star_ptr[node_j]) * dim + component_i
-
     up = tracks.side[i] > 0
+    step = 1 if up else -1
+    entry = things.row[i] + k
     plane = tracks.gap[entry] + (1 if up else 0)
     you[FRACTION] = me[FRACTION] + (me[CELL] + plane - you[CELL])  # exactly on the plane
-    delta = _mixed_difference(things, lattice, tracks, i, edge, j, plane, x, local)
-    if not up:
-        delta = -delta
-    step = 1 if up else -1
+    delta = step * _mixed_difference(things, lattice, tracks, i, k, plane, x, local)
     tracks.gap[entry] += step
-    tracks.gap[back] -= step
+    tracks.gap[_entry_of(things, lattice, j, i)] -= step
     me[GRADIENT] += delta / lattice.spacing[i]
     you[GRADIENT] -= delta / lattice.spacing[j]
     me[ACCEL] = -me[GRADIENT] / lattice.inertia[i]
@@ -374,7 +350,7 @@ def _pair_event(things, lattice, tracks, i, t, x, local):
     return np.isfinite(delta)
 
 
-@njit(cache=True)
+@_jit
 def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
     """Process all events up to the time t_end, at most max_events of them.
 
@@ -392,7 +368,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
     """
     key, winner, dof = tracks.key, tracks.winner, tracks.dof
     last, at_once = -np.inf, 0
-    i = 0
+    i = winner[1]
     for _ in range(max_events):
         t = key[1]
         if not t <= t_end:
@@ -409,7 +385,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
             tracks.count[INTEGER_EVENTS] += 1
             finite = _integer_event(things, lattice, tracks, i, t, x, local)
         else:
-            j = things.star[partner // lattice.dim] * lattice.dim + partner % lattice.dim
+            j = things.star[things.star_ptr[i // lattice.dim] + np.uint32(partner)]
             if tracks.version[j] != tracks.partner_version[i]:
                 tracks.count[RENEWALS] += 1
                 _schedule(things, lattice, tracks, i, t)
@@ -427,33 +403,31 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
 # -- crossings that change nothing --------------------------------------------------------------------------
 
 
-@njit(cache=True, inline="always")
+@_jit
 def _planes_between(r0, r1):
     return abs(np.floor(r1) - np.floor(r0))
 
 
-@njit(cache=True)
+@_jit
 def _count_others(things, lattice, tracks, i, t):
     """Count the integers that z_j − z_i has crossed since its last change, for all j outside the star of i.
 
     Called before the parabola of i changes, or at the end; a pair's difference is one parabola since
     the later of the two last changes.
     """
-    dim, dof = lattice.dim, tracks.dof
-    me = dof[i]
-    node = i // dim
-    edge, stop = things.star_ptr[node], things.star_ptr[node + 1]
+    dof = tracks.dof
+    node = i // lattice.dim
+    k, stop = things.star_ptr[node], things.star_ptr[node + np.uint32(1)]
     crossings = 0.0
-    for other in range(len(dof) // dim):
-        if edge < stop and things.star[edge] == other:
-            edge += 1
+    for j in range(len(dof)):
+        if k < stop and things.star[k] == j:
+            k += np.uint32(1)
             continue
-        for j in range(other * dim, other * dim + dim):
-            crossings += _crossings_of_pair(me, dof[j], t)
+        crossings += _crossings_of_pair(dof[i], dof[j], t)
     tracks.count[OTHER_CROSSINGS] += int(crossings)
 
 
-@njit(cache=True, inline="always")
+@_jit
 def _crossings_of_pair(me, you, t):
     start = max(me[START], you[START])
     ti, tj = start - me[START], start - you[START]
@@ -472,11 +446,11 @@ def _crossings_of_pair(me, you, t):
     return _planes_between(r0, r1)
 
 
-@njit(cache=True)
+@_jit
 def count_rest(things, lattice, tracks, t):
     """Return the crossings of non-interacting pairs between their last change and the time t."""
     before = tracks.count[OTHER_CROSSINGS]
-    for i in range(len(tracks.dof)):
+    for i in range(np.uint32(len(tracks.dof))):
         _count_others(things, lattice, tracks, i, t)
     twice = tracks.count[OTHER_CROSSINGS] - before
     tracks.count[OTHER_CROSSINGS] = before
@@ -486,33 +460,31 @@ def count_rest(things, lattice, tracks, t):
 # -- beginning ----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@_jit
 def set_gaps(things, lattice, tracks):
     """Set all gaps ⌊z_j − z_i⌋ from cells and fractions; equal fractions are ordered by index."""
-    dim, dof = lattice.dim, tracks.dof
-    for i in range(len(dof)):
-        node = i // dim
-        entry = _gap_row(things, lattice, node, i - node * dim)
-        for edge in range(things.star_ptr[node], things.star_ptr[node + 1]):
-            first = things.star[edge] * dim
-            for j in range(first, first + dim):
-                f_i, f_j = dof[i, FRACTION], dof[j, FRACTION]
-                behind = f_j < f_i or (f_j == f_i and j < i)
-                tracks.gap[entry] = int(dof[j, CELL] - dof[i, CELL]) - (1 if behind else 0)
-                entry += 1
+    dof = tracks.dof
+    for i in range(np.uint32(len(dof))):
+        node = i // lattice.dim
+        first = things.star_ptr[node]
+        for k in range(things.star_ptr[node + np.uint32(1)] - first):
+            j = things.star[first + k]
+            f_i, f_j = dof[i, FRACTION], dof[j, FRACTION]
+            behind = f_j < f_i or (f_j == f_i and j < i)
+            tracks.gap[things.row[i] + k] = int(dof[j, CELL] - dof[i, CELL]) - (1 if behind else 0)
 
 
-@njit(cache=True)
+@_jit
 def begin(things, lattice, tracks, t, x, local):
     """Compute all gradients and schedule all dofs; return the first dof with an infinite gradient, or −1."""
-    for i in range(len(tracks.dof)):
+    for i in range(np.uint32(len(tracks.dof))):
         if lattice.inertia[i] < np.inf:
             g = _gradient(things, lattice, tracks, i, x, local)
             if not np.isfinite(g):
-                return i
+                return np.int64(i)
             tracks.dof[i, GRADIENT] = g
             tracks.dof[i, ACCEL] = -g / lattice.inertia[i]
-    for i in range(len(tracks.dof)):
+    for i in range(np.uint32(len(tracks.dof))):
         if lattice.inertia[i] < np.inf:
             _schedule(things, lattice, tracks, i, t)
-    return -1
+    return np.int64(-1)
