@@ -257,6 +257,17 @@ def _mixed_difference(things, lattice, tracks, i, k, plane, x, local):
 
 
 @_jit
+def _sort_descending(keys, order, n):
+    """Write into order the indices 0 … n − 1 by falling keys (insertion sort: n is a dozen)."""
+    for k in range(n):
+        place = k
+        while place > 0 and keys[order[place - 1]] < keys[k]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = k
+
+
+@_jit
 def lattice_energies(things, lattice, z, out):
     """Add to out [families] the piecewise-linear energies V_h in J at the lattice coordinates z [n·dim].
 
@@ -265,12 +276,11 @@ def lattice_energies(things, lattice, z, out):
     Sums are compensated (Neumaier).
     """
     rest = np.zeros(len(out))
-    local = np.empty(0)
-    fraction = np.empty(0)
+    local, fraction, order = np.empty(0), np.empty(0), np.empty(0, np.int64)
     for stencil in range(len(things.family)):
         dofs = things.stencil[things.stencil_ptr[stencil] : things.stencil_ptr[stencil + 1]]
         if len(local) < len(dofs):
-            local, fraction = np.empty(len(dofs)), np.empty(len(dofs))
+            local, fraction, order = np.empty(len(dofs)), np.empty(len(dofs)), np.empty(len(dofs), np.int64)
         for k in range(len(dofs)):
             low = np.floor(z[dofs[k]])
             local[k] = lattice.spacing[dofs[k]] * (low + lattice.offset[dofs[k]])
@@ -279,7 +289,8 @@ def lattice_energies(things, lattice, z, out):
         f, p = things.value[family], things.parameters[stencil]
         before = call_value(f, p, local.ctypes.data)
         energy = before
-        for k in np.argsort(-fraction[: len(dofs)]):
+        _sort_descending(fraction, order, len(dofs))
+        for k in order[: len(dofs)]:
             local[k] += lattice.spacing[dofs[k]]
             after = call_value(f, p, local.ctypes.data)
             energy += fraction[k] * (after - before)
@@ -450,7 +461,8 @@ def _crossings_of_pair(me, you, t):
 def count_rest(things, lattice, tracks, t):
     """Return the crossings of non-interacting pairs between their last change and the time t."""
     before = tracks.count[OTHER_CROSSINGS]
-    for i in range(np.uint32(len(tracks.dof))):
+    for k in range(len(tracks.dof)):
+        i = np.uint32(k)
         _count_others(things, lattice, tracks, i, t)
     twice = tracks.count[OTHER_CROSSINGS] - before
     tracks.count[OTHER_CROSSINGS] = before
@@ -464,7 +476,8 @@ def count_rest(things, lattice, tracks, t):
 def set_gaps(things, lattice, tracks):
     """Set all gaps ⌊z_j − z_i⌋ from cells and fractions; equal fractions are ordered by index."""
     dof = tracks.dof
-    for i in range(np.uint32(len(dof))):
+    for k_i in range(len(dof)):
+        i = np.uint32(k_i)
         node = i // lattice.dim
         first = things.star_ptr[node]
         for k in range(things.star_ptr[node + np.uint32(1)] - first):
@@ -477,14 +490,16 @@ def set_gaps(things, lattice, tracks):
 @_jit
 def begin(things, lattice, tracks, t, x, local):
     """Compute all gradients and schedule all dofs; return the first dof with an infinite gradient, or −1."""
-    for i in range(np.uint32(len(tracks.dof))):
+    for k in range(len(tracks.dof)):
+        i = np.uint32(k)
         if lattice.inertia[i] < np.inf:
             g = _gradient(things, lattice, tracks, i, x, local)
             if not np.isfinite(g):
-                return np.int64(i)
+                return k
             tracks.dof[i, GRADIENT] = g
             tracks.dof[i, ACCEL] = -g / lattice.inertia[i]
-    for i in range(np.uint32(len(tracks.dof))):
+    for k in range(len(tracks.dof)):
+        i = np.uint32(k)
         if lattice.inertia[i] < np.inf:
             _schedule(things, lattice, tracks, i, t)
-    return np.int64(-1)
+    return -1
