@@ -1,0 +1,210 @@
+"""Rigid obstacles: where the boundary is, and how far a point is from it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from symplex.errors import InvalidSystem
+from symplex.fem.energy import Array
+
+# Layout of Obstacle.parameters, which the compiled kernels read.
+DIM, RADIUS, POINT, NORMAL = 0, 1, 2, 5
+COLUMNS = 8  # point and normal are padded to three components
+
+
+class Obstacle(ABC):
+    """A rigid body that does not move. Its outside, where the gap g(x) is positive, is admissible.
+
+    Attributes
+    ----------
+    dim : int
+        Dimension of space.
+    """
+
+    dim: int
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Array:
+        """The numbers [COLUMNS] that compiled kernels need: dimension, radius (0: a plane), point, normal."""
+
+    @abstractmethod
+    def gap(self, x: Array) -> Array:
+        """Return the gap g [m] of the points x [m, dim]."""
+
+    @abstractmethod
+    def gap_gradient(self, x: Array) -> Array:
+        """Return ∂g/∂x [m, dim] at the points x [m, dim]."""
+
+    @abstractmethod
+    def gap_hessian(self, x: Array) -> Array:
+        """Return ∂²g/∂x² [m, dim, dim] in 1/m at the points x [m, dim]."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """|∂g/∂x|: 1 where g is a distance in m."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HalfSpace(Obstacle):
+    """The half-space (x − O)·n < 0, bounded by a plane; g = (x − O)·n.
+
+    Parameters
+    ----------
+    point : float64 [dim]
+        A point O of the plane in m.
+    normal : float64 [dim]
+        The outward normal n, towards the admissible side.
+    normalize : bool, default True
+        Whether to scale n to unit length, which makes g a distance. With False, n is taken as it is:
+        the convention of Gonzalez, Schmidt and Ortiz (2010), eqs. 76–77, with n = (0, −1, −1) in their example.
+
+    Raises
+    ------
+    InvalidSystem
+        If the normal is zero, or sizes or numbers do not fit.
+    """
+
+    point: ArrayLike
+    normal: ArrayLike
+    normalize: bool = True
+
+    def __post_init__(self):
+        point, normal = _vector("HalfSpace: point", self.point), _vector("HalfSpace: normal", self.normal)
+        if point.shape != normal.shape:
+            raise InvalidSystem(f"HalfSpace: point has {len(point)} components, normal has {len(normal)}.")
+        length = float(np.linalg.norm(normal))
+        if length == 0:
+            raise InvalidSystem("HalfSpace: the normal is zero; it must point to the admissible side.")
+        object.__setattr__(self, "point", point)
+        object.__setattr__(self, "normal", normal / length if self.normalize else normal)
+
+    @property
+    def dim(self) -> int:
+        """Dimension of space."""
+        return len(self.point)
+
+    @property
+    def parameters(self) -> Array:
+        """See `Obstacle.parameters`."""
+        return _parameters(0.0, self.point, self.normal)
+
+    def gap(self, x: Array) -> Array:
+        """Return g = (x − O)·n [m] at the points x [m, dim]."""
+        return (x - self.point) @ self.normal
+
+    def gap_gradient(self, x: Array) -> Array:
+        """Return n at each point [m, dim]."""
+        return np.broadcast_to(self.normal, x.shape)
+
+    def gap_hessian(self, x: Array) -> Array:
+        """Return zeros [m, dim, dim]: a plane is not curved."""
+        return np.zeros((len(x), self.dim, self.dim))
+
+    @property
+    def slope(self) -> float:
+        """|n|."""
+        return float(np.linalg.norm(self.normal))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sphere(Obstacle):
+    """A solid ball (a disc in the plane); g = |x − c| − R.
+
+    Parameters
+    ----------
+    center : float64 [dim]
+        The centre c in m.
+    radius : float
+        R in m.
+
+    Raises
+    ------
+    InvalidSystem
+        If the radius is not positive, or the centre not finite.
+    """
+
+    center: ArrayLike
+    radius: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "center", _vector("Sphere: center", self.center))
+        if not (np.isfinite(self.radius) and self.radius > 0):
+            raise InvalidSystem(f"Sphere: the radius must be positive; it is {self.radius} m.")
+
+    @property
+    def dim(self) -> int:
+        """Dimension of space."""
+        return len(self.center)
+
+    @property
+    def parameters(self) -> Array:
+        """See `Obstacle.parameters`."""
+        return _parameters(self.radius, self.center, np.zeros(self.dim))
+
+    def gap(self, x: Array) -> Array:
+        """Return g = |x − c| − R [m] at the points x [m, dim]."""
+        return np.linalg.norm(x - self.center, axis=1) - self.radius
+
+    def gap_gradient(self, x: Array) -> Array:
+        """Return n = (x − c)/|x − c| [m, dim] at the points x [m, dim], and zero at the centre."""
+        d = x - self.center
+        r = np.linalg.norm(d, axis=1)[:, None]
+        return np.divide(d, r, out=np.zeros_like(d), where=r > 0)
+
+    def gap_hessian(self, x: Array) -> Array:
+        """Return (I − n ⊗ n)/|x − c| [m, dim, dim] at the points x [m, dim], and zero at the centre."""
+        n = self.gap_gradient(x)
+        r = np.linalg.norm(x - self.center, axis=1)[:, None, None]
+        tangential = np.eye(self.dim) - n[:, :, None] * n[:, None, :]
+        return np.divide(tangential, r, out=np.zeros_like(tangential), where=r > 0)
+
+    @property
+    def slope(self) -> float:
+        """1: g is a distance."""
+        return 1.0
+
+
+@njit(inline="always")
+def squared_distance(p, x):
+    """Return |x − c|² for the parameters p of an obstacle (pointer or array) and a point x."""
+    s = 0.0
+    for i in range(int(p[DIM])):
+        s += (x[i] - p[POINT + i]) ** 2
+    return s
+
+
+@njit(inline="always")
+def gap(p, x):
+    """Return g(x) for the parameters p of an obstacle (pointer or array) and a point x."""
+    if p[RADIUS] > 0.0:
+        return np.sqrt(squared_distance(p, x)) - p[RADIUS]
+    g = 0.0
+    for i in range(int(p[DIM])):
+        g += (x[i] - p[POINT + i]) * p[NORMAL + i]
+    return g
+
+
+def _vector(name: str, values: ArrayLike) -> Array:
+    vector = np.array(values, dtype=float)
+    if vector.ndim != 1 or not 1 <= len(vector) <= 3 or not np.all(np.isfinite(vector)):
+        raise InvalidSystem(f"{name} must be 1 to 3 finite numbers; it is {values}.")
+    vector.setflags(write=False)
+    return vector
+
+
+def _parameters(radius: float, point: Array, normal: Array) -> Array:
+    p = np.zeros(COLUMNS)
+    p[DIM], p[RADIUS] = len(point), radius
+    p[POINT : POINT + len(point)] = point
+    p[NORMAL : NORMAL + len(point)] = normal
+    return p

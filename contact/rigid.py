@@ -1,0 +1,145 @@
+"""Penalty contact of nodes with a rigid obstacle."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from symplex.contact import obstacles
+from symplex.contact.obstacles import Obstacle
+from symplex.errors import InvalidSystem
+from symplex.fem.energy import Array, Energy, LatticeFunctions
+
+
+@final
+class RigidContact(Energy):
+    """Nodes that a rigid obstacle pushes out: φ = ½ k ⟨−g⟩² for each, ⟨·⟩ the positive part.
+
+    Eqs. 76–77 of Gonzalez, Schmidt and Ortiz (2010) with k = 1/ε.
+
+    Parameters
+    ----------
+    nodes : int [m]
+        The nodes that may touch; usually those of the boundary.
+    obstacle : Obstacle
+    stiffness : float
+        k in N/m (if the gap is a distance).
+
+    Raises
+    ------
+    InvalidSystem
+        If a node is named twice, or the stiffness is not positive.
+    """
+
+    def __init__(self, nodes: ArrayLike, obstacle: Obstacle, stiffness: float):
+        flat = np.asarray(nodes).ravel()
+        if len(flat) and (flat.min() < 0 or len(np.unique(flat)) < len(flat)):
+            raise InvalidSystem("RigidContact: nodes must be indices without repetition.")
+        if not (np.isfinite(stiffness) and stiffness > 0):
+            raise InvalidSystem(f"RigidContact: the stiffness must be positive; it is {stiffness} N/m.")
+        self.nodes = np.ascontiguousarray(flat.reshape(-1, 1), dtype=np.int32)
+        self.obstacle = obstacle
+        self.stiffness = float(stiffness)
+        self._parameters = obstacle.parameters
+
+    @classmethod
+    def from_penalty(cls, nodes: ArrayLike, obstacle: Obstacle, penalty: float) -> RigidContact:
+        """Return the contact with stiffness 1/ε, given the penalty parameter ε in m/N."""
+        if not (np.isfinite(penalty) and penalty > 0):
+            raise InvalidSystem(f"RigidContact: the penalty parameter must be positive; it is {penalty} m/N.")
+        return cls(nodes, obstacle, 1.0 / penalty)
+
+    # -- local functions --------------------------------------------------------------------------------------
+
+    def value(self, x: Array) -> Array:
+        """Return ½ k ⟨−g⟩² [m] in J at the positions x [m, 1, dim]."""
+        return 0.5 * self.stiffness * self._penetration(x[:, 0]) ** 2
+
+    def gradient(self, x: Array) -> Array:
+        """Return −k ⟨−g⟩ ∂g/∂x [m, 1, dim] in N at the positions x [m, 1, dim]."""
+        p = self._penetration(x[:, 0])
+        return (-self.stiffness * p[:, None] * self.obstacle.gap_gradient(x[:, 0]))[:, None]
+
+    def hessian(self, x: Array) -> Array:
+        """Return k (∂g/∂x ⊗ ∂g/∂x − ⟨−g⟩ ∂²g/∂x²) [m, dim, dim] in N/m, zero where g ≥ 0."""
+        p = self._penetration(x[:, 0])[:, None, None]
+        n = self.obstacle.gap_gradient(x[:, 0])
+        touching = self.stiffness * (p > 0)
+        return touching * (n[:, :, None] * n[:, None, :] - p * self.obstacle.gap_hessian(x[:, 0]))
+
+    def _penetration(self, x: Array) -> Array:
+        return np.maximum(-self.obstacle.gap(x), 0.0)
+
+    # -- assembled forms --------------------------------------------------------------------------------------
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, dim]."""
+        return _total(q, self.nodes, self._parameters, self.stiffness)
+
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
+        _add_gradient(q, self.nodes, self._parameters, self.stiffness, out)
+
+    def latent_stiffness(self, n_nodes: int) -> Array:
+        """Return k |∂g/∂x|² in N/m for each node [n_nodes] that may touch, 0 for the others."""
+        latent = np.zeros(n_nodes)
+        latent[self.nodes[:, 0]] = self.stiffness * self.obstacle.slope**2
+        return latent
+
+    def lattice_functions(self) -> LatticeFunctions:
+        """Return compiled differences of one node's energy, for force-stepping."""
+        from symplex.contact.lattice import rigid_contact_lattice  # compiled when first needed
+
+        return rigid_contact_lattice(self._parameters, self.stiffness, len(self.nodes))
+
+    # -- for output -------------------------------------------------------------------------------------------
+
+    def gaps(self, q: Array) -> Array:
+        """Return the gaps g [m] of the contact nodes at the nodal positions q [n, dim]; negative: inside."""
+        return self.obstacle.gap(q[self.nodes[:, 0]])
+
+    def forces(self, q: Array) -> Array:
+        """Return the forces [m, dim] in N of the obstacle on the contact nodes at the positions q [n, dim]."""
+        return -self.gradient(q[self.nodes])[:, 0]
+
+    def resultant(self, q: Array) -> Array:
+        """Return the total force [dim] in N of the obstacle on the body at the positions q [n, dim]."""
+        return self.forces(q).sum(axis=0)
+
+    def deepest(self, q: Array) -> tuple[int, float]:
+        """Return the node that is deepest inside and its depth in m (negative: nothing is inside)."""
+        if not len(self.nodes):
+            raise InvalidSystem("RigidContact has no nodes.")
+        gaps = self.gaps(q)
+        first = int(np.argmin(gaps))
+        return int(self.nodes[first, 0]), -float(gaps[first]) / self.obstacle.slope
+
+
+@njit(cache=True)
+def _total(q, nodes, p, k):
+    total = 0.0
+    for s in range(len(nodes)):
+        g = obstacles.gap(p, q[nodes[s, 0]])
+        if g < 0.0:
+            total += 0.5 * k * g * g
+    return total
+
+
+@njit(cache=True)
+def _add_gradient(q, nodes, p, k, out):
+    curved = p[obstacles.RADIUS] > 0.0
+    for s in range(len(nodes)):
+        node = nodes[s, 0]
+        g = obstacles.gap(p, q[node])
+        if not g < 0.0:
+            continue
+        if not curved:
+            for i in range(q.shape[1]):
+                out[node, i] += k * g * p[obstacles.NORMAL + i]
+        elif g > -p[obstacles.RADIUS]:  # no direction is out at the centre itself
+            scale = k * g / (g + p[obstacles.RADIUS])
+            for i in range(q.shape[1]):
+                out[node, i] += scale * (q[node, i] - p[obstacles.POINT + i])

@@ -1,0 +1,318 @@
+"""Loads: constant ones, which have a potential, and those given as functions of time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+
+# How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
+History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
+
+
+# -- with a potential ----------------------------------------------------------------------------------------
+
+
+class DeadLoad(Energy):
+    """Constant forces on nodes, φ = −f·x: gravity, or given forces.
+
+    Attributes
+    ----------
+    nodes : int32 [m, 1]
+    forces : float64 [m, dim]
+        In N.
+    """
+
+    @property
+    @abstractmethod
+    def forces(self) -> Array:
+        """The forces [m, dim] in N."""
+
+    def value(self, x: Array) -> Array:
+        """Return −f·x [m] in J at the positions x [m, 1, dim]."""
+        return -np.einsum("mi,mi->m", self.forces, x[:, 0])
+
+    def gradient(self, x: Array) -> Array:
+        """Return −f [m, 1, dim] in N."""
+        return -self.forces[:, None]
+
+    def hessian(self, x: Array) -> Array:
+        """Return zeros [m, dim, dim]."""
+        return np.zeros((len(x), x.shape[2], x.shape[2]))
+
+    def lattice_functions(self) -> LatticeFunctions:
+        """Return compiled differences of one node's energy, for force-stepping."""
+        from symplex.fem.lattice_loads import dead_load_lattice  # compiled when first needed
+
+        return dead_load_lattice(self.forces)
+
+
+@final
+class Gravity(DeadLoad):
+    """Weight, φ = −m a·x for each node.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        Nodal masses in kg, or the consistent mass matrix.
+    acceleration : float64 [dim]
+        In m/s², for example (0, 0, −9.81).
+
+    Raises
+    ------
+    InvalidSystem
+        If the acceleration is not finite.
+    """
+
+    def __init__(self, mass: Array | sp.csr_array, acceleration: ArrayLike):
+        self.acceleration = _finite("Gravity: acceleration", acceleration)
+        lumped = np.asarray(mass.sum(axis=1)).ravel() if sp.issparse(mass) else np.asarray(mass, float)
+        self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
+        self._forces = lumped[:, None] * self.acceleration
+
+    @property
+    def forces(self) -> Array:
+        """The weights [n, dim] in N."""
+        return self._forces
+
+
+@final
+class NodalForce(DeadLoad):
+    """Constant forces on some nodes.
+
+    Parameters
+    ----------
+    nodes : int [m]
+        Indices without repetition.
+    force : float64 [dim] or [m, dim]
+        The force in N on each of them.
+
+    Raises
+    ------
+    InvalidSystem
+        If a node is named twice or sizes do not fit.
+    """
+
+    def __init__(self, nodes: ArrayLike, force: ArrayLike):
+        flat = _distinct("NodalForce", nodes)
+        self.nodes = flat[:, None]
+        self._forces = _per_node("NodalForce", flat, force)
+
+    @property
+    def forces(self) -> Array:
+        """The forces [m, dim] in N."""
+        return self._forces
+
+
+# -- functions of time ---------------------------------------------------------------------------------------
+
+
+@final
+class NodalLoad:
+    """Forces on some nodes that change with time, f(t) = factor(t) · force.
+
+    Parameters
+    ----------
+    nodes : int [m]
+        Indices without repetition.
+    force : float64 [dim] or [m, dim]
+        In N on each of them.
+    history : float, callable or (times, factors)
+        The factor: constant, a function of t in s, or a table that is interpolated linearly and keeps its first
+        and last value outside.
+
+    Raises
+    ------
+    InvalidSystem
+        If a node is named twice, sizes do not fit, or the table is not in order.
+    """
+
+    def __init__(self, nodes: ArrayLike, force: ArrayLike, history: History = 1.0):
+        self.nodes = _distinct("NodalLoad", nodes)
+        self.forces = _per_node("NodalLoad", self.nodes, force)
+        self.factor = factor_of(history)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, dim] in N."""
+        out = np.zeros_like(q)
+        out[self.nodes] = self.factor(t) * self.forces
+        return out
+
+
+@final
+class SurfaceTraction:
+    """A traction on reference faces that keeps its direction (dead), F_a(t) = factor(t) ∫ N_a dA · traction.
+
+    Parameters
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions in m.
+    faces : int [f, 3 or 4], or mapping of str to such
+        Triangles, quadrilaterals, or both by cell type (`Mesh.boundary_faces`).
+    traction : float64 [3]
+        Force per undeformed area in Pa.
+    history : float, callable or (times, factors)
+        As for `NodalLoad`.
+
+    Raises
+    ------
+    InvalidSystem
+        If there are no faces, sizes do not fit, or the table is not in order.
+    """
+
+    def __init__(
+        self,
+        points: Array,
+        faces: ArrayLike | Mapping[str, IntArray],
+        traction: ArrayLike,
+        history: History = 1.0,
+    ):
+        traction = _finite("SurfaceTraction: traction", traction)
+        areas = np.zeros(len(points))
+        for cells in _faces("SurfaceTraction", faces):
+            shape, normals = _area_normals(np.asarray(points, float), cells)
+            local = np.einsum("ga,fg->fa", shape, np.linalg.norm(normals, axis=2))
+            np.add.at(areas, cells, local)
+        self.nodes = np.flatnonzero(areas).astype(np.int32)
+        self.forces = areas[self.nodes, None] * traction
+        self.factor = factor_of(history)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, 3] in N."""
+        out = np.zeros_like(q)
+        out[self.nodes] = self.factor(t) * self.forces
+        return out
+
+
+@final
+class Pressure:
+    """A pressure on faces that turns and grows with them (follower), F_a = −p(t) ∫ N_a n da.
+
+    Parameters
+    ----------
+    faces : int [f, 3 or 4], or mapping of str to such
+        Triangles, quadrilaterals, or both by cell type, numbered so that their normals point out of the body
+        (`Mesh.boundary_faces`).
+    pressure : float
+        In Pa; positive pushes into the body.
+    history : float, callable or (times, factors)
+        As for `NodalLoad`.
+
+    Raises
+    ------
+    InvalidSystem
+        If there are no faces, or the table is not in order.
+    """
+
+    def __init__(self, faces: ArrayLike | Mapping[str, IntArray], pressure: float, history: History = 1.0):
+        self.faces = _faces("Pressure", faces)
+        self.pressure = float(_finite("Pressure: pressure", [pressure])[0])
+        self.factor = factor_of(history)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, 3] in N at the positions q [n, 3]."""
+        out = np.zeros_like(q)
+        p = self.factor(t) * self.pressure
+        for cells in self.faces:
+            shape, normals = _area_normals(q, cells)
+            np.add.at(out, cells, -p * np.einsum("ga,fgi->fai", shape, normals))
+        return out
+
+
+def factor_of(history: History) -> Callable[[float], float]:
+    """Return a history as a function of time that gives finite factors only.
+
+    Raises
+    ------
+    InvalidSystem
+        If a table has times that do not ascend, differs in length, or holds a number that is not finite.
+    """
+    if callable(history):
+
+        def given(t: float) -> float:
+            factor = float(history(t))
+            if not np.isfinite(factor):
+                raise StepFailed(f"the history of a load gives {factor} at t = {t:.6g} s.")
+            return factor
+
+        return given
+    if np.isscalar(history):
+        constant = float(_finite("history", [history])[0])
+        return lambda t: constant
+    if len(history) != 2:
+        raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")
+    times, factors = _finite("history: times", history[0]), _finite("history: factors", history[1])
+    if len(times) != len(factors) or len(times) == 0:
+        raise InvalidSystem(f"history: there are {len(times)} times, but {len(factors)} factors.")
+    back = np.flatnonzero(np.diff(times) <= 0)
+    if len(back):
+        raise InvalidSystem(
+            f"history: times must ascend, but {times[back[0]]:.6g} s is followed by {times[back[0] + 1]:.6g} s."
+        )
+    return lambda t: float(np.interp(t, times, factors))
+
+
+# -- faces ---------------------------------------------------------------------------------------------------
+
+# Shape functions [g, k], their derivatives [g, k, 2] and weights [g] at Gauss points: one for triangles (the normal
+# is constant), 2 × 2 for quadrilaterals (exact for the area normals of bilinear ones).
+_CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+_GAUSS = _CORNERS / np.sqrt(3.0)
+_QUAD = 1.0 + _GAUSS[:, None] * _CORNERS
+_RULES = {
+    3: (np.full((1, 3), 1 / 3), np.array([[[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]]), np.array([0.5])),
+    4: (0.25 * _QUAD[..., 0] * _QUAD[..., 1], 0.25 * _CORNERS * _QUAD[..., ::-1], np.ones(4)),
+}
+
+
+def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
+    """Return shape functions N [g, k] and weighted normals n dA [f, g, 3] at the Gauss points of faces on x [n, 3]."""
+    shape, slope, weight = _RULES[cells.shape[1]]
+    tangents = np.einsum("gad,fai->dfgi", slope, x[cells])
+    return shape, np.cross(tangents[0], tangents[1]) * weight[:, None]
+
+
+def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArray]:
+    parts = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
+    parts = [np.ascontiguousarray(part, np.int32) for part in parts if len(part)]
+    if not parts:
+        raise InvalidSystem(f"{owner} has no faces.")
+    for part in parts:
+        if part.ndim != 2 or part.shape[1] not in _RULES:
+            raise InvalidSystem(f"{owner}: faces have shape {part.shape}, wanted triangles [f, 3] or quads [f, 4].")
+    return parts
+
+
+# -- input ---------------------------------------------------------------------------------------------------
+
+
+def _finite(name: str, values: ArrayLike) -> Array:
+    array = np.array(values, dtype=float)
+    if array.ndim != 1 or not np.all(np.isfinite(array)):
+        raise InvalidSystem(f"{name} must be finite numbers; it is {values}.")
+    return array
+
+
+def _distinct(owner: str, nodes: ArrayLike) -> IntArray:
+    flat = np.ascontiguousarray(np.asarray(nodes).ravel(), dtype=np.int32)
+    if len(flat) and (flat.min() < 0 or len(np.unique(flat)) < len(flat)):
+        raise InvalidSystem(f"{owner}: nodes must be indices without repetition.")
+    return flat
+
+
+def _per_node(owner: str, nodes: IntArray, force: ArrayLike) -> Array:
+    array = np.array(force, dtype=float)
+    if not np.all(np.isfinite(array)):
+        raise InvalidSystem(f"{owner}: the force must be finite; it is {force}.")
+    if array.ndim == 1:
+        return np.tile(array, (len(nodes), 1))
+    if array.ndim != 2 or len(array) != len(nodes):
+        raise InvalidSystem(f"{owner}: forces have shape {array.shape}, wanted one row for each of {len(nodes)} nodes.")
+    return array

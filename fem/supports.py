@@ -1,0 +1,39 @@
+"""Supports: coordinates that do not move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symplex.errors import InvalidSystem
+
+AXES = "xyz"
+
+
+def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int = 3) -> NDArray[np.bool_]:
+    """Return which coordinates [n_nodes, dim] are fixed.
+
+    Parameters
+    ----------
+    n_nodes : int
+    supports : iterable of (int [m], str)
+        Nodes and the components to fix, for example ``([0, 1, 2], "xy")``. A coordinate may be fixed twice.
+    dim : int, default 3
+
+    Raises
+    ------
+    InvalidSystem
+        If a node or a component does not exist.
+    """
+    fixed = np.zeros((n_nodes, dim), bool)
+    for nodes, components in supports:
+        index = np.asarray(nodes, dtype=np.intp).ravel()
+        if len(index) and not (index.min() >= 0 and index.max() < n_nodes):
+            raise InvalidSystem(f"a support names nodes {index.min()} to {index.max()}, but there are {n_nodes} nodes.")
+        unknown = sorted(set(components) - set(AXES[:dim]))
+        if unknown or not components:
+            raise InvalidSystem(f"a support fixes '{components}'; components are letters of '{AXES[:dim]}'.")
+        fixed[np.ix_(index, [AXES.index(c) for c in components])] = True
+    return fixed
