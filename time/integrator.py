@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from typing import final
 
 import numpy as np
 
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.system import State, System
+
+_ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
 
 
 class Motion(ABC):
@@ -37,6 +41,102 @@ class Motion(ABC):
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
 
 
+class FixedStepMotion(Motion):
+    """A motion in steps of one fixed size, on the time grid t0 + n·dt.
+
+    Times are computed from the number of steps, never accumulated. A method adds the arrays that it moves
+    and the loop that moves them, so that it can keep its work arrays and fuse its steps.
+
+    Parameters
+    ----------
+    system : System
+    t0 : float
+        Time of the start in s.
+    dt : float
+        Step size in s.
+    n : int, default 0
+        Number of steps already taken.
+    """
+
+    def __init__(self, system: System, t0: float, dt: float, n: int = 0):
+        self.system = system
+        self.t0 = t0
+        self.dt = dt
+        self.n = n
+
+    @property
+    def t(self) -> float:
+        """The present time in s."""
+        return self.t0 + self.n * self.dt
+
+    @abstractmethod
+    def _run(self, n_steps: int) -> None:
+        """Take n_steps steps from the time t, counting them in ``n``."""
+
+    @abstractmethod
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move: ``q``, ``v``, ``a`` [n, dim], and whatever else the method carries on."""
+
+    @final
+    def advance(self, t: float) -> State:
+        """Take the steps to the time t in s and return the state there.
+
+        Raises
+        ------
+        StepFailed
+            If t is not a whole number of steps away (to 1e-6 of a step), or a step cannot be taken.
+        """
+        steps = (t - self.t0) / self.dt
+        target = round(steps)
+        if abs(steps - target) > _ON_GRID:
+            raise StepFailed(
+                f"t = {t:.9g} s is {steps:.9g} steps of dt = {self.dt:.6g} s after the start, not a whole number. "
+                "Fit the step to the interval of the wanted times: integrator.fit(system, state, interval)."
+            )
+        if target < self.n:
+            raise StepFailed(f"cannot go back from t = {self.t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        self._run(target - self.n)
+        arrays = self._arrays()
+        state = State(self.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
+        _refuse_infinite(state)
+        return state
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps``."""
+        return {"steps": self.n}
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies of the system in J."""
+        return self.system.energies_of(state)
+
+    @final
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
+        grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
+        return grid | {name: array.copy() for name, array in self._arrays().items()}
+
+    @final
+    def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        for name, array in self._arrays().items():
+            stored = checkpoint[name]
+            if stored.shape != array.shape:
+                raise InvalidSystem(
+                    f"the checkpoint does not belong to this system: {name} has shape {stored.shape}, "
+                    f"wanted {array.shape}."
+                )
+            array[...] = stored
+
+
+def _refuse_infinite(state: State) -> None:
+    for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):
+        if not np.isfinite(np.sum(values)):
+            node, axis = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            raise StepFailed(
+                f"At t = {state.t:.6g} s the {name} of node {node} in direction {'xyz'[axis]} is "
+                f"{values[node, axis]}. Try a smaller step."
+            )
+
+
 class Integrator(ABC):
     """A method, as a small immutable object.
 
@@ -61,6 +161,13 @@ class Integrator(ABC):
     @abstractmethod
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> Motion:
         """Return the motion that goes on from a checkpoint, bit-identically."""
+
+    def fit(self, system: System, state: State, interval: float) -> Integrator:
+        """Return the method with a step that divides the interval in s between wanted times.
+
+        Methods that reach any time by themselves return themselves.
+        """
+        return self
 
 
 def march(system: System, integrator: Integrator, state: State, times: Iterable[float]) -> Iterator[State]:

@@ -1,0 +1,101 @@
+"""How large the step of an explicit method may be: the largest natural frequency of a system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.errors import StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+
+_RELATIVE_ERROR = 1e-2  # of ω²
+_DIFFERENCE = 1e-6  # displacement for differences of gradients, relative to the shortest distance in a stencil
+_SMALL = 32  # coordinates up to which the matrix is formed
+_SUBSPACE = 20
+_RESTARTS = 300
+
+
+def stable_step(system: System, q: Array) -> float:
+    """Return the largest stable step 2/ω in s of central differences at the positions q [n, dim].
+
+    See `largest_frequency`. Infinite if nothing has stiffness.
+    """
+    omega = largest_frequency(system, q)
+    return 2.0 / omega if omega > 0 else np.inf
+
+
+def largest_frequency(system: System, q: Array) -> float:
+    """Return an estimate from above of the largest natural frequency ω in rad/s at the positions q [n, dim].
+
+    ω² is the largest eigenvalue of M⁻¹∇²V (by Lanczos, to about one per cent, with the residual added), plus the
+    largest k/m of contact that may close later (`Energy.latent_stiffness`). ∇²V is applied by differences of
+    gradients, so that no matrix is stored.
+
+    Raises
+    ------
+    InvalidSystem
+        If the mass is not lumped.
+    StepFailed
+        If the eigenvalue cannot be found.
+    """
+    mass = system.lumped_mass("the stable step of an explicit method")
+    moving = ~system.fixed
+    if not moving.any():
+        return 0.0
+    latent = sum(energy.latent_stiffness(system.n_nodes) for energy in system.energies.values())
+    free_nodes = moving.any(axis=1)
+    squared = max(_largest_eigenvalue(system, q, mass, moving), 0.0)
+    squared += float(np.max((latent / mass)[free_nodes], initial=0.0))
+    return float(np.sqrt(squared))
+
+
+def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: Array) -> float:
+    """Return the largest eigenvalue of M^(−1/2) ∇²V M^(−1/2) on the coordinates that move, from above."""
+    scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], q.shape)[moving]
+    length = _DIFFERENCE * _shortest_distance(system, q)
+    size = len(scale)
+
+    def product(y: Array) -> Array:
+        # ∇²V d ≈ [∇V(q + s d) − ∇V(q − s d)]/(2 s), with the largest component of s d of the given length
+        d = np.zeros_like(q)
+        d[moving] = scale * y.ravel()
+        largest = np.max(np.abs(d))
+        if largest == 0.0:
+            return np.zeros(size)
+        s = length / largest
+        change = system.gradient(q + s * d) - system.gradient(q - s * d)
+        return scale * change[moving] / (2.0 * s)
+
+    if size <= _SMALL:
+        matrix = np.column_stack([product(column) for column in np.eye(size)])
+        return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[-1])
+    return _lanczos(product, size)
+
+
+def _lanczos(product, size: int) -> float:
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+    start = np.random.default_rng(0).standard_normal(size)
+    operator = LinearOperator((size, size), matvec=product, dtype=float)
+    try:
+        value, vector = eigsh(
+            operator, k=1, which="LA", v0=start, tol=_RELATIVE_ERROR, ncv=_SUBSPACE, maxiter=_RESTARTS
+        )
+    except ArpackError as error:
+        raise StepFailed(
+            f"the largest natural frequency was not found ({error}). Give dt yourself, and try it on a short run."
+        ) from error
+    y = vector[:, 0]
+    return float(value[0] + np.linalg.norm(product(y) - value[0] * y))
+
+
+def _shortest_distance(system: System, q: Array) -> float:
+    """Return the shortest distance in m from the first to another node of a stencil, or the system's size."""
+    shortest = np.inf
+    for energy in system.energies.values():
+        if energy.nodes.shape[1] > 1 and len(energy.nodes):
+            x = q[energy.nodes]
+            shortest = min(shortest, float(np.min(np.linalg.norm(x[:, 1:] - x[:, :1], axis=2))))
+    if not 0.0 < shortest < np.inf:
+        shortest = float(np.max(np.abs(q))) or 1.0
+    return shortest
