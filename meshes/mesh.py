@@ -16,12 +16,22 @@ FACES: dict[str, tuple[tuple[int, ...], ...]] = {
     "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
     "hexahedron": ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
 }
-_VOLUME_PREFIXES = ("tetra", "hexahedron", "wedge", "pyramid", "polyhedron")
+_DIMENSIONS = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
+_DIMENSIONS |= dict.fromkeys(("tetra", "hexahedron", "wedge", "pyramid", "polyhedron"), 3)
 
 
-def is_volume(cell_type: str) -> bool:
-    """Return whether cells of a type (meshio's name) fill a volume; quadratic ones such as ``tetra10`` do."""
-    return cell_type.startswith(_VOLUME_PREFIXES)
+def dimension_of(cell_type: str) -> int:
+    """Return the dimension of cells of a type (meshio's name): 3 for ``tetra`` and ``tetra10``, 0 for ``vertex``.
+
+    Raises
+    ------
+    MeshError
+        If the type is unknown.
+    """
+    for family, dimension in _DIMENSIONS.items():
+        if cell_type.startswith(family):
+            return dimension
+    raise MeshError(f"cells of the type '{cell_type}' are not supported; known are: {', '.join(_DIMENSIONS)}.")
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,7 @@ class Mesh:
     @property
     def volume_types(self) -> list[str]:
         """The cell types that fill a volume and of which there are cells."""
-        return [kind for kind, cells in self.cells.items() if is_volume(kind) and len(cells)]
+        return [kind for kind, cells in self.cells.items() if dimension_of(kind) == 3 and len(cells)]
 
     @cached_property
     def boundary_faces(self) -> dict[str, NDArray[np.int32]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -14,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.mesh import Mesh
+from symplex.meshes.abaqus import read_abaqus
+from symplex.meshes.gmsh41 import is_gmsh41, physical_name, physical_names, read_gmsh41
+from symplex.meshes.mesh import Mesh, dimension_of
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 # Integer data with more values than this number things, it does not group them.
 _MOST_GROUPS_OF_DATA = 256
-_DIMENSION_NAMES = ("point", "curve", "surface", "volume")
+# What meshio joins names of sets with, in its order of preference.
+_JOINING = "-_#+/"
+# What save_mesh puts before the name of a group in data of VTK files.
+GROUP_PREFIX = "group:"
 
 
 def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True) -> Mesh:
@@ -54,9 +58,13 @@ def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = 
     if not scale > 0 or not np.isfinite(scale):
         raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
     file_format = _format_of(path)
-    raw = _read_abaqus(path) if file_format == "abaqus" else _read_by_meshio(path, file_format)
+    with _as_mesh_error(path.name, file_format) as chatter:
+        raw = _read_raw(path, file_format)
+        if "not closed by" in chatter.getvalue():
+            raise ValueError("it is cut short")
+        names = physical_names(path) if file_format == "gmsh" else {}
     _check_sound(raw, path.name)
-    mesh = _with_groups(raw, _physical_names(path) if file_format == "gmsh" else {})
+    mesh = _with_groups(raw, names)
     mesh = Mesh(mesh.points * scale, mesh.cells, mesh.cell_groups, mesh.point_groups)
     if file_format == "gmsh":
         # Version 2 holds a cell once for each physical group that it is in.
@@ -77,7 +85,7 @@ def known_extensions() -> list[str]:
 
 
 def _format_of(path: Path) -> str:
-    """Return meshio's name of the format of a file that exists."""
+    """Return meshio's name of the format of a file that exists; ``gmsh41`` for that version of Gmsh's."""
     from meshio._helpers import extension_to_filetypes
 
     if path.is_dir():
@@ -99,25 +107,19 @@ def _format_of(path: Path) -> str:
         raise MeshError(f"{path.name} is empty.")
     # Ansys has the same extension; only its own files begin with a parenthesis.
     if "gmsh" in formats:
-        return "ansys" if start.startswith(b"(") else "gmsh"
+        return "ansys" if start.startswith(b"(") else "gmsh41" if is_gmsh41(path) else "gmsh"
     return formats[0]
 
 
-def _read_by_meshio(path: Path, file_format: str) -> meshio.Mesh:
+def _read_raw(path: Path, file_format: str) -> meshio.Mesh:
+    """Return a file as meshio does, or would if it read these two formats whole."""
+    if file_format == "abaqus":
+        return read_abaqus(path)
+    if file_format == "gmsh41":
+        return read_gmsh41(path)
     import meshio
 
-    with _as_mesh_error(path.name, file_format) as chatter:
-        raw = meshio.read(path, file_format)
-        if "not closed by" in chatter.getvalue():
-            raise ValueError("it is cut short")
-    return raw
-
-
-def _read_abaqus(path: Path) -> meshio.Mesh:
-    from symplex.meshes.abaqus import read_abaqus
-
-    with _as_mesh_error(path.name, "abaqus"):
-        return read_abaqus(path)
+    return meshio.read(path, file_format)
 
 
 @contextmanager
@@ -136,22 +138,20 @@ def _as_mesh_error(name: str, file_format: str) -> Iterator[io.StringIO]:
     except MeshError as error:
         raise MeshError(f"{name}: {error}") from error
     except (Exception, SystemExit) as error:
-        said = "" if isinstance(error, SystemExit) else str(error)
-        reason = " ".join((said or chatter.getvalue()).split())
-        detail = f"{type(error).__name__}: {reason}" if said else reason
+        # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
+        said = chatter.getvalue().split("Error: Couldn't read")[0] if isinstance(error, SystemExit) else repr(error)
+        reason = " ".join(said.split())[:200]
         raise MeshError(
-            f"{name} is not a whole {file_format} file ({detail[:200] or type(error).__name__}); write it anew."
+            f"{name} is not a whole {file_format} file{f' ({reason})' if reason else ''}; write it anew."
         ) from error
 
 
 def _check_sound(raw: meshio.Mesh, name: str) -> None:
     """Raise MeshError unless there are volume cells in space and all cells refer to points that are there."""
-    from symplex.meshes.mesh import is_volume
-
     counts: dict[str, int] = {}
     for block in raw.cells:
         counts[block.type] = counts.get(block.type, 0) + len(block.data)
-    if not any(is_volume(kind) and n for kind, n in counts.items()):
+    if not any(dimension_of(kind) == 3 and n for kind, n in counts.items()):
         found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
         raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
     if raw.points.ndim != 2 or raw.points.shape[1] != 3:
@@ -196,7 +196,7 @@ class _Groups:
         }
 
 
-def _with_groups(raw: meshio.Mesh, physical_names: Mapping[tuple[int, int], str]) -> Mesh:
+def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh:
     groups = _Groups(raw)
     for name, members in raw.cell_sets.items():
         if not name.startswith("gmsh:"):
@@ -206,39 +206,52 @@ def _with_groups(raw: meshio.Mesh, physical_names: Mapping[tuple[int, int], str]
         if key == "gmsh:physical":
             for block, tags in enumerate(data):
                 for tag in np.unique(tags[tags > 0]):
-                    dim = raw.cells[block].dim
-                    name = physical_names.get((dim, int(tag)), f"{_DIMENSION_NAMES[dim]}_{tag}")
+                    name = physical_name(names, dimension_of(raw.cells[block].type), int(tag))
                     groups.add(name, block, np.flatnonzero(tags == tag))
         elif not key.startswith("gmsh:"):
-            for name, values in _names_in_data(key, data):
-                for block, value in enumerate(data):
-                    groups.add(name, block, np.flatnonzero(np.isin(value, values)))
+            for name, member in _names_in_data(key, data):
+                for block, values in enumerate(data):
+                    groups.add(name, block, np.flatnonzero(values == member))
     point_groups = {name: np.unique(index).astype(np.int32) for name, index in raw.point_sets.items()}
     for key, data in raw.point_data.items():
         if not key.startswith("gmsh:"):
-            for name, values in _names_in_data(key, [data]):
-                point_groups[name] = np.flatnonzero(np.isin(data, values)).astype(np.int32)
+            for name, member in _names_in_data(key, [data]):
+                point_groups[name] = np.flatnonzero(data == member).astype(np.int32)
     return _without_vertices(_cells_by_type(raw), raw.points, groups.joined(), point_groups)
 
 
-def _names_in_data(key: str, data: list[NDArray]) -> Iterator[tuple[str, list[int]]]:
-    """Yield the names of the groups that integer data of a VTK file stand for, with the values of their members.
-
-    meshio joins the names of its sets with a character that none of them has, and numbers members from 0, others −1.
-    """
+def _names_in_data(key: str, data: list[NDArray]) -> Iterator[tuple[str, int]]:
+    """Yield the names of the groups that integer data of a VTK file stand for, with the value of their members."""
     if any(d.ndim != 1 or d.dtype.kind not in "iub" for d in data) or key.lower().startswith("vtk"):
         return
     values = [int(v) for v in np.unique(np.concatenate(data))]
     if not values or len(values) > _MOST_GROUPS_OF_DATA:
         return
-    names = next((key.split(c) for c in "-_#+/" if c in key), [key])
-    if values == [-1, 0] or (len(names) > 1 and values[0] >= -1 and values[-1] + 1 == len(names)):
-        names = [key] if values == [-1, 0] else names
-        yield from ((name, [k]) for k, name in enumerate(names))
+    joined = _joined_names(key, values)
+    if key.startswith(GROUP_PREFIX):
+        yield key.removeprefix(GROUP_PREFIX), 1
+    elif joined:
+        yield from ((name, k) for k, name in enumerate(joined))
     elif set(values) <= {0, 1} and 1 in values:
-        yield key, [1]
+        yield key, 1
     else:
-        yield from ((f"{key}_{value}", [value]) for value in values)
+        yield from ((f"{key}_{value}", value) for value in values)
+
+
+def _joined_names(key: str, values: list[int]) -> list[str]:
+    """Return the names of the sets that meshio packed into data with a key and some values, none if it did not.
+
+    It numbers the members of the sets from 0, the others −1, and joins the names by the first of its characters that
+    no name has.
+    """
+    if values == [-1, 0]:
+        return [key]
+    for k, character in enumerate(_JOINING):
+        names = key.split(character)
+        earlier_taken = all(other in key for other in _JOINING[:k])
+        if len(names) > 1 and earlier_taken and values[0] >= -1 and values[-1] + 1 == len(names):
+            return names
+    return []
 
 
 def _cells_by_type(raw: meshio.Mesh) -> dict[str, NDArray[np.int32]]:
@@ -263,21 +276,3 @@ def _without_vertices(
             point_groups[name] = np.union1d(point_groups.get(name, []), vertices[index, 0]).astype(np.int32)
     filled = {name: members for name, members in cell_groups.items() if members}
     return Mesh(np.ascontiguousarray(points, np.float64), cells, filled, point_groups)
-
-
-def _physical_names(path: Path) -> dict[tuple[int, int], str]:
-    """Return the names of Gmsh's physical groups by dimension and tag.
-
-    meshio keeps one dimension for each name, so a surface and a volume of the same name would lose one.
-    """
-    names: dict[tuple[int, int], str] = {}
-    with path.open("rb") as file:
-        for line in file:
-            if line.startswith((b"$Nodes", b"$Elements")):
-                break
-            if line.strip() == b"$PhysicalNames":
-                for _ in range(int(file.readline())):
-                    dim, tag, name = shlex.split(file.readline().decode())[:3]
-                    names[int(dim), int(tag)] = name
-                break
-    return names
