@@ -88,14 +88,18 @@ class Tracks(NamedTuple):
     count: NDArray[np.int64]
 
 
-# Division as in C, and fused multiply-add: no branch for a zero divisor in the hot loops, results still fixed.
-_jit = njit(cache=True, error_model="numpy", fastmath={"contract"})
+# Division as in C (no branch for a zero divisor), fused multiply-add. Without numba's reference counts: these
+# functions allocate nothing, and counting references to two dozen arrays at each call takes longer than the work.
+_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+_jit = njit(**_OPTIONS)
+_bare = njit(**_OPTIONS, _nrt=False)
+_inlined = njit(**_OPTIONS, _nrt=False, forceinline=True)
 
 
 # -- the queue ----------------------------------------------------------------------------------------------
 
 
-@_jit
+@_inlined
 def _set_time(key, winner, i, t):
     """Set the time of entry i and play its matches up to the root, as far as they change."""
     k = np.uint32(len(winner) // 2) + i
@@ -115,7 +119,7 @@ def _set_time(key, winner, i, t):
 # -- geometry -----------------------------------------------------------------------------------------------
 
 
-@_jit
+@_inlined
 def _first_root(c, b, a):
     """Smallest τ ≥ 0 at which c + b τ + a τ²/2 leaves c ≥ 0, or infinity.
 
@@ -130,7 +134,7 @@ def _first_root(c, b, a):
     return np.inf
 
 
-@_jit
+@_inlined
 def _move(dof, t):
     """Restart the parabola of one dof (its row) at the time t."""
     tau = t - dof[START]
@@ -139,7 +143,7 @@ def _move(dof, t):
     dof[START] = t
 
 
-@_jit
+@_inlined
 def _schedule(things, lattice, tracks, i, t):
     """Find the earliest event of dof i after the time t, with its own planes or any dof of its star."""
     me = tracks.dof[i]
@@ -185,7 +189,7 @@ def _schedule(things, lattice, tracks, i, t):
 # -- energies at lattice points -----------------------------------------------------------------------------
 
 
-@_jit
+@_inlined
 def _vertex(things, lattice, tracks, i, x):
     """Write into x the positions in m, on the vertex seen by dof i, of all dofs of its star."""
     node = i // lattice.dim
@@ -198,7 +202,7 @@ def _vertex(things, lattice, tracks, i, x):
     x[i] = lattice.spacing[i] * (above - 1.0 + lattice.offset[i])
 
 
-@_jit
+@_inlined
 def _gather(things, stencil, x, local):
     """Copy the coordinates of a stencil's dofs into local."""
     first = things.stencil_ptr[stencil]
@@ -206,7 +210,7 @@ def _gather(things, stencil, x, local):
         local[k] = x[things.stencil[first + k]]
 
 
-@_jit
+@_inlined
 def _gradient(things, lattice, tracks, i, x, local):
     """g_i = [φ(u + e_i) − φ(u)]/h_i over the stencils that hold dof i."""
     node = i // lattice.dim
@@ -227,7 +231,7 @@ def _gradient(things, lattice, tracks, i, x, local):
     return total / lattice.spacing[i]
 
 
-@_jit
+@_inlined
 def _mixed_difference(things, lattice, tracks, i, k, plane, x, local):
     """δ = φ(11) − φ(10) − φ(01) + φ(00) in dof i and the k-th dof j of its star, over the stencils that hold both.
 
@@ -306,7 +310,7 @@ def lattice_energies(things, lattice, z, out):
 # -- events -------------------------------------------------------------------------------------------------
 
 
-@_jit
+@_inlined
 def _integer_event(things, lattice, tracks, i, t, x, local):
     """Let z_i cross an integer; return whether the new gradient is finite."""
     me = tracks.dof[i]
@@ -318,11 +322,10 @@ def _integer_event(things, lattice, tracks, i, t, x, local):
     me[GRADIENT] = g
     me[ACCEL] = -g / lattice.inertia[i]
     tracks.version[i] += 1
-    _schedule(things, lattice, tracks, i, t)
     return np.isfinite(g)
 
 
-@_jit
+@_inlined
 def _entry_of(things, lattice, j, i):
     """Return the entry of dof i in the row of dof j."""
     first = things.star_ptr[j // lattice.dim]
@@ -332,11 +335,10 @@ def _entry_of(things, lattice, j, i):
     return things.row[j] + k
 
 
-@_jit
-def _pair_event(things, lattice, tracks, i, t, x, local):
+@_inlined
+def _pair_event(things, lattice, tracks, i, j, t, x, local):
     """Let z_j − z_i cross an integer; return whether the new gradients are finite."""
     k = np.uint32(tracks.partner[i])
-    j = things.star[things.star_ptr[i // lattice.dim] + k]
     me, you = tracks.dof[i], tracks.dof[j]
     _move(me, t)
     _move(you, t)
@@ -355,13 +357,10 @@ def _pair_event(things, lattice, tracks, i, t, x, local):
     you[ACCEL] = -you[GRADIENT] / lattice.inertia[j]
     tracks.version[i] += 1
     tracks.version[j] += 1
-    if lattice.inertia[j] < np.inf:
-        _schedule(things, lattice, tracks, j, t)
-    _schedule(things, lattice, tracks, i, t)
     return np.isfinite(delta)
 
 
-@_jit
+@_bare
 def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
     """Process all events up to the time t_end, at most max_events of them.
 
@@ -390,6 +389,8 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
         if at_once > _STUCK_AFTER * (1 + len(dof)):
             return STUCK, i, t
         partner = tracks.partner[i]
+        renew = i  # the other dof to schedule, if any
+        finite = True
         if partner == _OWN:
             if count_all:
                 _count_others(things, lattice, tracks, i, t)
@@ -399,15 +400,21 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
             j = things.star[things.star_ptr[i // lattice.dim] + np.uint32(partner)]
             if tracks.version[j] != tracks.partner_version[i]:
                 tracks.count[RENEWALS] += 1
-                _schedule(things, lattice, tracks, i, t)
-                continue
-            if count_all:
-                _count_others(things, lattice, tracks, i, t)
-                _count_others(things, lattice, tracks, j, t)
-            tracks.count[PAIR_EVENTS] += 1
-            finite = _pair_event(things, lattice, tracks, i, t, x, local)
+            else:
+                if count_all:
+                    _count_others(things, lattice, tracks, i, t)
+                    _count_others(things, lattice, tracks, j, t)
+                tracks.count[PAIR_EVENTS] += 1
+                finite = _pair_event(things, lattice, tracks, i, j, t, x, local)
+                if lattice.inertia[j] < np.inf:
+                    renew = j
         if not finite:
             return INFINITE, i, t
+        while True:
+            _schedule(things, lattice, tracks, renew, t)
+            if renew == i:
+                break
+            renew = i
     return PAUSED, i, last
 
 
@@ -487,7 +494,7 @@ def set_gaps(things, lattice, tracks):
             tracks.gap[things.row[i] + k] = int(dof[j, CELL] - dof[i, CELL]) - (1 if behind else 0)
 
 
-@_jit
+@_bare
 def begin(things, lattice, tracks, t, x, local):
     """Compute all gradients and schedule all dofs; return the first dof with an infinite gradient, or −1."""
     for k in range(len(tracks.dof)):
