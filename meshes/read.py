@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symplex.errors import MeshError
 from symplex.meshes.abaqus import read_abaqus
 from symplex.meshes.gmsh41 import is_gmsh41, physical_name, physical_names, read_gmsh41
-from symplex.meshes.mesh import Mesh, dimension_of
+from symplex.meshes.mesh import Mesh, dimension_of, distinct
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
 
 if TYPE_CHECKING:
@@ -176,22 +176,22 @@ class _Groups:
     """Groups of cells gathered block by block, of cells that are numbered by type."""
 
     def __init__(self, raw: meshio.Mesh):
-        self.types = [block.type for block in raw.cells]
-        self.first: list[int] = []
-        totals: dict[str, int] = {}
+        self._types = [block.type for block in raw.cells]
+        self._first: list[int] = []
+        self._totals: dict[str, int] = {}
         for block in raw.cells:
-            self.first.append(totals.get(block.type, 0))
-            totals[block.type] = totals.get(block.type, 0) + len(block.data)
+            self._first.append(self._totals.get(block.type, 0))
+            self._totals[block.type] = self._first[-1] + len(block.data)
         self._parts: dict[str, dict[str, list[NDArray[np.integer]]]] = {}
 
     def add(self, name: str, block: int, index: NDArray[np.integer]) -> None:
         if len(index):
             members = self._parts.setdefault(name, {})
-            members.setdefault(self.types[block], []).append(np.asarray(index) + self.first[block])
+            members.setdefault(self._types[block], []).append(np.asarray(index) + self._first[block])
 
     def joined(self) -> dict[str, dict[str, NDArray[np.int32]]]:
         return {
-            name: {kind: np.unique(np.concatenate(parts)).astype(np.int32) for kind, parts in members.items()}
+            name: {kind: distinct(np.concatenate(parts), self._totals[kind]) for kind, parts in members.items()}
             for name, members in self._parts.items()
         }
 
@@ -212,7 +212,7 @@ def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh
             for name, member in _names_in_data(key, data):
                 for block, values in enumerate(data):
                     groups.add(name, block, np.flatnonzero(values == member))
-    point_groups = {name: np.unique(index).astype(np.int32) for name, index in raw.point_sets.items()}
+    point_groups = {name: distinct(np.asarray(index, np.int64), len(raw.points)) for name, index in raw.point_sets.items()}
     for key, data in raw.point_data.items():
         if not key.startswith("gmsh:"):
             for name, member in _names_in_data(key, [data]):
