@@ -16,7 +16,8 @@ def orient(mesh: Mesh) -> Mesh:
     """Return the mesh with its tetrahedra and hexahedra positively oriented and its boundary faces outward.
 
     Cells whose volume is negative at every corner are turned round, as are the triangles and quads that lie on the
-    boundary of the volume cells with an inward normal. Zero volumes and twisted hexahedra stay as they are.
+    boundary of the volume cells with an inward normal. Zero volumes and twisted hexahedra stay as they are. Cells that
+    occur twice hide the boundary: drop them first.
     """
     cells = dict(mesh.cells)
     for kind in ("tetra", "hexahedron"):

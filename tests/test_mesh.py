@@ -114,7 +114,7 @@ def test_repairs_bring_back_a_spoilt_mesh(split):
     m = len(mesh.cells[kind])
     found = describe(bad)
     assert (found.inverted, found.duplicates, found.unconnected) == (len(range(0, m, 3)), 4, 1)
-    good = drop_unconnected(drop_duplicates(orient(bad)))
+    good = drop_unconnected(orient(drop_duplicates(bad)))
     check_mesh(good)
     assert describe(good).volume == pytest.approx(1)
     assert np.array_equal(good.points, mesh.points)
