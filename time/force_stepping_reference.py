@@ -189,10 +189,10 @@ class _Simplex:
 
     def exit(self, z: Array, rate: Array, acceleration: Array) -> tuple[float, int]:
         """Return after which time the parabola leaves, and through which face (TIME-STEP, Proposition 3.1)."""
-        mu_1 = dgemv(1.0, self.inverse, np.append(z, 1.0))
-        mu_2 = dgemv(1.0, self.inverse, np.append(rate, 0.0))
-        mu_3 = dgemv(1.0, self.inverse, np.append(0.5 * acceleration, 0.0))
-        return _first_exit(mu_1, mu_2, mu_3)
+        columns = np.zeros((len(z) + 1, 3), order="F")
+        columns[:-1] = np.column_stack([z, rate, 0.5 * acceleration])
+        columns[-1, 0] = 1.0
+        return _first_exit(*(self.inverse @ columns).T.copy())
 
     def replace(self, s: int) -> None:
         """Cross the face s: the replacement rule and the Sherman–Morrison update (UPDATE, Algorithm 2)."""

@@ -1,0 +1,216 @@
+"""What every integrator must keep: its declared order, what it says it conserves, its symmetry, its checkpoints.
+
+A new integrator is one more row in ``CASES``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from symplex.errors import UnstableStep
+from symplex.fem.mass import lumped_mass
+from symplex.fem.materials import NeoHookean
+from symplex.fem.solid import Solid
+from symplex.fem.system import System
+from symplex.meshes.generate import box
+from symplex.time.integrator import Integrator
+from symplex.time.newmark import Newmark
+
+
+@dataclass(frozen=True)
+class Case:
+    """An integrator under test.
+
+    ``make`` takes the size that its error falls with (a step in s or a grid in m); ``sizes`` are halved for the
+    order, ``size`` is used otherwise. ``impossible`` makes one that must refuse to start.
+    """
+
+    make: Callable[[float], Integrator]
+    sizes: tuple[float, ...]
+    size: float
+    impossible: Callable[[], Integrator]
+    refusal: type[Exception]
+    energy: str = "total"
+    order_tolerance: float = 0.15
+    round_off: float = 1e-12
+    reversal: float = 1e-10
+
+
+CASES = {
+    "Newmark": Case(
+        make=lambda dt: Newmark(dt=dt),
+        sizes=(0.02, 0.01, 0.005),
+        size=0.05,
+        impossible=lambda: Newmark(dt=1.0),
+        refusal=UnstableStep,
+    ),
+}
+
+
+@pytest.fixture(params=CASES, ids=str)
+def case(request):
+    return CASES[request.param]
+
+
+def body(cells: slice = slice(None)) -> tuple[System, np.ndarray, np.ndarray]:
+    """A free neo-Hookean block (or some of its tetrahedra), stretched: it spins, drifts slowly, vibrates strongly."""
+    mesh = box((1.0, 0.8, 0.6), (1, 1, 1), split="6")
+    tetrahedra = mesh.cells["tetra"][cells]
+    kept, tetrahedra = np.unique(tetrahedra, return_inverse=True)
+    points, tetrahedra = mesh.points[kept], tetrahedra.reshape(-1, 4)
+    solid = Solid(points, tetrahedra, NeoHookean(2.0, 1.0, 1.0))
+    system = System(lumped_mass(points, tetrahedra, 1.0, len(points)), {"solid": solid})
+    centre = points.mean(axis=0)
+    q = centre + (points - centre) * [1.25, 0.9, 1.1]
+    v = np.array([0.04, 0.03, -0.02]) + np.cross([0.3, -0.2, 0.9], points - centre)
+    return system, q, v
+
+
+def far_away(system, q, v, t):
+    """Position and velocity at a time, by a high-order method with tight tolerances."""
+
+    def rate(_, y):
+        x, w = y.reshape(2, *q.shape)
+        return np.concatenate([w.ravel(), system.accelerations(system.force(0.0, x, w)).ravel()])
+
+    solution = solve_ivp(
+        rate, (0.0, t), np.concatenate([q.ravel(), v.ravel()]), method="DOP853", rtol=1e-12, atol=1e-13
+    )
+    return solution.y[:, -1].reshape(2, *q.shape)
+
+
+def test_declared_order_on_a_nonlinear_problem(case):
+    system, q, v = body()
+    exact_q, exact_v = far_away(system, q, v, 2.0)
+    errors = []
+    for size in case.sizes:
+        integrator = case.make(size)
+        end = integrator.start(system, system.state(q, v)).advance(2.0)
+        errors.append(max(np.abs(end.q - exact_q).max(), np.abs(end.v - exact_v).max()))
+    assert errors[-1] > 1e-11, "at the round-off plateau; choose larger sizes"
+    assert errors[0] < 0.1, "outside the asymptotic range; choose smaller sizes"
+    orders = np.log(np.divide(errors[:-1], errors[1:])) / np.log(np.divide(case.sizes[:-1], case.sizes[1:]))
+    np.testing.assert_allclose(orders, integrator.order, atol=case.order_tolerance)
+
+
+def test_conserves_what_it_says_and_nothing_else(case):
+    system, q, v = body()
+    # All conserved quantities must be there: a body at rest would keep its momentum with any method.
+    motion = case.make(case.size).start(system, system.state(q, v))
+    drift = dict.fromkeys(("energy", "momentum", "angular momentum"), 0.0)
+    start = None
+    for t in case.size * 100 * np.arange(101):
+        now = conserved(system, motion, motion.advance(t), case.energy)
+        start = start or now
+        for name, value in now.items():
+            assert np.linalg.norm(start[name]) > 1e-2
+            drift[name] = max(drift[name], np.linalg.norm(value - start[name]) / np.linalg.norm(start[name]))
+    integrator = case.make(case.size)
+    for name, value in drift.items():
+        if name in integrator.conserves:
+            assert value < case.round_off, f"{name} drifts by {value:.2e}"
+        else:
+            assert value > 1e-6, f"{name} is not declared as conserved, but drifts by {value:.2e} only"
+
+
+def conserved(system, motion, state, energy):
+    return {
+        "energy": np.array(motion.energies(state)[energy]),
+        "momentum": system.momentum(state),
+        "angular momentum": system.angular_momentum(state),
+    }
+
+
+def test_reversed_velocities_come_back(case):
+    system, q, v = body()
+    integrator = case.make(case.size)
+    if not integrator.symmetric:
+        pytest.skip("not symmetric by design")
+    t = 40 * case.size
+    there = integrator.start(system, system.state(q, v)).advance(t)
+    assert np.abs(there.q - q).max() > 0.1
+    back = integrator.start(system, system.state(there.q, -there.v)).advance(t)
+    np.testing.assert_allclose(back.q, q, atol=case.reversal)
+    np.testing.assert_allclose(back.v, -v, atol=case.reversal)
+
+
+def symplectic_defect(system, q, v, advance):
+    """Return max |Jᵀ Ω J − Ω| for the Jacobian J of (q, p) -> advance(q, p), by central differences."""
+    mass = np.repeat(system.mass, system.dim)
+    size = q.size
+
+    def flow(y):
+        end_q, end_v = advance(y[:size].reshape(q.shape), (y[size:] / mass).reshape(q.shape))
+        return np.concatenate([end_q.ravel(), end_v.ravel() * mass])
+
+    y0 = np.concatenate([q.ravel(), v.ravel() * mass])
+    s = 1e-6
+    J = np.column_stack([(flow(y0 + s * e) - flow(y0 - s * e)) / (2 * s) for e in np.eye(2 * size)])
+    identity, zero = np.eye(size), np.zeros((size, size))
+    omega = np.block([[zero, identity], [-identity, zero]])
+    return np.abs(J.T @ omega @ J - omega).max()
+
+
+def test_jacobian_is_symplectic(case):
+    system, q, v = body(slice(0, 2))
+    integrator = case.make(case.size)
+
+    def advance(q, v):
+        end = integrator.start(system, system.state(q, v)).advance(10 * case.size)
+        return end.q, end.v
+
+    defect = symplectic_defect(system, q, v, advance)
+    if "symplectic form" in integrator.conserves:
+        assert defect < 1e-7
+    else:
+        assert defect > 1e-5
+
+
+def test_a_method_that_is_not_symplectic_is_found_out():
+    system, q, v = body(slice(0, 2))
+    forward_euler = lambda q, v: (q + 0.05 * v, v + 0.05 * system.state(q, v).a)  # noqa: E731
+    assert symplectic_defect(system, q, v, forward_euler) > 1e-4
+
+
+def test_a_resumed_motion_is_bit_identical(case):
+    system, q, v = body()
+    integrator = case.make(case.size)
+    t1, t2 = 30 * case.size, 70 * case.size
+    motion = integrator.start(system, system.state(q, v, t=1.0))
+    motion.advance(1.0 + t1)
+    stored = {name: array.copy() for name, array in motion.checkpoint().items()}
+    uninterrupted = motion.advance(1.0 + t2)
+    system, _, _ = body()  # nothing may be remembered in the system
+    resumed_motion = case.make(case.size).resume(system, stored)
+    resumed = resumed_motion.advance(1.0 + t2)
+    for name in ("t", "q", "v", "a"):
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(uninterrupted, name))
+    assert resumed_motion.statistics() == motion.statistics()
+
+
+def test_a_state_is_not_changed_by_going_on(case):
+    system, q, v = body()
+    state = system.state(q, v)
+    motion = case.make(case.size).start(system, state)
+    first = motion.advance(5 * case.size)
+    copy = first.q.copy()
+    motion.advance(10 * case.size)
+    np.testing.assert_array_equal(state.q, q)
+    np.testing.assert_array_equal(first.q, copy)
+
+
+def test_going_back_in_time_is_refused(case):
+    system, q, v = body()
+    motion = case.make(case.size).start(system, system.state(q, v))
+    motion.advance(5 * case.size)
+    with pytest.raises(Exception, match="cannot go back"):
+        motion.advance(2 * case.size)
+
+
+def test_an_impossible_size_is_refused(case):
+    system, q, v = body()
+    with pytest.raises(case.refusal):
+        case.impossible().start(system, system.state(q, v))
