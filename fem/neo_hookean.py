@@ -11,120 +11,291 @@ c_1 = d_2 × d_3 and cyclic, J = d_1·c_1 / D, and the deformed shape gradients 
 for a, b = 1, 2, 3, and whatever concerns node 0 is minus the sum of the others. It is F S ∇N_a with
 S = λ ln J C⁻¹ + μ (1 − C⁻¹) (Gonzalez, Schmidt and Ortiz, eq. 74), because Σ_b (∇N_a·∇N_b) d_b = F ∇N_a.
 
-All kernels return the index of the first element with det F ≤ 0 (or not a number), or −1; its results are zero.
+The constants of an element are k_11, k_22, k_33, k_12, k_13, k_23 and 1/D. Kernels for assembly work on blocks of
+elements (see `symplex.fem.blocks`) and vectors are tuples, so that the arithmetic vectorises over the elements.
+Where det F ≤ 0 (or is not a number) results are meaningless: kernels say so by what they return.
 """
 
 from __future__ import annotations
 
-from math import log
-
 import numpy as np
 from numba import njit
 
+from symplex.fem.blocks import SIZE
+from symplex.fem.logarithm import log
 
-@njit(cache=True)
-def _edges(x, d):
-    """Set d_a = x_a − x_0 [3, 3] of one tetrahedron x [4, 3]."""
-    for a in range(3):
+THREE, NINE = np.uint64(3), np.uint64(9)  # indices without sign need no test for counting from the end
+
+_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+_formula = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+
+
+# -- one element ----------------------------------------------------------------------------------------------
+
+
+@_formula
+def _cross(u, v):
+    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+
+
+@_formula
+def _dot(u, v):
+    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+
+
+@_formula
+def _sum(a, u, b, v, c, w, d, y):
+    """Return a u + b v + c w + d y."""
+    return (
+        a * u[0] + b * v[0] + c * w[0] + d * y[0],
+        a * u[1] + b * v[1] + c * w[1] + d * y[1],
+        a * u[2] + b * v[2] + c * w[2] + d * y[2],
+    )
+
+
+@_formula
+def _energy(d1, d2, d3, k, lmbda, mu):
+    """Return J and φ."""
+    J = _dot(d1, _cross(d2, d3)) * k[6]
+    lnJ = log(J)
+    squares = k[0] * _dot(d1, d1) + k[1] * _dot(d2, d2) + k[2] * _dot(d3, d3)
+    products = k[3] * _dot(d1, d2) + k[4] * _dot(d1, d3) + k[5] * _dot(d2, d3)
+    return J, 0.5 * squares + products + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * k[6])
+
+
+@_formula
+def _forces(d1, d2, d3, k, lmbda, mu):
+    """Return J and ∂φ/∂x_1, ∂φ/∂x_2, ∂φ/∂x_3."""
+    c1, c2, c3 = _cross(d2, d3), _cross(d3, d1), _cross(d1, d2)
+    J = _dot(d1, c1) * k[6]
+    p = (lmbda * log(J) - mu) / (6.0 * J)  # V (λ ln J − μ) g_a = p c_a
+    f1 = _sum(k[0], d1, k[3], d2, k[4], d3, p, c1)
+    f2 = _sum(k[3], d1, k[1], d2, k[5], d3, p, c2)
+    f3 = _sum(k[4], d1, k[5], d2, k[2], d3, p, c3)
+    return J, f1, f2, f3
+
+
+@_formula
+def _spatial_gradients(d1, d2, d3, k, lmbda):
+    """Return J, V λ ln J and g_1, g_2, g_3."""
+    c1, c2, c3 = _cross(d2, d3), _cross(d3, d1), _cross(d1, d2)
+    determinant = _dot(d1, c1)
+    J = determinant * k[6]
+    r = 1.0 / determinant
+    g1, g2, g3 = (r * c1[0], r * c1[1], r * c1[2]), (r * c2[0], r * c2[1], r * c2[2]), (r * c3[0], r * c3[1], r * c3[2])
+    return J, lmbda * log(J) / (6.0 * k[6]), g1, g2, g3
+
+
+@_formula
+def _of_four_nodes(g1, g2, g3, k):
+    """Return g_a and the rows of k_ab of all four nodes."""
+    g0 = -(g1[0] + g2[0] + g3[0]), -(g1[1] + g2[1] + g3[1]), -(g1[2] + g2[2] + g3[2])
+    k01, k02, k03 = -(k[0] + k[3] + k[4]), -(k[3] + k[1] + k[5]), -(k[4] + k[5] + k[2])
+    row0, row1 = (-(k01 + k02 + k03), k01, k02, k03), (k01, k[0], k[3], k[4])
+    row2, row3 = (k02, k[3], k[1], k[5]), (k03, k[4], k[5], k[2])
+    return (g0, g1, g2, g3), (row0, row1, row2, row3)
+
+
+@_formula
+def _edges(x, e):
+    """Return d_1, d_2, d_3 of element e of those at x [m, 4, 3]."""
+    d1 = x[e, 1, 0] - x[e, 0, 0], x[e, 1, 1] - x[e, 0, 1], x[e, 1, 2] - x[e, 0, 2]
+    d2 = x[e, 2, 0] - x[e, 0, 0], x[e, 2, 1] - x[e, 0, 1], x[e, 2, 2] - x[e, 0, 2]
+    d3 = x[e, 3, 0] - x[e, 0, 0], x[e, 3, 1] - x[e, 0, 1], x[e, 3, 2] - x[e, 0, 2]
+    return d1, d2, d3
+
+
+@_formula
+def _row(k, e):
+    return k[e, 0], k[e, 1], k[e, 2], k[e, 3], k[e, 4], k[e, 5], k[e, 6]
+
+
+# -- all elements, at gathered positions ------------------------------------------------------------------------
+
+
+@_kernel
+def value(x, k, lmbda, mu, out):
+    """Set the energies out [m] at x [m, 4, 3] given the constants k [m, 7]; return the first inverted one or −1."""
+    inverted = -1
+    for e in range(len(x)):
+        d1, d2, d3 = _edges(x, e)
+        J, out[e] = _energy(d1, d2, d3, _row(k, e), lmbda, mu)
+        if not J > 0.0 and inverted < 0:
+            inverted = e
+    return inverted
+
+
+@_kernel
+def gradient(x, k, lmbda, mu, out):
+    """Set the gradients out [m, 4, 3] at x [m, 4, 3], as `value`."""
+    inverted = -1
+    for e in range(len(x)):
+        d1, d2, d3 = _edges(x, e)
+        J, f1, f2, f3 = _forces(d1, d2, d3, _row(k, e), lmbda, mu)
         for i in range(3):
-            d[a, i] = x[a + 1, i] - x[0, i]
+            out[e, 0, i] = -(f1[i] + f2[i] + f3[i])
+            out[e, 1, i], out[e, 2, i], out[e, 3, i] = f1[i], f2[i], f3[i]
+        if not J > 0.0 and inverted < 0:
+            inverted = e
+    return inverted
 
 
-@njit(cache=True)
-def _cofactors(d, c):
-    """Set c_1 = d_2 × d_3 and cyclic, and return the determinant d_1·c_1."""
-    for a in range(3):
-        u, v = d[(a + 1) % 3], d[(a + 2) % 3]
-        c[a, 0] = u[1] * v[2] - u[2] * v[1]
-        c[a, 1] = u[2] * v[0] - u[0] * v[2]
-        c[a, 2] = u[0] * v[1] - u[1] * v[0]
-    return d[0, 0] * c[0, 0] + d[0, 1] * c[0, 1] + d[0, 2] * c[0, 2]
-
-
-@njit(cache=True)
-def value(x, k, D, lmbda, mu, out):
-    """Set the energies out [m] at the positions x [m, 4, 3], given k [m, 3, 3] and D [m]."""
-    d, c = np.empty((3, 3)), np.empty((3, 3))
-    bad = -1
+@_kernel
+def hessian(x, k, lmbda, mu, out):
+    """Set the Hessians out [m, 12, 12] at x [m, 4, 3], as `value`."""
+    inverted = -1
     for e in range(len(x)):
-        _edges(x[e], d)
-        J = _cofactors(d, c) / D[e]
-        out[e] = 0.0
-        if not J > 0.0:
-            bad = e if bad < 0 else bad
-            continue
-        lnJ, V = log(J), D[e] / 6.0
-        shear = -3.0 * mu * V
-        for a in range(3):
-            for b in range(3):
-                shear += k[e, a, b] * (d[a, 0] * d[b, 0] + d[a, 1] * d[b, 1] + d[a, 2] * d[b, 2])
-        out[e] = 0.5 * shear + V * (0.5 * lmbda * lnJ - mu) * lnJ
-    return bad
-
-
-@njit(cache=True)
-def gradient(x, k, D, lmbda, mu, out):
-    """Set the gradients out [m, 4, 3] at the positions x [m, 4, 3], given k [m, 3, 3] and D [m]."""
-    d, c = np.empty((3, 3)), np.empty((3, 3))
-    bad = -1
-    for e in range(len(x)):
-        _edges(x[e], d)
-        J = _cofactors(d, c) / D[e]
-        out[e] = 0.0
-        if not J > 0.0:
-            bad = e if bad < 0 else bad
-            continue
-        p = (lmbda * log(J) - mu) / (6.0 * J)  # V (λ ln J − μ) g_a = p c_a
-        for a in range(3):
-            for i in range(3):
-                f = k[e, a, 0] * d[0, i] + k[e, a, 1] * d[1, i] + k[e, a, 2] * d[2, i] + p * c[a, i]
-                out[e, a + 1, i] = f
-                out[e, 0, i] -= f
-    return bad
-
-
-@njit(cache=True)
-def hessian(x, k, D, lmbda, mu, out):
-    """Set the Hessians out [m, 12, 12] at the positions x [m, 4, 3], given k [m, 3, 3] and D [m]."""
-    d, c = np.empty((3, 3)), np.empty((3, 3))
-    g, k4 = np.empty((4, 3)), np.empty((4, 4))
-    bad = -1
-    for e in range(len(x)):
-        _edges(x[e], d)
-        J = _cofactors(d, c) / D[e]
-        out[e] = 0.0
-        if not J > 0.0:
-            bad = e if bad < 0 else bad
-            continue
-        g[1:] = c / (J * D[e])
-        g[0] = -(g[1] + g[2] + g[3])
-        k4[1:, 1:] = k[e]
-        k4[0, 1:] = -(k[e, 0] + k[e, 1] + k[e, 2])
-        k4[1:, 0] = k4[0, 1:]
-        k4[0, 0] = -(k4[0, 1] + k4[0, 2] + k4[0, 3])
-        l1 = lmbda * D[e] / 6.0
-        l2 = (mu - lmbda * log(J)) * D[e] / 6.0
+        d1, d2, d3 = _edges(x, e)
+        J, lV, g1, g2, g3 = _spatial_gradients(d1, d2, d3, _row(k, e), lmbda)
+        g, stiffness = _of_four_nodes(g1, g2, g3, _row(k, e))
+        V = 1.0 / (6.0 * k[e, 6])
         for a in range(4):
             for b in range(4):
                 for i in range(3):
-                    out[e, 3 * a + i, 3 * b + i] = k4[a, b]
                     for j in range(3):
-                        out[e, 3 * a + i, 3 * b + j] += l1 * g[a, i] * g[b, j] + l2 * g[b, i] * g[a, j]
-    return bad
+                        h = V * lmbda * g[a][i] * g[b][j] + (V * mu - lV) * g[b][i] * g[a][j]
+                        out[e, 3 * a + i, 3 * b + j] = h
+                    out[e, 3 * a + i, 3 * b + i] += stiffness[a][b]
+        if not J > 0.0 and inverted < 0:
+            inverted = e
+    return inverted
 
 
-@njit(cache=True)
-def add_gradient(q, nodes, k, D, lmbda, mu, out):
-    """Add the gradient at the nodal positions q [n, 3] to out [n, 3]."""
-    x, f = np.empty((1, 4, 3)), np.empty((1, 4, 3))
-    bad = -1
-    for e in range(len(nodes)):
-        for a in range(4):
-            for i in range(3):
-                x[0, a, i] = q[nodes[e, a], i]
-        if gradient(x, k[e : e + 1], D[e : e + 1], lmbda, mu, f) == 0 and bad < 0:
-            bad = e
-        for a in range(4):
-            for i in range(3):
-                out[nodes[e, a], i] += f[0, a, i]
-    return bad
+# -- blocks of elements -------------------------------------------------------------------------------------------
+
+
+@_formula
+def _gather(q, nodes, n, work):
+    """Set the rows of work [9, SIZE] to the components of d_1, d_2, d_3 of the n elements of a block."""
+    for e in range(n):
+        n0, n1, n2, n3 = _places(nodes, e)
+        x, y, z = q[n0], q[n0 + 1], q[n0 + 2]
+        work[e], work[SIZE + e], work[2 * SIZE + e] = q[n1] - x, q[n1 + 1] - y, q[n1 + 2] - z
+        work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e] = q[n2] - x, q[n2 + 1] - y, q[n2 + 2] - z
+        work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = q[n3] - x, q[n3 + 1] - y, q[n3 + 2] - z
+
+
+@_formula
+def _places(nodes, e):
+    """Return where the coordinates of the nodes of element e of a block begin."""
+    return THREE * nodes[4 * e], THREE * nodes[4 * e + 1], THREE * nodes[4 * e + 2], THREE * nodes[4 * e + 3]
+
+
+@_formula
+def _vectors(work, e):
+    """Return the vectors in rows 0–2, 3–5 and 6–8 of work [9, SIZE]."""
+    return (
+        (work[e], work[SIZE + e], work[2 * SIZE + e]),
+        (work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e]),
+        (work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e]),
+    )
+
+
+@_formula
+def _column(k, e):
+    return (
+        *(k[e], k[SIZE + e], k[2 * SIZE + e]),
+        *(k[3 * SIZE + e], k[4 * SIZE + e], k[5 * SIZE + e], k[6 * SIZE + e]),
+    )
+
+
+@_formula
+def _set_vectors(work, e, u, v, w):
+    """Set what `_vectors` returns."""
+    work[e], work[SIZE + e], work[2 * SIZE + e] = u
+    work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e] = v
+    work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = w
+
+
+@_formula
+def _scatter(work, nodes, n, out):
+    """Add the forces in the rows of work [9, SIZE] to out, and minus their sum to node 0."""
+    for e in range(n):
+        n0, n1, n2, n3 = _places(nodes, e)
+        f1, f2, f3 = _vectors(work, e)
+        for i in range(3):
+            out[n0 + np.uint64(i)] -= f1[i] + f2[i] + f3[i]
+            out[n1 + np.uint64(i)] += f1[i]
+            out[n2 + np.uint64(i)] += f2[i]
+            out[n3 + np.uint64(i)] += f3[i]
+
+
+@_kernel
+def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
+    """Add the gradient of the blocks first … last − 1 at q [n, 3] to out [n, 3]; return False if one is inverted."""
+    q, out = q.ravel(), out.ravel()
+    work = np.empty(9 * SIZE)
+    for block in range(first, last):
+        n = counts[block]
+        _gather(q, nodes[block], n, work)
+        constants, upright = k[block], 0
+        for e in range(n):
+            d1, d2, d3 = _vectors(work, e)
+            J, f1, f2, f3 = _forces(d1, d2, d3, _column(constants, e), lmbda, mu)
+            _set_vectors(work, e, f1, f2, f3)
+            upright += J > 0.0
+        if upright < n:
+            return False
+        _scatter(work, nodes[block], n, out)
+    return True
+
+
+@_kernel
+def total(q, nodes, counts, k, lmbda, mu, first, last):
+    """Return the energy of the blocks first … last − 1 at q [n, 3], or nan if an element is inverted."""
+    q = q.ravel()
+    work = np.empty(9 * SIZE)
+    result = 0.0
+    for block in range(first, last):
+        n = counts[block]
+        _gather(q, nodes[block], n, work)
+        constants, upright = k[block], 0
+        for e in range(n):
+            d1, d2, d3 = _vectors(work, e)
+            J, work[e] = _energy(d1, d2, d3, _column(constants, e), lmbda, mu)
+            upright += J > 0.0
+        if upright < n:
+            return np.nan
+        of_block = 0.0
+        for e in range(n):
+            of_block += work[e]
+        result += of_block
+    return result
+
+
+@_kernel
+def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, last):
+    """Add the Hessian of the blocks first … last − 1 at q [n, 3] to out [nnz, 3, 3]; return False if inverted.
+
+    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
+    """
+    q, out = q.ravel(), out.ravel()
+    work, lV = np.empty(9 * SIZE), np.empty(SIZE)
+    for block in range(first, last):
+        n = counts[block]
+        _gather(q, nodes[block], n, work)
+        constants, upright = k[block], 0
+        for e in range(n):
+            d1, d2, d3 = _vectors(work, e)
+            J, lV[e], g1, g2, g3 = _spatial_gradients(d1, d2, d3, _column(constants, e), lmbda)
+            _set_vectors(work, e, g1, g2, g3)
+            upright += J > 0.0
+        if upright < n:
+            return False
+        for e in range(n):
+            k_e = _column(constants, e)
+            g, stiffness = _of_four_nodes(*_vectors(work, e), k_e)
+            V = 1.0 / (6.0 * k_e[6])
+            alpha, beta = V * lmbda, V * mu - lV[e]
+            to = slots[elements[block * SIZE + e]]
+            for a in range(4):
+                g_a, k_a = g[a], stiffness[a]
+                for b in range(4):
+                    g_b = g[b]
+                    start = NINE * np.uint64(to[a, b])
+                    for i in range(3):
+                        u, v = alpha * g_a[i], beta * g_b[i]
+                        for j in range(3):
+                            out[start + np.uint64(3 * i + j)] += u * g_b[j] + v * g_a[j]
+                        out[start + np.uint64(4 * i)] += k_a[b]
+    return True

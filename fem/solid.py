@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from math import isfinite
 from typing import final
 
 import numpy as np
@@ -9,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem import neo_hookean, tetrahedra
-from symplex.fem.energy import Array, Energy, LatticeFunctions
+from symplex.fem.blocks import Blocks
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.lattice import neo_hookean_lattice
 from symplex.fem.materials import NeoHookean
 
 
@@ -46,9 +51,6 @@ class Solid(Energy):
         self.material = material
         self._check()
         self.volumes = tetrahedra.checked_volumes(self.points, self.nodes)
-        G = tetrahedra.shape_gradients(self.points, self.nodes)[:, 1:]
-        self._k = np.einsum("eai,ebi,e->eab", G, G, material.mu * self.volumes)
-        self._D = 6.0 * self.volumes
 
     def _check(self) -> None:
         if self.points.ndim != 2 or self.points.shape[1] != 3:
@@ -69,36 +71,67 @@ class Solid(Energy):
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, 4, 3]."""
-        out = np.empty(len(x))
-        self._refuse(neo_hookean.value(x, self._k, self._D, *self._moduli, out), x)
-        return out
+        return self._local(neo_hookean.value, x, np.empty(len(x)))
 
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, 4, 3] in N of the elements with nodes at x [m, 4, 3]."""
-        out = np.empty_like(x)
-        self._refuse(neo_hookean.gradient(x, self._k, self._D, *self._moduli, out), x)
-        return out
+        return self._local(neo_hookean.gradient, x, np.empty((len(x), 4, 3)))
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²φ/∂x² [m, 12, 12] in N/m of the elements with nodes at x [m, 4, 3]."""
-        out = np.empty((len(x), 12, 12))
-        self._refuse(neo_hookean.hessian(x, self._k, self._D, *self._moduli, out), x)
+        return self._local(neo_hookean.hessian, x, np.empty((len(x), 12, 12)))
+
+    def lattice_functions(self) -> LatticeFunctions:
+        """Return compiled functions of one element; they return infinity where it is inverted."""
+        G = tetrahedra.shape_gradients(self.points, self.nodes)
+        return neo_hookean_lattice(*self._moduli, self.volumes, G)
+
+    def _local(self, kernel: Callable[..., int], x: Array, out: Array) -> Array:
+        inverted = kernel(np.ascontiguousarray(x), self._constants, *self._moduli, out)
+        if inverted >= 0:
+            raise self._inverted(tetrahedra.determinants(tetrahedra.edges(x)) / (6.0 * self.volumes))
         return out
 
     # -- assembled forms --------------------------------------------------------------------------------------
 
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, 3]."""
+        total = sum(self._blocks.run(neo_hookean.total, q, *self._in_blocks))
+        if not isfinite(total):
+            raise self._inverted(self.jacobians(q))
+        return total
+
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        bad = neo_hookean.add_gradient(q, self.nodes, self._k, self._D, *self._moduli, out)
-        if bad >= 0:
-            self._refuse(bad, q[self.nodes])
+        if not all(self._blocks.run(neo_hookean.add_gradient, q, *self._in_blocks, out)):
+            raise self._inverted(self.jacobians(q))
 
-    def lattice_functions(self) -> LatticeFunctions:
-        """Return compiled differences of one element's energy, for force-stepping."""
-        from symplex.fem.lattice import neo_hookean_lattice  # compiled when first needed
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        elements = self._blocks.elements
+        if not all(self._blocks.run(neo_hookean.add_hessian, q, *self._in_blocks, elements, slots, out)):
+            raise self._inverted(self.jacobians(q))
 
-        gradients = tetrahedra.shape_gradients(self.points, self.nodes)
-        return neo_hookean_lattice(*self._moduli, self.volumes, gradients)
+    @cached_property
+    def _blocks(self) -> Blocks:
+        return Blocks(self.nodes, self.points)
+
+    @cached_property
+    def _in_blocks(self) -> tuple:
+        """What the kernels on blocks need besides positions."""
+        return self._blocks.nodes, self._blocks.counts, self._blocks.pack(self._constants), *self._moduli
+
+    @cached_property
+    def _constants(self) -> Array:
+        """k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ of each element [m, 7] (see `neo_hookean`)."""
+        G = tetrahedra.shape_gradients(self.points, self.nodes)[:, 1:]
+        stiffness = self.material.mu * self.volumes
+        k = [stiffness * (G[:, a] * G[:, b]).sum(axis=1) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+        return np.column_stack([*k, 1.0 / (6.0 * self.volumes)])
+
+    @property
+    def _moduli(self) -> tuple[float, float]:
+        return self.material.lmbda, self.material.mu
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
@@ -119,7 +152,8 @@ class Solid(Energy):
             If det F ≤ 0 anywhere.
         """
         J = self.jacobians(q)
-        self._refuse_inverted(J)
+        if not np.all(J > 0):
+            raise self._inverted(J)
         F = self.deformation_gradients(q)
         p = self.material.lmbda * np.log(J) - self.material.mu
         return self.material.mu * F + p[:, None, None] * np.linalg.inv(F).transpose(0, 2, 1)
@@ -149,25 +183,13 @@ class Solid(Energy):
 
     # -- failures ---------------------------------------------------------------------------------------------
 
-    @property
-    def _moduli(self) -> tuple[float, float]:
-        return self.material.lmbda, self.material.mu
-
-    def _refuse(self, bad: int, x: Array) -> None:
-        """Raise InvertedElement for the element ``bad`` of those at x [m, 4, 3], unless it is −1."""
-        if bad >= 0:
-            d = tetrahedra.edges(x[bad : bad + 1])[0]
-            self._raise_inverted(int(bad), float(np.linalg.det(d) / self._D[bad]))
-
-    def _refuse_inverted(self, J: Array) -> None:
+    def _inverted(self, J: Array) -> InvertedElement:
+        """Return the error about the first element whose J is not positive, or else has the smallest."""
         bad = np.flatnonzero(~(J > 0))
-        if len(bad):
-            self._raise_inverted(int(bad[0]), float(J[bad[0]]))
-
-    def _raise_inverted(self, element: int, J: float) -> None:
+        element = int(bad[0]) if len(bad) else int(np.argmin(J))
         nodes = ", ".join(map(str, self.nodes[element]))
-        raise InvertedElement(
-            f"Element {element} (nodes {nodes}) is inverted: det F = {J:.3g}, and must be positive. "
+        return InvertedElement(
+            f"element {element} (nodes {nodes}) is inverted: det F = {J[element]:.3g}, and must be positive. "
             "Try a smaller step, a finer mesh there, or a softer impact.",
             element,
         )

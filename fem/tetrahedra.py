@@ -20,9 +20,14 @@ def edges(x: Array) -> Array:
     return x[:, 1:] - x[:, :1]
 
 
+def determinants(E: Array) -> Array:
+    """Return E_1 · (E_2 × E_3) [m]."""
+    return np.einsum("ei,ei->e", E[:, 0], np.cross(E[:, 1], E[:, 2]))
+
+
 def volumes(points: Array, cells: IntArray) -> Array:
     """Return the signed volumes [m] in m³ of the tetrahedra ``cells`` [m, 4] on ``points`` [n, 3]."""
-    return _determinants(edges(points[cells])) / 6.0
+    return determinants(edges(points[cells])) / 6.0
 
 
 def checked_volumes(points: Array, cells: IntArray) -> Array:
@@ -34,7 +39,7 @@ def checked_volumes(points: Array, cells: IntArray) -> Array:
         If an element is inverted, flat or has a point that is not finite.
     """
     E = edges(points[cells])
-    det = _determinants(E)
+    det = determinants(E)
     scale = np.sqrt((E * E).sum(axis=2)).prod(axis=1)
     bad = np.flatnonzero(~(det > FLAT * scale))
     if len(bad):
@@ -57,7 +62,7 @@ def shape_gradients(points: Array, cells: IntArray) -> Array:
     G = np.empty((len(cells), 4, 3))
     for a in (1, 2, 3):
         G[:, a] = np.cross(E[:, a % 3], E[:, (a + 1) % 3])
-    G[:, 1:] /= _determinants(E)[:, None, None]
+    G[:, 1:] /= determinants(E)[:, None, None]
     G[:, 0] = -G[:, 1:].sum(axis=1)
     return G
 
@@ -65,8 +70,3 @@ def shape_gradients(points: Array, cells: IntArray) -> Array:
 def deformation_gradients(points: Array, cells: IntArray, q: Array) -> Array:
     """Return F = Σ_a d_a ⊗ ∇N_a [m, 3, 3] for the positions q [n, 3] of the undeformed points [n, 3]."""
     return np.einsum("eai,eaj->eij", edges(q[cells]), shape_gradients(points, cells)[:, 1:])
-
-
-def _determinants(E: Array) -> Array:
-    """Return E_1 · (E_2 × E_3) [m]."""
-    return np.einsum("ei,ei->e", E[:, 0], np.cross(E[:, 1], E[:, 2]))
