@@ -118,22 +118,23 @@ class NewmarkMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         mass = system.lumped_mass("explicit Newmark")
         shape = (system.n_nodes, system.dim)
-        self._q, self._v, self._a, self._force = (np.zeros(shape) for _ in range(4))
+        self._q, self._v, self._a, self._gradient = (np.zeros(shape) for _ in range(4))
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / mass[:, None])
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"q": self._q, "v": self._v, "a": self._a}
 
     def _run(self, n_steps: int) -> None:
-        system, q, v, a, force = self.system, self._q, self._v, self._a, self._force
-        dt, inverse_mass = self.dt, self._inverse_mass
-        loaded = bool(system.loads)
+        system, q, v, a, gradient = self.system, self._q, self._v, self._a, self._gradient
+        dt, inverse_mass, loads = self.dt, self._inverse_mass, list(self.system.loads.values())
         try:
             for _ in range(n_steps):
-                v_predicted = v + dt * a if loaded else v
+                v_predicted = v + dt * a if loads else v
                 _drift(q, v, a, dt)
-                system.force(self.t0 + (self.n + 1) * dt, q, v_predicted, force)
-                _kick(v, a, force, inverse_mass, dt)
+                system.gradient(q, gradient)
+                for load in loads:
+                    gradient -= load(self.t0 + (self.n + 1) * dt, q, v_predicted)
+                _kick(v, a, gradient, inverse_mass, dt)
                 self.n += 1
         except InvertedElement as error:
             t = self.t0 + (self.n + 1) * dt
@@ -152,9 +153,9 @@ def _drift(q, v, a, dt):
 
 
 @njit(cache=True)
-def _kick(v, a, force, inverse_mass, dt):
-    """Do a = M⁻¹ force, v += dt/2 a."""
+def _kick(v, a, gradient, inverse_mass, dt):
+    """Do a = −M⁻¹ gradient, v += dt/2 a, with the loads taken off the gradient."""
     for n in range(v.shape[0]):
         for i in range(v.shape[1]):
-            a[n, i] = force[n, i] * inverse_mass[n, i]
+            a[n, i] = -gradient[n, i] * inverse_mass[n, i]
             v[n, i] += 0.5 * dt * a[n, i]

@@ -54,17 +54,18 @@ def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: Array) ->
     scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], q.shape)[moving]
     length = _DIFFERENCE * _shortest_distance(system, q)
     size = len(scale)
+    at_q = system.gradient(q)
 
     def product(y: Array) -> Array:
-        # ∇²V d ≈ [∇V(q + s d) − ∇V(q − s d)]/(2 s), with the largest component of s d of the given length
+        # ∇²V d ≈ [∇V(q + s d) − ∇V(q)]/s, with the largest component of s d of the given length
         d = np.zeros_like(q)
         d[moving] = scale * y.ravel()
         largest = np.max(np.abs(d))
         if largest == 0.0:
             return np.zeros(size)
         s = length / largest
-        change = system.gradient(q + s * d) - system.gradient(q - s * d)
-        return scale * change[moving] / (2.0 * s)
+        change = system.gradient(q + s * d) - at_q
+        return scale * change[moving] / s
 
     if size <= _SMALL:
         matrix = np.column_stack([product(column) for column in np.eye(size)])

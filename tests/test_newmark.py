@@ -1,0 +1,264 @@
+"""Explicit Newmark and its stability limit."""
+
+import numpy as np
+import pytest
+
+from symplex.contact.obstacles import HalfSpace
+from symplex.contact.rigid import RigidContact
+from symplex.errors import InvalidSystem, InvertedElement, StepFailed, UnstableStep
+from symplex.fem.energy import Energy
+from symplex.fem.loads import Gravity, NodalLoad
+from symplex.fem.mass import consistent_mass, lumped_mass
+from symplex.fem.materials import NeoHookean
+from symplex.fem.solid import Solid
+from symplex.fem.system import System
+from symplex.meshes.generate import box
+from symplex.time.integrator import march
+from symplex.time.newmark import Newmark
+from symplex.time.stability import largest_frequency, stable_step
+
+
+class Spring(Energy):
+    """A spring of stiffness k from each node to the origin."""
+
+    def __init__(self, n, k):
+        self.nodes = np.arange(n, dtype=np.int32)[:, None]
+        self.k = k
+
+    def value(self, x):
+        return 0.5 * self.k * (x[:, 0] ** 2).sum(axis=1)
+
+    def gradient(self, x):
+        return self.k * x
+
+    def hessian(self, x):
+        return np.tile(self.k * np.eye(x.shape[2]), (len(x), 1, 1))
+
+
+def oscillator(omega=2.0, mass=3.0, **options):
+    return System(np.array([mass]), {"spring": Spring(1, mass * omega**2)}, dim=1, **options)
+
+
+def block(cells=(2, 2, 2), fixed=None, split="6"):
+    mesh = box((0.1, 0.1, 0.1), cells, split=split)
+    tetrahedra = mesh.cells["tetra"]
+    solid = Solid(mesh.points, tetrahedra, NeoHookean(60.5e9, 26e9, 2700.0))
+    mass = lumped_mass(mesh.points, tetrahedra, 2700.0, len(mesh.points))
+    return System(mass, {"strain": solid}, fixed=None if fixed is None else fixed(mesh.points)), mesh
+
+
+def dense_frequency(system, q):
+    moving = ~system.fixed.ravel()
+    root = np.repeat(system.mass, system.dim)[moving] ** -0.5
+    K = system.hessian(q).toarray()[np.ix_(moving, moving)]
+    return np.sqrt(np.linalg.eigvalsh(root[:, None] * K * root)[-1])
+
+
+# -- the stability limit -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cells", [(1, 1, 1), (3, 2, 2)])
+@pytest.mark.parametrize("stretch", [(1.0, 1.0, 1.0), (0.7, 1.2, 1.1)])
+@pytest.mark.parametrize("supported", [False, True])
+def test_largest_frequency_is_that_of_the_hessian(cells, stretch, supported):
+    fixed = (lambda points: (points == 0.0) | (points[:, :1] == 0.0)) if supported else None
+    system, mesh = block(cells, fixed)
+    q = mesh.points * stretch
+    expected = dense_frequency(system, q)
+    assert expected * (1 - 1e-6) <= largest_frequency(system, q) <= 1.01 * expected
+
+
+def test_one_oscillator():
+    system = oscillator(omega=2.0)
+    assert largest_frequency(system, np.array([[0.3]])) == pytest.approx(2.0, rel=1e-6)
+    assert stable_step(system, np.array([[0.3]])) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_contact_that_is_open_counts():
+    system, mesh = block()
+    alone = largest_frequency(system, mesh.points)
+    wall = RigidContact(mesh.boundary_nodes, HalfSpace([0, 0, -1.0], [0, 0, 1.0]), 1e14)
+    both = System(system.mass, {**system.energies, "wall": wall})
+    lightest = system.mass[mesh.boundary_nodes].min()
+    assert largest_frequency(both, mesh.points) ** 2 == pytest.approx(alone**2 + 1e14 / lightest, rel=1e-6)
+
+
+def test_fixed_nodes_do_not_limit_the_step():
+    system = System(
+        np.array([1e-9, 1.0]), {"spring": Spring(2, 1.0)}, dim=2, fixed=np.array([[True, True], [False, False]])
+    )
+    assert largest_frequency(system, np.ones((2, 2))) == pytest.approx(1.0, rel=1e-6)
+    everything = System(np.ones(1), {"spring": Spring(1, 1.0)}, dim=1, fixed=np.array([[True]]))
+    assert stable_step(everything, np.ones((1, 1))) == np.inf
+
+
+def test_the_limit_separates_bounded_from_growing_motion():
+    system, mesh = block((1, 1, 1))
+    rng = np.random.default_rng(0)
+    q = mesh.points + 1e-9 * rng.normal(size=mesh.points.shape)
+    limit = 2 / dense_frequency(system, mesh.points)
+    state = system.state(q)
+    below = Newmark(dt=0.98 * limit).start(system, state).advance(0.98 * limit * 2000)
+    assert np.abs(below.q - mesh.points).max() < 1e-7
+    # above, the same loop grows; it can only be reached behind the refusal
+    motion = Newmark(dt=0.98 * limit).start(system, state)
+    motion.dt = 1.02 * limit
+    with pytest.raises(InvertedElement):
+        motion.advance(1.02 * limit * 2000)
+
+
+# -- the step ------------------------------------------------------------------------------------------------------
+
+
+def test_the_oscillator_follows_the_discrete_solution():
+    # q_n = cos(nθ) q0 with 2 − 2 cos θ = (ω dt)²
+    omega, dt, n = 2.0, 0.05, 1234
+    system = oscillator(omega)
+    end = Newmark(dt=dt).start(system, system.state([[0.7]])).advance(n * dt)
+    theta = np.arccos(1 - 0.5 * (omega * dt) ** 2)
+    assert end.q[0, 0] == pytest.approx(0.7 * np.cos(n * theta), abs=1e-11)
+
+
+def test_free_fall_is_exact():
+    mass = np.array([1.0, 4.0])
+    system = System(mass, {"gravity": Gravity(mass, [0.0, -9.81])}, dim=2)
+    state = system.state([[0.0, 1.0], [1.0, 2.0]], [[1.0, 0.0], [0.0, 3.0]])
+    end = Newmark(dt=0.01).start(system, state).advance(0.5)
+    np.testing.assert_allclose(end.q[:, 1], [1.0 - 9.81 / 8, 3.5 - 9.81 / 8], rtol=1e-13)
+
+
+def test_loads_keep_the_second_order():
+    # driven and damped: m a + c v + k q = F sin(w t), compared with a much finer run
+    class Damping:
+        def __call__(self, t, q, v):
+            return -1.5 * v
+
+    system = oscillator(2.0, loads={"drive": NodalLoad([0], [4.0], lambda t: np.sin(3 * t)), "damping": Damping()})
+    state = system.state([[1.0]], [[0.5]])
+
+    def end(dt):
+        return Newmark(dt=dt).start(system, state).advance(2.0).q[0, 0]
+
+    exact = end(1e-4)
+    errors = np.array([abs(end(dt) - exact) for dt in (0.04, 0.02, 0.01)])
+    assert errors[-1] > 1e-7
+    np.testing.assert_allclose(np.log2(errors[:-1] / errors[1:]), 2.0, atol=0.1)
+
+
+def test_fixed_coordinates_stay():
+    system, mesh = block(fixed=lambda points: points == 0.0)
+    rng = np.random.default_rng(1)
+    state = system.state(mesh.points, 50 * rng.normal(size=mesh.points.shape))
+    end = Newmark().fit(system, state, 2e-5).start(system, state).advance(2e-5)
+    np.testing.assert_array_equal(end.q[system.fixed], mesh.points[system.fixed])
+    assert not end.v[system.fixed].any()
+    assert not end.a[system.fixed].any()
+    assert np.abs(end.q - mesh.points)[~system.fixed].min() > 0
+
+
+def test_accelerations_are_those_of_the_system():
+    system, mesh = block()
+    state = system.state(mesh.points * [1.1, 1.0, 0.95])
+    end = Newmark().fit(system, state, 1e-5).start(system, state).advance(1e-5)
+    np.testing.assert_array_equal(system.state(end.q, end.v).a, end.a)
+
+
+# -- the time grid -------------------------------------------------------------------------------------------------
+
+
+def test_times_are_counted_not_accumulated():
+    system = oscillator()
+    motion = Newmark(dt=0.1).start(system, system.state([[1.0]], t=5.0))
+    end = motion.advance(5.0 + 0.1 * 20_000 * (1 + 1e-13))
+    assert end.t == 5.0 + 20_000 * 0.1
+    assert motion.statistics() == {"steps": 20_000}
+
+
+def test_times_off_the_grid_are_refused_with_the_way_out():
+    system = oscillator()
+    motion = Newmark(dt=0.1).start(system, system.state([[1.0]]))
+    with pytest.raises(StepFailed, match=r"2\.5 steps of dt = 0\.1 s.*integrator\.fit"):
+        motion.advance(0.25)
+
+
+@pytest.mark.parametrize(("interval", "steps"), [(0.25, 3), (0.3, 3), (0.05, 1), (0.30001, 4)])
+def test_fit_divides_the_interval(interval, steps):
+    system = oscillator()
+    state = system.state([[1.0]])
+    fitted = Newmark(dt=0.1).fit(system, state, interval)
+    assert fitted.dt == interval / steps
+    states = list(march(system, fitted, state, [0.0, interval, 2 * interval]))
+    assert [s.t for s in states] == [0.0, interval, 2 * interval]
+
+
+def test_automatic_step_is_a_fraction_of_the_limit():
+    system = oscillator(omega=2.0)
+    motion = Newmark(safety=0.5).start(system, system.state([[1.0]]))
+    assert motion.dt == pytest.approx(0.5, rel=1e-6)
+
+
+# -- trouble -------------------------------------------------------------------------------------------------------
+
+
+def test_a_step_above_the_limit_is_refused_with_numbers_and_advice():
+    system = oscillator(omega=2.0)
+    with pytest.raises(UnstableStep, match=r'dt = 1\.5 s is above.* 1 s\. Try dt = 0\.8 s, or dt = "auto"'):
+        Newmark(dt=1.5).start(system, system.state([[1.0]]))
+    with pytest.raises(UnstableStep):
+        Newmark(dt=1.5).fit(system, system.state([[1.0]]), 3.0)
+
+
+def test_automatic_step_needs_stiffness():
+    mass = np.ones(1)
+    system = System(mass, {"gravity": Gravity(mass, [1.0])}, dim=1)
+    with pytest.raises(StepFailed, match="needs an energy with stiffness"):
+        Newmark().start(system, system.state([[1.0]]))
+
+
+def test_consistent_mass_is_refused():
+    _, mesh = block()
+    tetrahedra = mesh.cells["tetra"]
+    mass = consistent_mass(mesh.points, tetrahedra, 2700.0, len(mesh.points))
+    system = System(mass, {"strain": Solid(mesh.points, tetrahedra, NeoHookean(1e9, 1e9, 2700.0))})
+    with pytest.raises(InvalidSystem, match="lumped"):
+        Newmark().start(system, system.state(mesh.points))
+
+
+def test_an_inverted_element_stops_with_time_and_advice():
+    system, mesh = block()
+    v = np.zeros_like(mesh.points)
+    v[:, 0] = -1e6 * (mesh.points[:, 0] - 0.05)  # crushed at many times the speed of sound
+    motion = Newmark(dt=1e-7).start(system, system.state(mesh.points, v))
+    with pytest.raises(InvertedElement, match=r"at t = .* s \(dt = 1e-07 s\)\. Element \d+ .*inverted.*Try"):
+        motion.advance(1e-4)
+
+
+def test_a_position_that_is_not_finite_is_found_at_the_next_output():
+    system = oscillator(loads={"broken": lambda t, q, v: np.full_like(q, np.nan if t > 0.45 else 0.0)})
+    motion = Newmark(dt=0.1).start(system, system.state([[1.0]]))
+    motion.advance(0.4)
+    with pytest.raises(StepFailed, match=r"At t = 0\.6 s the position of node 0 in direction x is nan"):
+        motion.advance(0.6)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"beta": 0.25}, "only the explicit member"),
+        ({"gamma": 0.6}, "only the explicit member"),
+        ({"safety": 1.5}, "safety"),
+        ({"dt": -1.0}, "dt must be positive"),
+        ({"dt": float("nan")}, "dt must be positive"),
+        ({"dt": "fast"}, "dt must be positive"),
+    ],
+)
+def test_wrong_parameters_are_refused(options, text):
+    with pytest.raises(ValueError, match=text):
+        Newmark(**options)
+
+
+def test_a_checkpoint_of_another_system_is_refused():
+    system = oscillator()
+    checkpoint = Newmark(dt=0.1).start(system, system.state([[1.0]])).checkpoint()
+    with pytest.raises(InvalidSystem, match="does not belong to this system"):
+        Newmark(dt=0.1).resume(block()[0], checkpoint)
