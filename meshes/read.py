@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.abaqus import read_abaqus
+from symplex.meshes.by_meshio import read_by_meshio
 from symplex.meshes.gmsh41 import is_gmsh41, physical_name, physical_names, read_gmsh41
 from symplex.meshes.mesh import Mesh, dimension_of, distinct
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
@@ -21,7 +22,7 @@ from symplex.meshes.repair import drop_duplicates, drop_unconnected
 if TYPE_CHECKING:
     import meshio
 
-# Integer data with more values than this number things, it does not group them.
+# Integer data with more values than this, or as many as things, number the things and don't group them.
 _MOST_GROUPS_OF_DATA = 256
 # What meshio joins names of sets with, in its order of preference.
 _JOINING = "-_#+/"
@@ -117,9 +118,7 @@ def _read_raw(path: Path, file_format: str) -> meshio.Mesh:
         return read_abaqus(path)
     if file_format == "gmsh41":
         return read_gmsh41(path)
-    import meshio
-
-    return meshio.read(path, file_format)
+    return read_by_meshio(path, file_format)
 
 
 @contextmanager
@@ -132,14 +131,15 @@ def _as_mesh_error(name: str, file_format: str) -> Iterator[io.StringIO]:
     try:
         with redirect_stdout(chatter), redirect_stderr(chatter), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # What NumPy says, mildly, of a text file that ends or goes wrong inside a block of numbers.
+            # What NumPy before 2.4 says, mildly, of a text file that ends or goes wrong inside a block of numbers.
             warnings.filterwarnings("error", message="string or file could not be read")
             yield chatter
     except MeshError as error:
         raise MeshError(f"{name}: {error}") from error
     except (Exception, SystemExit) as error:
         # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
-        said = chatter.getvalue().split("Error: Couldn't read")[0] if isinstance(error, SystemExit) else repr(error)
+        printed = chatter.getvalue().split("Error: Couldn't read")[0]
+        said = printed if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
         reason = " ".join(said.split())[:200]
         raise MeshError(
             f"{name} is not a whole {file_format} file{f' ({reason})' if reason else ''}; write it anew."
@@ -155,7 +155,7 @@ def _check_sound(raw: meshio.Mesh, name: str) -> None:
         found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
         raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
     if raw.points.ndim != 2 or raw.points.shape[1] != 3:
-        raise MeshError(f"{name}: a volume mesh needs points in space, these are {raw.points.shape[-1]}-dimensional.")
+        raise MeshError(f"{name}: a volume mesh needs points with three coordinates each.")
     wrong = np.flatnonzero(~np.isfinite(raw.points).all(axis=1))
     if len(wrong):
         raise MeshError(
@@ -212,7 +212,8 @@ def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh
             for name, member in _names_in_data(key, data):
                 for block, values in enumerate(data):
                     groups.add(name, block, np.flatnonzero(values == member))
-    point_groups = {name: distinct(np.asarray(index, np.int64), len(raw.points)) for name, index in raw.point_sets.items()}
+    n_points = len(raw.points)
+    point_groups = {name: distinct(np.asarray(index, int), n_points) for name, index in raw.point_sets.items()}
     for key, data in raw.point_data.items():
         if not key.startswith("gmsh:"):
             for name, member in _names_in_data(key, [data]):
@@ -225,7 +226,7 @@ def _names_in_data(key: str, data: list[NDArray]) -> Iterator[tuple[str, int]]:
     if any(d.ndim != 1 or d.dtype.kind not in "iub" for d in data) or key.lower().startswith("vtk"):
         return
     values = [int(v) for v in np.unique(np.concatenate(data))]
-    if not values or len(values) > _MOST_GROUPS_OF_DATA:
+    if not values or len(values) > _MOST_GROUPS_OF_DATA or len(values) == sum(len(d) for d in data) > 1:
         return
     joined = _joined_names(key, values)
     if key.startswith(GROUP_PREFIX):

@@ -96,7 +96,12 @@ def test_dimensions_of_cells():
 def spoilt(split):
     """Return a mesh and the same with every third cell and face turned round, four cells twice, one node too many."""
     mesh = cube(split)
-    turned = {"tetra": [1, 0, 2, 3], "hexahedron": [4, 5, 6, 7, 0, 1, 2, 3], "triangle": [1, 0, 2], "quad": [3, 2, 1, 0]}
+    turned = {
+        "tetra": [1, 0, 2, 3],
+        "hexahedron": [4, 5, 6, 7, 0, 1, 2, 3],
+        "triangle": [1, 0, 2],
+        "quad": [3, 2, 1, 0],
+    }
     cells = {}
     for kind, right in mesh.cells.items():
         wrong = right.copy()
@@ -140,7 +145,10 @@ def divergence(mesh, faces):
         (lambda m: with_cells(m, tetra=turn(m, [7, 30])), r"part: 2 of 48 tetra cells \(7, 30\) are inverted.*orient"),
         (lambda m: with_cells(m, tetra=turn(m, range(9))), r"9 of 48 tetra cells \(0, 1, 2, 3, 4, …\) are inverted"),
         (lambda m: with_cells(m, tetra=m.cells["tetra"][[0, 1, 2, 1]]), r"1 of 4 tetra cells \(3\) occur twice"),
-        (lambda m: with_cells(m, tetra=m.cells["tetra"][:20]), r"of 27 nodes \(.*\) belong to no volume cell.*drop_unc"),
+        (
+            lambda m: with_cells(m, tetra=m.cells["tetra"][:20]),
+            r"of 27 nodes \(.*\) belong to no volume cell.*drop_unc",
+        ),
         (lambda m: Mesh(np.where(m.points == 1, np.nan, m.points), m.cells), "19 of 27 nodes .* not finite"),
         (lambda m: Mesh(m.points * (1, 1, 0), m.cells), "48 of 48 tetra cells .* no volume"),
         (lambda m: Mesh(m.points * (1, 1, 1e-14), m.cells), "48 of 48 tetra cells .* no volume"),

@@ -48,26 +48,21 @@ def main() -> None:
     gmsh.write(str(HERE / "blocks_save_all.msh"))
     gmsh.finalize()
     mesh = meshio.read(HERE / "blocks_41.msh")
-    for key in ("gmsh:bounding_entities",):
-        mesh.cell_sets.pop(key, None)
+    origin = [int(k) for k in (mesh.points**2).sum(axis=1).argsort()[:1]]
     keep = ("tetra", "triangle")
     blocks = [k for k, block in enumerate(mesh.cells) if block.type in keep]
-    sets = {
-        name: [members[k] for k in blocks]
-        for name, members in mesh.cell_sets.items()
-        if name in ("left", "right", "base")
-    }
+    sets = {name: [mesh.cell_sets[name][k] for k in blocks] for name in ("left", "right", "base")}
     for name in ("blocks.vtu", "blocks_sets.vtk", "blocks_meshio.inp"):
-        corner = meshio.Mesh(
+        packed = meshio.Mesh(
             mesh.points,
             [mesh.cells[k] for k in blocks],
-            point_sets={"corner": [0]},
+            point_sets={"corner": origin},
             cell_sets={name: list(members) for name, members in sets.items()},
         )
         if name.endswith("vtk"):
-            corner.cell_sets_to_data()
-            corner.point_sets_to_data()
-        corner.write(HERE / name)
+            packed.cell_sets_to_data()
+            packed.point_sets_to_data()
+        packed.write(HERE / name)
 
 
 def _surfaces(x: float | None = None, z: float | None = None) -> list[int]:

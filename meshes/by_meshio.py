@@ -1,0 +1,71 @@
+"""meshio's readers, made to end: some wait for ever for the rest of a file that is cut short."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import meshio
+
+_MOST_EMPTY_READS = 1000
+
+
+def read_by_meshio(path: Path, file_format: str) -> meshio.Mesh:
+    """Return what meshio reads from a file in a format of its own name.
+
+    Raises
+    ------
+    Exception, SystemExit
+        Nearly anything, if the file is broken; EOFError if the reader goes on at the end of the file.
+    """
+    import meshio
+
+    if file_format in ("ansys", "mdpa"):
+        with _FiniteBytes(io.FileIO(path)) as binary:
+            return meshio.read(binary, file_format)
+    if file_format == "tecplot":
+        with _FiniteText(io.BufferedReader(io.FileIO(path))) as text:
+            return meshio.read(text, file_format)
+    if file_format == "tetgen":
+        for extension in (".node", ".ele"):
+            _require_data(path.with_suffix(extension))
+    return meshio.read(path, file_format)
+
+
+def _require_data(path: Path) -> None:
+    with path.open() as file:
+        if all(line.strip().startswith("#") or not line.strip() for line in file):
+            raise EOFError(f"{path.name} has no data")
+
+
+class _FiniteBytes(io.BufferedReader):
+    """A file that says so when it is read again and again at its end."""
+
+    _empty_reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self._counted(super().read(size))
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        return self._counted(super().readline(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._empty_reads += not data
+        if self._empty_reads > _MOST_EMPTY_READS:
+            raise EOFError("it ends too early")
+        return data
+
+
+class _FiniteText(io.TextIOWrapper):
+    """A text file that says so when lines are read again and again at its end."""
+
+    _empty_reads = 0
+
+    def readline(self, size: int = -1, /) -> str:
+        line = super().readline(size)
+        self._empty_reads += not line
+        if self._empty_reads > _MOST_EMPTY_READS:
+            raise EOFError("it ends too early")
+        return line
