@@ -1,0 +1,202 @@
+"""A file whose changes arrive all together or not at all, whenever the process is killed."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from pathlib import Path
+from typing import final
+
+_PAGE = 4096
+_MAGIC = b"SPXREDO1"
+_HEADER = struct.Struct("<8sQI")
+
+
+@final
+class RedoFile:
+    """A file object, as h5py's ``fileobj`` driver wants one, that changes the file only by `commit`.
+
+    What lies beyond the committed end of the file is not yet referred to and is written at once. Changes of committed
+    pages are kept in memory; `commit` writes them to a log beside the file first and then in place. Killed before
+    the log is whole, the file is as it was (with a tail that nothing refers to); after, `recover` or a reader's own
+    look at the log finishes the work. So a reader sees one commit or the next, never a mixture.
+
+    Parameters
+    ----------
+    path : Path
+        An existing file.
+    writable : bool
+        If false, a whole log is read over the file, and nothing on the disk is touched.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened or written.
+    """
+
+    def __init__(self, path: Path, *, writable: bool):
+        self.log_path = log_of(path)
+        if writable:
+            recover(path)
+        self._pages = {} if writable else _read_log(self.log_path)
+        binary = getattr(os, "O_BINARY", 0)
+        self._file = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | binary)
+        self._log = os.open(self.log_path, os.O_RDWR | os.O_CREAT | binary, 0o666) if writable else None
+        self._position = 0
+        self._size = os.fstat(self._file).st_size
+        self._wanted_size = self._size
+        self._committed = _pages_in(self._size)
+
+    # -- what h5py calls ------------------------------------------------------------------------------------
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a position."""
+        self._position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def read(self, n: int) -> bytes:
+        """Return up to n bytes from the position on."""
+        buffer = bytearray(n)
+        return bytes(buffer[: self.readinto(memoryview(buffer))])
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill the buffer from the position on."""
+        start, wanted = self._position, len(buffer)
+        data = os.pread(self._file, wanted, start)
+        while 0 < len(data) < wanted and (more := os.pread(self._file, wanted - len(data), start + len(data))):
+            data += more
+        buffer[: len(data)] = data
+        end = len(data)
+        for number in self._touched(start, wanted):
+            if (page := self._pages.get(number)) is not None:
+                low, high = max(start, number * _PAGE), min(start + wanted, (number + 1) * _PAGE)
+                buffer[low - start : high - start] = page[low - number * _PAGE : high - number * _PAGE]
+                end = max(end, high - start)
+        self._position += end
+        return end
+
+    def write(self, data: memoryview) -> int:
+        """Write at the position: at once beyond the committed end, else at the next commit."""
+        if self._log is None:
+            raise OSError("the file is open for reading only")
+        start, n = self._position, len(data)
+        direct = max(start, self._committed * _PAGE)
+        for number in self._touched(start, min(n, max(0, direct - start))):
+            page = self._page(number)
+            low, high = max(start, number * _PAGE), min(start + n, (number + 1) * _PAGE)
+            page[low - number * _PAGE : high - number * _PAGE] = data[low - start : high - start]
+        if direct < start + n:
+            _write_all(self._file, data[direct - start :], direct)
+        self._position += n
+        self._size = max(self._size, self._position)
+        self._wanted_size = max(self._wanted_size, self._position)
+        return n
+
+    def flush(self) -> None:
+        """Do nothing: only `commit` counts."""
+
+    def truncate(self, size: int) -> None:
+        """Lengthen the file now; shorten it only at the next commit."""
+        if size > self._size:
+            os.ftruncate(self._file, size)
+            self._size = size
+        self._wanted_size = size
+
+    # -- commits --------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Make all changes since the last commit part of the file."""
+        if self._pages:
+            _write_all(self._log, _packed(self._pages), 0)
+            _apply(self._file, self._pages)
+            os.ftruncate(self._log, 0)
+            self._pages = {}
+        if self._wanted_size < self._size:
+            os.ftruncate(self._file, self._wanted_size)
+        self._size = self._wanted_size
+        self._committed = _pages_in(self._size)
+
+    def rollback(self) -> None:
+        """Forget all changes since the last commit, and take no more."""
+        self._pages = {}
+        self.write = self._forget
+        self.truncate = self._forget
+
+    def close(self) -> None:
+        """Close the file without a commit, and remove the empty log."""
+        os.close(self._file)
+        if self._log is not None:
+            os.close(self._log)
+            self.log_path.unlink(missing_ok=True)
+
+    def _forget(self, data: memoryview | int) -> int:
+        return len(data) if isinstance(data, memoryview) else 0
+
+    def _page(self, number: int) -> bytearray:
+        if number not in self._pages:
+            self._pages[number] = bytearray(os.pread(self._file, _PAGE, number * _PAGE).ljust(_PAGE, b"\0"))
+        return self._pages[number]
+
+    @staticmethod
+    def _touched(start: int, n: int) -> range:
+        return range(start // _PAGE, _pages_in(start + n)) if n > 0 else range(0)
+
+
+def log_of(path: Path) -> Path:
+    """Return the path of the log beside a file."""
+    return path.with_name(path.name + ".redo")
+
+
+def recover(path: Path) -> None:
+    """Finish a commit that was cut short, if there is one."""
+    log = log_of(path)
+    if not log.exists():
+        return
+    if pages := _read_log(log):
+        file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        try:
+            _apply(file, pages)
+        finally:
+            os.close(file)
+    log.unlink()
+
+
+def _pages_in(size: int) -> int:
+    return -(-size // _PAGE)
+
+
+def _apply(file: int, pages: dict[int, bytearray]) -> None:
+    for number, page in pages.items():
+        _write_all(file, page, number * _PAGE)
+
+
+def _packed(pages: dict[int, bytearray]) -> bytes:
+    numbers = struct.pack(f"<{len(pages)}Q", *pages)
+    body = b"".join([numbers, *pages.values()])
+    return _HEADER.pack(_MAGIC, len(pages), zlib.crc32(body)) + body
+
+
+def _read_log(log: Path) -> dict[int, bytearray]:
+    """Return the pages of a log; none if it is not whole."""
+    data = log.read_bytes() if log.exists() else b""
+    if len(data) < _HEADER.size:
+        return {}
+    magic, n, checksum = _HEADER.unpack_from(data)
+    body = data[_HEADER.size :]
+    if magic != _MAGIC or len(body) != n * (8 + _PAGE) or zlib.crc32(body) != checksum:
+        return {}
+    numbers = struct.unpack_from(f"<{n}Q", body)
+    return {number: bytearray(body[8 * n + k * _PAGE : 8 * n + (k + 1) * _PAGE]) for k, number in enumerate(numbers)}
+
+
+def _write_all(file: int | None, data: bytes | bytearray | memoryview, offset: int) -> None:
+    assert file is not None
+    rest = memoryview(data)
+    while len(rest):
+        n = os.pwrite(file, rest, offset)
+        rest, offset = rest[n:], offset + n

@@ -1,0 +1,321 @@
+"""Time series in one VTKHDF file that a kill cannot damage.
+
+Layout: ``/VTKHDF`` is a MultiBlockDataSet with one UnstructuredGrid per block, named by the links in ``Assembly``.
+Cells are stored once; points and data gain one chunk per frame, which the offsets under ``Steps`` find. ``/symplex``,
+which VTK does not look at, holds what it has no place for: the reference points and the node numbers of each block.
+VTK 9.7 takes the number of steps of composite data from the root when it is asked for a time, and would show the first
+frame for ever without ``Steps`` there as well. A PartitionedDataSetCollection can't have that, nor can pyvista open it.
+
+Safety: HDF5 alone does not survive a kill between two of its metadata writes. Here it writes through a `RedoFile`, so
+a frame is in the file wholly or not at all. The file is also kept in HDF5's 1.8 format, which has no mark "open for
+writing" that would lock out readers after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from symplex.errors import OutputError
+from symplex.meshes.redo import RedoFile, recover
+from symplex.meshes.series import Block, Floats, Frame, Series, SeriesWriter, kept_frames
+
+if TYPE_CHECKING:
+    import h5py
+
+_LIBVER = ("v108", "v108")
+# Offsets are known in advance and are written for so many frames at once; NSteps alone says which frames exist.
+_STEPS_AHEAD = 256
+_GEOMETRY_OFFSETS = ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets")
+
+
+@final
+class VtkHdfWriter(SeriesWriter):
+    """Appends frames to a .vtkhdf file; the file appears with the first frame."""
+
+    def __init__(self, path: Path, points: np.ndarray, blocks: Mapping[str, Block]):
+        super().__init__(path, points, blocks)
+        self._redo: RedoFile | None = None
+        self._file: h5py.File | None = None
+        self._count = 0
+        with _reported(path):
+            self._aside.touch()
+
+    @property
+    def _aside(self) -> Path:
+        return self.path.with_name(self.path.name + ".new")
+
+    @classmethod
+    def resume(cls, path: Path, up_to: float) -> VtkHdfWriter:
+        """Reopen the series without the frames later than ``up_to`` (see `resume_series`)."""
+        if not path.exists():
+            raise OutputError(f"{path} does not exist; there is no series to go on with.")
+        with _reported(path):
+            recover(path)
+        series = VtkHdfSeries(path)
+        last = series.frame(kept_frames(path, series.times, up_to) - 1)
+        writer = cls(path, series.points, series.blocks)
+        writer._aside.unlink()
+        writer._check_layout(last.point_data, last.cell_data)
+        writer._last = last.t
+        writer._count = kept_frames(path, series.times, up_to)
+        with _reported(path):
+            writer._open()
+            # VTK reads all times there are into room for NSteps of them: never leave more.
+            writer._file["symplex/times"].resize(writer._count, axis=0)
+            for name, block in writer.blocks.items():
+                _keep(writer._file["VTKHDF/Assembly"][name], block, writer._count)
+            writer._file["VTKHDF/Steps"].attrs.modify("NSteps", writer._count)
+            writer._commit()
+        return writer
+
+    def _write(
+        self,
+        t: float,
+        displacement: Floats,
+        point_data: dict[str, Floats],
+        cell_data: dict[str, dict[str, Floats]],
+    ) -> None:
+        import h5py
+
+        fields = {
+            name: (
+                {key: a[block.nodes] for key, a in {"displacement": displacement, **point_data}.items()},
+                {key: by_block[name] for key, by_block in cell_data.items() if name in by_block},
+            )
+            for name, block in self.blocks.items()
+        }
+        if self._count == 0:
+            with h5py.File(self._aside, "w", libver=_LIBVER) as file:
+                _write_geometry(file, self.points, self.blocks)
+                self._write_frame(file, t, fields)
+            self._aside.replace(self.path)
+            self._open()
+        else:
+            try:
+                self._write_frame(self._file, t, fields)
+                self._commit()
+            except BaseException:
+                self._abandon()
+                raise
+        self._count += 1
+
+    def _write_frame(self, file: h5py.File, t: float, fields: dict) -> None:
+        root, i = file["VTKHDF/Assembly"], self._count
+        times = file["symplex/times"]
+        times.resize(i + 1, axis=0)
+        times[i] = t
+        for name, block in self.blocks.items():
+            group = root[name]
+            at_points, at_cells = fields[name]
+            if block.is_obstacle:
+                _add_step(group, i, 0, {}, at_cells)
+                continue
+            deformed = self.points[block.nodes] + at_points["displacement"]
+            _append(group, "Points", deformed.astype(np.float32), i)
+            _add_step(group, i, block.n_points, at_points, at_cells)
+        file["VTKHDF/Steps"].attrs.modify("NSteps", i + 1)
+
+    def _open(self) -> None:
+        import h5py
+
+        self._redo = RedoFile(self.path, writable=True)
+        self._file = h5py.File(self._redo, "r+", libver=_LIBVER)
+
+    def _commit(self) -> None:
+        self._file.flush()
+        self._redo.commit()
+
+    def _abandon(self) -> None:
+        """Leave the file as of the last commit."""
+        self._redo.rollback()
+        self._release()
+
+    def _release(self) -> None:
+        file, redo, self._file, self._redo = self._file, self._redo, None, None
+        file.close()
+        redo.close()
+
+    def close(self) -> None:
+        """Finish the series; more than once does no harm."""
+        if self._file is None:
+            self._aside.unlink(missing_ok=True)
+            return
+        with _reported(self.path):
+            file, redo, self._file, self._redo = self._file, self._redo, None, None
+            file.close()
+            redo.commit()
+            redo.close()
+
+
+@final
+class VtkHdfSeries(Series):
+    """A .vtkhdf file written by `VtkHdfWriter`."""
+
+    def __init__(self, path: Path):
+        blocks = {}
+        with _opened(path) as file:
+            own = file["symplex"]
+            points = own["points"][...]
+            for name in own["blocks"].asstr()[...].tolist():
+                group, nodes = file["VTKHDF/Assembly"][name], own["nodes"][name][...]
+                sizes = np.diff(group["Offsets"][...])
+                fixed = group["Points"][...].astype(float) if "is_obstacle" in own["nodes"][name].attrs else None
+                connectivity, kinds = group["Connectivity"][...], group["Types"][...]
+                blocks[name] = Block.from_vtk(connectivity, kinds, sizes, nodes, fixed)
+            groups = [file["VTKHDF/Assembly"][name] for name in blocks]
+            times = own["times"][...]
+            at_points = dict.fromkeys(key for group in groups for key in group["PointData"])
+            at_cells = dict.fromkeys(key for group in groups for key in group["CellData"])
+        at_points.pop("displacement", None)
+        self._set(path, times, points, blocks, at_points, at_cells)
+
+    def _read(self, i: int) -> Frame:
+        with _opened(self.path) as file:
+            root = file["VTKHDF/Assembly"]
+            at_points = {key: self._at_points(root, key, i) for key in ["displacement", *self.point_fields]}
+            at_cells = {
+                key: {
+                    name: _rows(root[name]["CellData"][key], i, block.n_cells)
+                    for name, block in self.blocks.items()
+                    if key in root[name]["CellData"]
+                }
+                for key in self.cell_fields
+            }
+        return Frame(float(self.times[i]), at_points.pop("displacement"), at_points, at_cells)
+
+    def _at_points(self, root: h5py.Group, key: str, i: int) -> Floats:
+        whole = None
+        for name, block in self.blocks.items():
+            if not block.is_obstacle:
+                values = _rows(root[name]["PointData"][key], i, block.n_points)
+                whole = np.empty((len(self.points), *values.shape[1:]), np.float32) if whole is None else whole
+                whole[block.nodes] = values
+        return whole
+
+
+def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Block]) -> None:
+    import h5py
+
+    own = file.create_group("symplex")
+    own["points"] = points
+    times = own.create_dataset("times", (0,), np.float64, maxshape=(None,), chunks=(_STEPS_AHEAD,))
+    own.create_dataset("blocks", data=list(blocks), dtype=h5py.string_dtype())
+    root = _typed_group(file, "VTKHDF", "MultiBlockDataSet")
+    root.create_group("Steps").attrs["NSteps"] = 0
+    root["Steps/Values"] = times  # one dataset, linked from every block
+    assembly = root.create_group("Assembly", track_order=True)
+    for index, (name, block) in enumerate(blocks.items()):
+        group = _typed_group(root, f"block_{index}", "UnstructuredGrid")
+        assembly[name] = h5py.SoftLink(group.name)
+        own[f"nodes/{name}"] = block.nodes
+        if block.is_obstacle:
+            own[f"nodes/{name}"].attrs["is_obstacle"] = True
+            group["Points"] = block.points.astype(np.float32)
+        group["NumberOfPoints"] = [block.n_points]
+        group["NumberOfCells"] = [block.n_cells]
+        group["NumberOfConnectivityIds"] = [len(block.connectivity)]
+        group["Connectivity"] = block.connectivity
+        group["Offsets"] = block.offsets
+        group["Types"] = block.vtk_types
+        for part in ("PointData", "CellData", "Steps", "Steps/PointDataOffsets", "Steps/CellDataOffsets"):
+            group.create_group(part)
+        group["Steps"].attrs["NSteps"] = 0
+        group["Steps/Values"] = times
+
+
+def _typed_group(parent: h5py.Group, name: str, kind: str) -> h5py.Group:
+    group = parent.create_group(name, track_order=True)
+    group.attrs["Version"] = [2, 2]
+    group.attrs["Type"] = np.bytes_(kind)
+    return group
+
+
+def _add_step(
+    group: h5py.Group,
+    i: int,
+    points_per_step: int,
+    at_points: dict[str, Floats],
+    at_cells: dict[str, Floats],
+) -> None:
+    """Append the data of frame i to a block, and at last raise the number of steps."""
+    steps = group["Steps"]
+    for part, fields in (("PointData", at_points), ("CellData", at_cells)):
+        for key, values in fields.items():
+            _append(group[part], key, values, i)
+    if i % _STEPS_AHEAD == 0:
+        ahead = np.arange(i, i + _STEPS_AHEAD)
+        for part, fields in (("PointData", at_points), ("CellData", at_cells)):
+            for key, values in fields.items():
+                _put_steps(steps[f"{part}Offsets"], key, i, ahead * len(values))
+        _put_steps(steps, "NumberOfParts", i, np.ones_like(ahead))
+        for name in _GEOMETRY_OFFSETS:
+            _put_steps(steps, name, i, ahead * (points_per_step if name == "PointOffsets" else 0))
+    steps.attrs.modify("NSteps", i + 1)
+
+
+def _append(group: h5py.Group, name: str, rows: Floats, i: int) -> None:
+    """Write the rows of frame i of a dataset, one chunk per frame."""
+    n, columns = len(rows), rows.shape[1:]
+    if i == 0:
+        chunks = (max(n, 1), *columns)
+        group.create_dataset(name, data=rows, dtype=np.float32, maxshape=(None, *columns), chunks=chunks)
+        return
+    data = group[name]
+    data.resize((i + 1) * n, axis=0)
+    data[i * n :] = rows
+
+
+def _put_steps(steps: h5py.Group, name: str, i: int, values: np.ndarray) -> None:
+    """Write values of the steps from i on."""
+    # VTK wants one column per topology here.
+    if name in ("CellOffsets", "ConnectivityIdOffsets"):
+        values = values[:, None]
+    if i == 0:
+        steps.create_dataset(name, data=values, maxshape=(None, *values.shape[1:]), chunks=values.shape)
+        return
+    data = steps[name]
+    data.resize(i + len(values), axis=0)
+    data[i:] = values
+
+
+def _keep(group: h5py.Group, block: Block, n: int) -> None:
+    """Shorten a block to its first n frames."""
+    group["Steps"].attrs.modify("NSteps", n)
+    for part, rows in (("PointData", block.n_points), ("CellData", block.n_cells)):
+        for key in group[part]:
+            group[part][key].resize(n * rows, axis=0)
+    if not block.is_obstacle:
+        group["Points"].resize(n * block.n_points, axis=0)
+
+
+def _rows(data: h5py.Dataset, i: int, n: int) -> Floats:
+    return data[i * n : (i + 1) * n]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[h5py.File]:
+    import h5py
+
+    with _reported(path):
+        redo = RedoFile(path, writable=False)
+        try:
+            with h5py.File(redo, "r") as file:
+                yield file
+        finally:
+            redo.close()
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """Turn what goes wrong with the file into an `OutputError`."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read or written ({error.strerror or error}).") from error
+    except (KeyError, ValueError) as error:
+        raise OutputError(f"{path} is not a series of symplex ({error}).") from error
