@@ -17,7 +17,7 @@ from symplex.time import lattice_events as events
 from symplex.time.interaction import Interactions, interactions, lattice_functions
 from symplex.time.integrator import Integrator, Motion
 
-_EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C)
+_EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C); a tenth of a second or two
 
 
 @dataclass(frozen=True)

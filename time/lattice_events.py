@@ -35,7 +35,7 @@ N_COUNTS = 4
 REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
 _OWN = np.int32(-1)  # partner of an event of the first kind
-_STUCK_AFTER = 1000  # events at one and the same time, per dof of the system, that mean no progress
+_STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
 
 
 class Lattice(NamedTuple):
@@ -376,7 +376,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
     t : float
         Its time.
     """
-    key, winner, dof = tracks.key, tracks.winner, tracks.dof
+    key, winner = tracks.key, tracks.winner
     last, at_once = -np.inf, 0
     i = winner[1]
     for _ in range(max_events):
@@ -386,7 +386,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
         i = winner[1]
         at_once = at_once + 1 if t == last else 0
         last = t
-        if at_once > _STUCK_AFTER * (1 + len(dof)):
+        if at_once > _STUCK_AFTER:
             return STUCK, i, t
         partner = tracks.partner[i]
         renew = i  # the other dof to schedule, if any

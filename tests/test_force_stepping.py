@@ -1,0 +1,170 @@
+"""The event-driven force-stepping integrator."""
+
+import numpy as np
+import pytest
+
+from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.energy import Energy
+from symplex.fem.mass import consistent_mass
+from symplex.fem.system import System
+from symplex.meshes.generate import cube_mesh
+from symplex.time.force_stepping import ForceStepping
+
+GRID = 5e-4
+
+
+def started(impact_of, mesh="I", **options):
+    system, state = impact_of(mesh)
+    return ForceStepping(GRID, **options).start(system, state)
+
+
+def test_lattice_total_is_conserved_through_the_impact(impact_of):
+    motion = started(impact_of)
+    totals, strain = [], []
+    for t in np.linspace(0.0, 30e-6, 61):
+        energies = motion.energies(motion.advance(t))
+        totals.append(energies["lattice_total"])
+        strain.append(energies["strain"])
+    assert max(strain) > 2e6  # J: the impact is inside the window
+    assert np.ptp(totals) / totals[0] < 1e-12
+    assert motion.statistics()["events"] > 50_000
+
+
+def test_potential_differs_from_its_interpolation(impact_of):
+    motion = started(impact_of)
+    energies = motion.energies(motion.advance(15e-6))
+    assert abs(energies["total"] - energies["lattice_total"]) > 1.0  # J; or the test above would show nothing
+
+
+def test_lattice_potential_at_vertices_is_the_potential(impact_of):
+    system, state = impact_of("I")
+    motion = ForceStepping(GRID).start(system, state)
+    vertex = GRID * (np.round(state.q / GRID) + 3.0 * (state.q > 0.05) + motion.offset)
+    assert motion.lattice_potential(vertex) == pytest.approx(system.potential(vertex), rel=1e-11)
+
+
+def test_the_motion_is_the_exact_motion_under_the_interpolated_potential(impact_of):
+    """Accelerations are −∇V_h/m: checked by differences of V_h inside a simplex."""
+    system, _ = impact_of("I")
+    motion = started(impact_of)
+    state = motion.advance(12e-6)
+    rng = np.random.default_rng(3)
+    agreed = 0
+    for _ in range(40):
+        node, axis = rng.integers(system.n_nodes), rng.integers(3)
+        step = np.zeros_like(state.q)
+        step[node, axis] = 1e-7 * GRID
+        slope = (motion.lattice_potential(state.q + step) - motion.lattice_potential(state.q - step)) / (2e-7 * GRID)
+        agreed += np.isclose(slope, -system.mass[node] * state.a[node, axis], rtol=1e-3, atol=1e4)
+    assert agreed >= 38  # a difference may straddle a face
+
+
+def test_reversed_velocities_lead_back(impact_of):
+    system, state = impact_of("I")
+    there = ForceStepping(GRID).start(system, state).advance(8e-6)
+    assert np.abs(there.v - state.v).max() > 500.0
+    back = ForceStepping(GRID).start(system, there.reversed()).advance(there.t + 8e-6)
+    assert np.abs(back.q - state.q).max() < 1e-12
+    assert np.abs(back.v + state.v).max() < 1e-5
+
+
+def test_resuming_is_bit_identical(impact_of):
+    system, state = impact_of("I")
+    straight = ForceStepping(GRID).start(system, state)
+    straight.advance(6e-6)
+    checkpoint = straight.checkpoint()
+    resumed = ForceStepping(GRID).resume(system, checkpoint)
+    a, b = straight.advance(11e-6), resumed.advance(11e-6)
+    assert np.array_equal(a.q, b.q)
+    assert np.array_equal(a.v, b.v)
+    assert straight.statistics() == resumed.statistics()
+
+
+def test_looking_does_not_disturb(impact_of):
+    often, once = started(impact_of), started(impact_of)
+    for t in np.linspace(0.0, 7e-6, 50):
+        often.advance(t)
+    a, b = often.advance(9e-6), once.advance(9e-6)
+    assert np.array_equal(a.q, b.q)
+
+
+def test_offset_comes_from_the_seed(impact_of):
+    assert np.array_equal(started(impact_of, seed=4).offset, started(impact_of, seed=4).offset)
+    assert not np.array_equal(started(impact_of, seed=4).offset, started(impact_of, seed=5).offset)
+
+
+def test_fixed_coordinates_stay(impact_of):
+    system, state = impact_of("I")
+    fixed = np.zeros(state.q.shape, bool)
+    fixed[state.q[:, 0] == 0.0] = True
+    held = System(system.mass, system.energies, fixed=fixed)
+    start = held.state(state.q, state.v)
+    motion = ForceStepping(GRID).start(held, start)
+    totals = [motion.energies(motion.advance(t))["lattice_total"] for t in np.linspace(0.0, 3e-6, 7)]
+    end = motion.advance(3e-6)
+    assert np.abs(end.q - start.q)[fixed].max() < 1e-15
+    assert not np.any(end.v[fixed])
+    assert np.ptp(totals) / totals[0] < 1e-12
+
+
+def test_a_start_on_lattice_planes_is_told(impact_of):
+    """The paper's positions are multiples of h: without an offset every coordinate starts on a plane, all tied.
+
+    Such a motion is non-transversal, and has no continuation from simplex to simplex.
+    """
+    motion = started(impact_of, offset=np.zeros(3))
+    with pytest.raises(StepFailed, match=r"makes no progress at t = .* another lattice offset"):
+        motion.advance(4e-6)
+
+
+def test_wrong_grid_is_refused():
+    for grid in (0.0, -1e-3, np.nan, np.array([1e-3, 0.0, 1e-3])):
+        with pytest.raises(ValueError, match="grid size of force-stepping must be positive"):
+            ForceStepping(grid)
+
+
+def test_consistent_mass_is_refused(impact_of):
+    system, state = impact_of("I")
+    mesh = cube_mesh("I")
+    M = consistent_mass(mesh.points, mesh.cells["tetra"], 2700.0, len(mesh.points))
+    with pytest.raises(InvalidSystem, match="force-stepping needs a lumped"):
+        ForceStepping(GRID).start(System(M, system.energies), state)
+
+
+def test_loads_in_time_are_refused(impact_of):
+    system, state = impact_of("I")
+    loaded = System(system.mass, system.energies, loads={"push": lambda t, q, v: np.ones_like(q)})
+    with pytest.raises(InvalidSystem, match="load 'push'"):
+        ForceStepping(GRID).start(loaded, state)
+
+
+def test_energy_without_compiled_functions_is_named(impact_of):
+    class Spring(Energy):
+        nodes = np.array([[0]], np.int32)
+
+        def value(self, x):
+            return 0.5 * (x**2).sum(axis=(1, 2))
+
+        def gradient(self, x):
+            return x
+
+        def hessian(self, x):
+            return np.eye(3)[None]
+
+    system, state = impact_of("I")
+    with pytest.raises(InvalidSystem, match=r"'spring' \(Spring\) has none"):
+        ForceStepping(GRID).start(System(system.mass, {"spring": Spring()}), state)
+
+
+def test_grid_too_coarse_for_the_mesh_stops_with_place_and_advice(impact_of):
+    system, state = impact_of("III")
+    motion = ForceStepping(2e-3).start(system, state)
+    with pytest.raises(StepFailed, match=r"at t = .* s, node \d+, direction [xyz]: .* smaller grid"):
+        motion.advance(60e-6)
+
+
+def test_going_back_in_time_is_refused(impact_of):
+    motion = started(impact_of)
+    motion.advance(1e-6)
+    with pytest.raises(ValueError, match="cannot go back"):
+        motion.advance(0.5e-6)
