@@ -97,6 +97,17 @@ def _of_four_nodes(g1, g2, g3, k):
 
 
 @_formula
+def _block(alpha, beta, k_ab, g, h):
+    """Return k_ab 1 + α g ⊗ h + β h ⊗ g by rows."""
+    u, v = (alpha * g[0], alpha * g[1], alpha * g[2]), (beta * h[0], beta * h[1], beta * h[2])
+    return (
+        (u[0] * h[0] + v[0] * g[0] + k_ab, u[0] * h[1] + v[0] * g[1], u[0] * h[2] + v[0] * g[2]),
+        (u[1] * h[0] + v[1] * g[0], u[1] * h[1] + v[1] * g[1] + k_ab, u[1] * h[2] + v[1] * g[2]),
+        (u[2] * h[0] + v[2] * g[0], u[2] * h[1] + v[2] * g[1], u[2] * h[2] + v[2] * g[2] + k_ab),
+    )
+
+
+@_formula
 def _edges(x, e):
     """Return d_1, d_2, d_3 of element e of those at x [m, 4, 3]."""
     d1 = x[e, 1, 0] - x[e, 0, 0], x[e, 1, 1] - x[e, 0, 1], x[e, 1, 2] - x[e, 0, 2]
@@ -146,16 +157,16 @@ def hessian(x, k, lmbda, mu, out):
     inverted = -1
     for e in range(len(x)):
         d1, d2, d3 = _edges(x, e)
-        J, lV, g1, g2, g3 = _spatial_gradients(d1, d2, d3, _row(k, e), lmbda)
-        g, stiffness = _of_four_nodes(g1, g2, g3, _row(k, e))
-        V = 1.0 / (6.0 * k[e, 6])
+        k_e = _row(k, e)
+        J, lV, g1, g2, g3 = _spatial_gradients(d1, d2, d3, k_e, lmbda)
+        g, stiffness = _of_four_nodes(g1, g2, g3, k_e)
+        V = 1.0 / (6.0 * k_e[6])
         for a in range(4):
             for b in range(4):
+                h = _block(V * lmbda, V * mu - lV, stiffness[a][b], g[a], g[b])
                 for i in range(3):
                     for j in range(3):
-                        h = V * lmbda * g[a][i] * g[b][j] + (V * mu - lV) * g[b][i] * g[a][j]
-                        out[e, 3 * a + i, 3 * b + j] = h
-                    out[e, 3 * a + i, 3 * b + i] += stiffness[a][b]
+                        out[e, 3 * a + i, 3 * b + j] = h[i][j]
         if not J > 0.0 and inverted < 0:
             inverted = e
     return inverted
@@ -289,13 +300,15 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
             alpha, beta = V * lmbda, V * mu - lV[e]
             to = slots[elements[block * SIZE + e]]
             for a in range(4):
-                g_a, k_a = g[a], stiffness[a]
-                for b in range(4):
-                    g_b = g[b]
+                for b in range(a + 1):
+                    h = _block(alpha, beta, stiffness[a][b], g[a], g[b])
                     start = NINE * np.uint64(to[a, b])
                     for i in range(3):
-                        u, v = alpha * g_a[i], beta * g_b[i]
                         for j in range(3):
-                            out[start + np.uint64(3 * i + j)] += u * g_b[j] + v * g_a[j]
-                        out[start + np.uint64(4 * i)] += k_a[b]
+                            out[start + np.uint64(3 * i + j)] += h[i][j]
+                    if b < a:  # the transposed block
+                        start = NINE * np.uint64(to[b, a])
+                        for i in range(3):
+                            for j in range(3):
+                                out[start + np.uint64(3 * i + j)] += h[j][i]
     return True
