@@ -1,3 +1,121 @@
 """symplex: finite-element structural dynamics with integrators that keep what the physics keeps."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from symplex.contact.obstacles import (
+        HalfSpace as HalfSpace,
+    )
+    from symplex.contact.obstacles import (
+        Sphere as Sphere,
+    )
+    from symplex.contact.rigid import RigidContact as RigidContact
+    from symplex.errors import SymplexError as SymplexError
+    from symplex.fem.energy import Energy as Energy
+    from symplex.fem.loads import (
+        Gravity as Gravity,
+    )
+    from symplex.fem.loads import (
+        NodalForce as NodalForce,
+    )
+    from symplex.fem.loads import (
+        NodalLoad as NodalLoad,
+    )
+    from symplex.fem.loads import (
+        Pressure as Pressure,
+    )
+    from symplex.fem.loads import (
+        SurfaceTraction as SurfaceTraction,
+    )
+    from symplex.fem.mass import (
+        consistent_mass as consistent_mass,
+    )
+    from symplex.fem.mass import (
+        lumped_mass as lumped_mass,
+    )
+    from symplex.fem.materials import NeoHookean as NeoHookean
+    from symplex.fem.solid import Solid as Solid
+    from symplex.fem.supports import fixed_mask as fixed_mask
+    from symplex.fem.system import (
+        State as State,
+    )
+    from symplex.fem.system import (
+        System as System,
+    )
+    from symplex.meshes.bundled import bundled as bundled
+    from symplex.meshes.generate import (
+        box as box,
+    )
+    from symplex.meshes.generate import (
+        cube_mesh as cube_mesh,
+    )
+    from symplex.meshes.mesh import (
+        Mesh as Mesh,
+    )
+    from symplex.meshes.mesh import (
+        merge as merge,
+    )
+    from symplex.meshes.read import read_mesh as read_mesh
+    from symplex.meshes.save import save_mesh as save_mesh
+    from symplex.meshes.series import (
+        open_series as open_series,
+    )
+    from symplex.meshes.series import (
+        read_series as read_series,
+    )
+    from symplex.run import simulate as simulate
+    from symplex.scenario import Scenario as Scenario
+    from symplex.time.force_stepping import ForceStepping as ForceStepping
+    from symplex.time.integrator import (
+        Integrator as Integrator,
+    )
+    from symplex.time.integrator import (
+        Motion as Motion,
+    )
+    from symplex.time.integrator import (
+        march as march,
+    )
+    from symplex.time.newmark import Newmark as Newmark
+
 __version__ = "0.1.0"
+
+# Where the public names live; each module is imported when one of its names is first used.
+_HOMES = {
+    "symplex.contact.obstacles": ("HalfSpace", "Sphere"),
+    "symplex.contact.rigid": ("RigidContact",),
+    "symplex.errors": ("SymplexError",),
+    "symplex.fem.energy": ("Energy",),
+    "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
+    "symplex.fem.mass": ("consistent_mass", "lumped_mass"),
+    "symplex.fem.materials": ("NeoHookean",),
+    "symplex.fem.solid": ("Solid",),
+    "symplex.fem.supports": ("fixed_mask",),
+    "symplex.fem.system": ("State", "System"),
+    "symplex.meshes.bundled": ("bundled",),
+    "symplex.meshes.generate": ("box", "cube_mesh"),
+    "symplex.meshes.mesh": ("Mesh", "merge"),
+    "symplex.meshes.read": ("read_mesh",),
+    "symplex.meshes.save": ("save_mesh",),
+    "symplex.meshes.series": ("open_series", "read_series"),
+    "symplex.run": ("simulate",),
+    "symplex.scenario": ("Scenario",),
+    "symplex.time.force_stepping": ("ForceStepping",),
+    "symplex.time.integrator": ("Integrator", "Motion", "march"),
+    "symplex.time.newmark": ("Newmark",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'symplex' has no attribute '{name}'")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,230 @@
+"""The command line. Nothing heavy is imported before a command needs it, so that ``--help`` is instant."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from symplex import __version__
+from symplex.errors import StepFailed, SymplexError
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_EXAMPLES = """\
+examples:
+  symplex run oblique_impact.toml                  simulate; results in oblique_impact-results/
+  symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
+  symplex check drop.toml                          is the scenario valid, how large, how long will it take
+  symplex plot a-results b-results                 compare two runs
+  symplex render drop-results --field von_mises    make the pictures again, otherwise
+  symplex info part.msh                            what is in a mesh, a scenario's results
+  symplex mesh box 1 0.2 0.2 --cells 10 2 2 beam.msh
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit status: 0 done, 1 a run failed, 2 bad input, 130 interrupted."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.command(arguments)
+    except SymplexError as error:
+        if arguments.debug:
+            raise
+        for line in str(error).splitlines():
+            print(f"symplex: error: {line}", file=sys.stderr)
+        return FAILED if isinstance(error, StepFailed) else BAD_INPUT
+    except KeyboardInterrupt:
+        print("symplex: interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output, such as head, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+# -- commands -----------------------------------------------------------------------------------------------------
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from symplex.run import default_folder, simulate
+    from symplex.scenario import Scenario
+
+    scenario = Scenario.read(arguments.scenario)
+    output = arguments.output or default_folder(scenario)
+    again = f"resume with: symplex run {arguments.scenario}{_option('--output', arguments.output)} --resume"
+    try:
+        summary = simulate(
+            scenario,
+            output,
+            resume=arguments.resume,
+            overwrite=arguments.overwrite,
+            progress=not arguments.quiet,
+            pictures=not arguments.no_pictures,
+        )
+    except KeyboardInterrupt:
+        print(f"symplex: interrupted; what was computed is in {output}; {again}", file=sys.stderr)
+        return INTERRUPTED
+    except StepFailed:
+        print(f"symplex: what was computed before is in {output}", file=sys.stderr)
+        raise
+    if not arguments.quiet:
+        from symplex.report import run_report
+
+        print(run_report(summary, output))
+    return OK
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from symplex.report import check_report
+    from symplex.scenario import Scenario
+
+    print(check_report(Scenario.read(arguments.scenario).build()))
+    return OK
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from symplex.report import mesh_report, result_report
+
+    path = Path(arguments.path)
+    print(result_report(path) if path.is_dir() else mesh_report(path))
+    return OK
+
+
+def _plot(arguments: argparse.Namespace) -> int:
+    from symplex.pictures import draw_plot
+
+    print(draw_plot([Path(result) for result in arguments.results], arguments.output))
+    return OK
+
+
+def _render(arguments: argparse.Namespace) -> int:
+    from symplex.pictures import draw_film, draw_snapshots
+    from symplex.results import Folder
+
+    folder = Folder.of_run(arguments.result)
+    options = {"field": arguments.field, "view": arguments.view, "slice_": arguments.slice}
+    print(draw_snapshots(folder, times=arguments.times, output=arguments.output, **options))
+    if arguments.film != "none":
+        print(draw_film(folder, arguments.film, **options))
+    return OK
+
+
+def _mesh_box(arguments: argparse.Namespace) -> int:
+    from symplex.meshes.generate import box
+
+    return _save(box(arguments.size, arguments.cells, split=arguments.split), arguments.file)
+
+
+def _mesh_cube(arguments: argparse.Namespace) -> int:
+    from symplex.meshes.generate import cube_mesh
+
+    return _save(cube_mesh(arguments.name, arguments.size), arguments.file)
+
+
+def _mesh_lattice(arguments: argparse.Namespace) -> int:
+    from symplex.meshes.generate import bar_lattice
+
+    return _save(bar_lattice(arguments.size, arguments.cells), arguments.file)
+
+
+def _mesh_convert(arguments: argparse.Namespace) -> int:
+    from symplex.meshes.read import read_mesh
+    from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+
+    mesh = read_mesh(arguments.source, scale=arguments.scale)
+    if arguments.repair:
+        mesh = drop_unconnected(orient(drop_duplicates(mesh)))
+    return _save(mesh, arguments.file)
+
+
+def _save(mesh, path: str) -> int:
+    from symplex.meshes.save import save_mesh
+
+    save_mesh(mesh, path)
+    cells = ", ".join(f"{len(cells)} {kind}" for kind, cells in mesh.cells.items())
+    print(f"{path}: {len(mesh.points)} nodes, {cells}")
+    return OK
+
+
+def _option(name: str, value: str | None) -> str:
+    return f" {name} {value}" if value else ""
+
+
+# -- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="symplex",
+        description="Finite-element structural dynamics with integrators that keep what the physics keeps.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"symplex {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show where in the program an error arose")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands)
+    check = _add(commands, "check", _check, "validate a scenario; print sizes, stable step, memory and time")
+    check.add_argument("scenario", metavar="SCENARIO", help="scenario file (.toml)")
+    info = _add(commands, "info", _info, "print what is in a mesh file or a results folder")
+    info.add_argument("path", metavar="MESH-or-RESULT")
+    plot = _add(commands, "plot", _plot, "plot the histories of one run, or of several in one picture")
+    plot.add_argument("results", metavar="RESULT", nargs="+", help="results folder")
+    plot.add_argument("--output", metavar="FILE", help="picture (.png, .pdf, .svg); default: RESULT/history.png")
+    _add_render(commands)
+    _add_mesh(commands)
+    return parser
+
+
+def _add(commands, name: str, command, help_: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=help_, description=help_[0].upper() + help_[1:] + ".")
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_run(commands) -> None:
+    run = _add(commands, "run", _run, "simulate a scenario; write results, pictures and a summary to a folder")
+    run.add_argument("scenario", metavar="SCENARIO", help="scenario file (.toml)")
+    run.add_argument("--output", metavar="DIR", help="results folder; default: the scenario's, or SCENARIO-results")
+    again = run.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the folder")
+    again.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
+    run.add_argument("--no-pictures", action="store_true", help="no plot, snapshots or film at the end")
+    run.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def _add_render(commands) -> None:
+    render = _add(commands, "render", _render, "draw snapshots and a film of a run")
+    render.add_argument("result", metavar="RESULT", help="results folder")
+    render.add_argument("--field", default="von_mises", help="what colours show; default: von_mises")
+    render.add_argument("--times", type=float, nargs="+", metavar="T", help="times of the snapshots in s")
+    render.add_argument("--view", default="iso", help="iso, xy, xz, yz …; default: iso")
+    render.add_argument("--slice", metavar="PLANE", help="cut at the middle: x, y or z")
+    render.add_argument("--film", choices=["auto", "mp4", "gif", "none"], default="auto", help="format of the film")
+    render.add_argument("--output", metavar="FILE", help="snapshots; default: RESULT/snapshots.png")
+
+
+def _add_mesh(commands) -> None:
+    mesh = commands.add_parser("mesh", help="make or convert a mesh file", description="Make or convert a mesh file.")
+    kinds = mesh.add_subparsers(title="kinds", metavar="KIND", required=True)
+    file_help = "the file to write: .msh, .inp, .vtu or .vtk"
+    box = _add(kinds, "box", _mesh_box, "a box of equal cells, each split into tetrahedra")
+    box.add_argument("size", type=float, nargs=3, metavar=("LX", "LY", "LZ"), help="edge lengths in m")
+    box.add_argument("file", metavar="FILE", help=file_help)
+    box.add_argument("--cells", type=int, nargs=3, required=True, metavar=("NX", "NY", "NZ"))
+    box.add_argument("--split", choices=["24", "6", "hexahedra", "body-centred"], default="24")
+    cube = _add(kinds, "cube", _mesh_cube, "one of the cubes of the force-stepping paper")
+    cube.add_argument("name", choices=["I", "II", "III"])
+    cube.add_argument("file", metavar="FILE", help=file_help)
+    cube.add_argument("--size", type=float, default=0.1, metavar="L", help="edge length in m; default: 0.1")
+    lattice = _add(kinds, "lattice", _mesh_lattice, "a lattice of bars along edges and diagonals of cells")
+    lattice.add_argument("size", type=float, nargs=3, metavar=("LX", "LY", "LZ"), help="edge lengths in m")
+    lattice.add_argument("file", metavar="FILE", help=file_help)
+    lattice.add_argument("--cells", type=int, nargs=3, required=True, metavar=("NX", "NY", "NZ"))
+    convert = _add(kinds, "convert", _mesh_convert, "read a mesh of any format and write it in another")
+    convert.add_argument("source", metavar="MESH")
+    convert.add_argument("file", metavar="FILE", help=file_help)
+    convert.add_argument("--scale", type=float, default=1.0, help="metres per unit of MESH; 1e-3 for millimetres")
+    convert.add_argument("--repair", action="store_true", help="turn inverted cells, drop unconnected nodes")

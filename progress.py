@@ -1,0 +1,152 @@
+"""What a run shows on the terminal while it goes on."""
+
+from __future__ import annotations
+
+import math
+import sys
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_PREFIXES = {-15: "f", -12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
+_BETWEEN_LINES = 10.0  # s of wall time between lines where there is no terminal
+
+
+def si(value: float, unit: str, digits: int = 3) -> str:
+    """Return a value with an SI prefix: ``si(6e-5, "s")`` is ``60 µs``."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g} {unit}"
+    exponent = min(max(3 * math.floor(math.log10(abs(value)) / 3), -15), 12)
+    scaled = float(f"{value / 10.0**exponent:.{digits}g}")
+    if abs(scaled) >= 1000 and exponent < 12:
+        scaled, exponent = scaled / 1000, exponent + 3
+    return f"{scaled:g} {_PREFIXES[exponent]}{unit}"
+
+
+def clock(seconds: float) -> str:
+    """Return a wall time as ``4.2 s``, ``3:07`` or ``1:12:00``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class Display(Protocol):
+    """Shows how far a run is."""
+
+    def say(self, message: str) -> None:
+        """Show a line that stays."""
+
+    def begin(self, t: float, duration: float) -> None:
+        """The motion goes on from t."""
+
+    def update(self, t: float, drift: float, done: str) -> None:
+        """The motion has come to t, with an energy drift, and has ``done`` so many steps or events."""
+
+    def end(self) -> None:
+        """The motion is over, or has failed."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def say(self, message: str) -> None:
+        """Nothing."""
+
+    def begin(self, t: float, duration: float) -> None:
+        """Nothing."""
+
+    def update(self, t: float, drift: float, done: str) -> None:
+        """Nothing."""
+
+    def end(self) -> None:
+        """Nothing."""
+
+
+class Lines:
+    """Prints a line now and then: for logs and pipes."""
+
+    def __init__(self):
+        self._pace = _Pace()
+        self._next = 0.0
+
+    def say(self, message: str) -> None:
+        """Print a line."""
+        print(message, flush=True)
+
+    def begin(self, t: float, duration: float) -> None:
+        """The motion goes on from t."""
+        self._pace.begin(t, duration)
+        self._next = perf_counter() + _BETWEEN_LINES
+
+    def update(self, t: float, drift: float, done: str) -> None:
+        """Print where the motion is, if the last line is old."""
+        self._pace.t = t
+        if perf_counter() >= self._next:
+            self._next = perf_counter() + _BETWEEN_LINES
+            self.say(f"{self._pace.text()} · energy drift {drift:.1e} · {done}")
+
+    def end(self) -> None:
+        """Nothing."""
+
+
+class Bar:
+    """A live bar on a terminal."""
+
+    def __init__(self):
+        self._pace = _Pace()
+        self._progress: Progress | None = None
+
+    def say(self, message: str) -> None:
+        """Print a line, above the bar if there is one."""
+        if self._progress is not None:
+            self._progress.console.print(message, markup=False, highlight=False)
+        else:
+            print(message, flush=True)
+
+    def begin(self, t: float, duration: float) -> None:
+        """Show the bar."""
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._pace.begin(t, duration)
+        self._progress = Progress(BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
+        self._task = self._progress.add_task("", total=duration, completed=t)
+        self._progress.start()
+
+    def update(self, t: float, drift: float, done: str) -> None:
+        """Move the bar."""
+        self._pace.t = t
+        text = f"{self._pace.text()} · drift {drift:.1e} · {done}"
+        self._progress.update(self._task, completed=t, description=text)
+
+    def end(self) -> None:
+        """Leave the bar as it is."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+class _Pace:
+    """Where a run is, how fast it goes, how long it will take."""
+
+    def begin(self, t: float, duration: float) -> None:
+        self.t = self._t0 = t
+        self._duration = duration
+        self._clock0 = perf_counter()
+
+    def text(self) -> str:
+        spent = max(perf_counter() - self._clock0, 1e-9)
+        rate = (self.t - self._t0) / spent
+        left = clock((self._duration - self.t) / rate) if rate > 0 else "?"
+        return f"{si(self.t, 's')} of {si(self._duration, 's')} · {si(rate, 's')}/s · {left} left"
+
+
+def display(progress: bool) -> Display:
+    """Return the display that suits where the output goes; a silent one if progress is not wanted."""
+    if not progress:
+        return Silent()
+    return Bar() if sys.stdout.isatty() else Lines()

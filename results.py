@@ -1,0 +1,194 @@
+"""The results folder of a run: which file is what, and what goes into a frame."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symplex.contact.obstacles import HalfSpace, Obstacle
+from symplex.errors import OutputError
+from symplex.fem.energy import Array
+from symplex.fem.system import State
+from symplex.meshes.series import Block
+from symplex.scenario import Problem
+
+_PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene
+_RINGS = 24  # of a drawn sphere, from pole to pole
+
+
+class Folder:
+    """A results folder and the names of the files in it.
+
+    Parameters
+    ----------
+    path : path-like
+    series_format : {"vtkhdf", "pvd"}
+    """
+
+    def __init__(self, path: str | Path, series_format: str = "vtkhdf"):
+        self.path = Path(path)
+        self.series = self.path / f"motion.{series_format}"
+        self.scenario = self.path / "scenario.toml"
+        self.history = self.path / "history.csv"
+        self.checkpoint = self.path / "checkpoint.npz"
+        self.summary = self.path / "summary.json"
+        self.plot = self.path / "history.png"
+        self.snapshots = self.path / "snapshots.png"
+        self.film = self.path / "film"  # with the suffix of its format
+
+    @classmethod
+    def of_run(cls, path: str | Path) -> Folder:
+        """Return the folder of a run that has been made.
+
+        Raises
+        ------
+        OutputError
+            If there is no run in it.
+        """
+        folder = cls(path)
+        if not folder.path.is_dir():
+            raise OutputError(f"there is no results folder {path}.")
+        if not folder.holds_run:
+            raise OutputError(f"{path} is not a results folder: it has no {folder.scenario.name}.")
+        return folder if folder.series.exists() else cls(path, "pvd")
+
+    @property
+    def holds_run(self) -> bool:
+        """Whether there is a run in the folder."""
+        return self.scenario.exists() or self.summary.exists()
+
+    def create(self, scenario_text: str, *, overwrite: bool) -> None:
+        """Make the folder for a new run, with a copy of its scenario.
+
+        Raises
+        ------
+        OutputError
+            If it holds a run already and ``overwrite`` is false, or cannot be written.
+        """
+        if self.holds_run and not overwrite:
+            raise OutputError(
+                f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
+                "or choose another folder with --output."
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._clear()
+            write_whole(self.scenario, scenario_text)
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {error.strerror or error}.") from error
+
+    def _clear(self) -> None:
+        """Remove what an earlier run has left, and nothing else."""
+        for pattern in ("motion.*", "history.*", "snapshots.png", "film.*", "summary.json*", "checkpoint.npz*"):
+            for path in self.path.glob(pattern):
+                if path.is_dir():
+                    for file in path.iterdir():
+                        file.unlink()
+                    path.rmdir()
+                else:
+                    path.unlink()
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write ``summary.json``."""
+        write_whole(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def read_summary(self) -> dict[str, Any]:
+        """Return the content of ``summary.json``, empty if there is none."""
+        try:
+            return json.loads(self.summary.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise OutputError(f"{self.summary} cannot be read: {error}.") from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that it is there whole or not at all."""
+    aside = path.with_name(path.name + ".new")
+    with aside.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)
+
+
+# -- frames -------------------------------------------------------------------------------------------------------
+
+
+def blocks_of(problem: Problem) -> dict[str, Block]:
+    """Return a block for each body and, standing still, for each obstacle."""
+    blocks = {name: Block.of({"tetra": solid.nodes}) for name, solid in problem.solids.items()}
+    for name, contact in problem.contacts.items():
+        points, cells = surface_of(contact.obstacle, problem.mesh.points)
+        blocks[name] = Block.obstacle(points, cells)
+    return blocks
+
+
+def fields_of(problem: Problem, state: State) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
+    """Return the wanted point data and cell data at a state."""
+    wanted = problem.scenario.tables.output.fields
+    at_points: dict[str, Array] = {}
+    if "velocity" in wanted:
+        at_points["velocity"] = state.v
+    if "contact_force" in wanted and problem.contacts:
+        at_points["contact_force"] = contact_forces(problem, state.q)
+    at_cells = {}
+    if "von_mises" in wanted:
+        at_cells["von_mises"] = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
+    return at_points, at_cells
+
+
+def contact_forces(problem: Problem, q: Array) -> Array:
+    """Return the forces [n, 3] in N of all obstacles on the nodes at q [n, 3]."""
+    forces = np.zeros_like(q)
+    for contact in problem.contacts.values():
+        forces[contact.nodes[:, 0]] += contact.forces(q)
+    return forces
+
+
+def surface_of(obstacle: Obstacle, points: Array) -> tuple[Array, dict[str, np.ndarray]]:
+    """Return points and cells that show an obstacle beside bodies at the points [n, 3]."""
+    if isinstance(obstacle, HalfSpace):
+        return _patch(obstacle, points)
+    return _globe(obstacle.center, obstacle.radius)
+
+
+def _patch(plane: HalfSpace, points: Array) -> tuple[Array, dict[str, np.ndarray]]:
+    """Return a square of a plane below the bodies."""
+    n = np.asarray(plane.normal) / np.linalg.norm(plane.normal)
+    low, high = points.min(axis=0), points.max(axis=0)
+    centre, half = 0.5 * (low + high), _PATCH * 0.5 * float(np.linalg.norm(high - low))
+    foot = centre - ((centre - plane.point) @ n) * n
+    # Two directions in the plane, the first as near to a coordinate axis as can be.
+    first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+    first /= np.linalg.norm(first)
+    second = np.cross(n, first)
+    corners = [foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    return np.array(corners), {"quad": np.array([[0, 1, 2, 3]], np.int32)}
+
+
+def _globe(centre: Array, radius: float) -> tuple[Array, dict[str, np.ndarray]]:
+    """Return a sphere of triangles between circles of latitude."""
+    theta = np.linspace(0.0, np.pi, _RINGS + 1)[1:-1, None]
+    phi = np.linspace(0.0, 2.0 * np.pi, 2 * _RINGS, endpoint=False)
+    ring = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta) + 0.0 * phi], axis=-1)
+    directions = np.concatenate([[[0.0, 0.0, 1.0]], ring.reshape(-1, 3), [[0.0, 0.0, -1.0]]])
+    m = len(phi)
+    a = np.arange(m)
+    b = (a + 1) % m
+    top = np.stack([np.zeros(m, int), 1 + a, 1 + b], axis=1)
+    last = 1 + (_RINGS - 2) * m
+    bottom = np.stack([np.full(m, len(directions) - 1), last + b, last + a], axis=1)
+    triangles = [top, bottom]
+    for k in range(_RINGS - 2):
+        upper, lower = 1 + k * m, 1 + (k + 1) * m
+        triangles += [
+            np.stack([upper + a, lower + a, lower + b], axis=1),
+            np.stack([upper + a, lower + b, upper + b], axis=1),
+        ]
+    return np.asarray(centre) + radius * directions, {"triangle": np.concatenate(triangles).astype(np.int32)}

@@ -1,0 +1,440 @@
+"""From a scenario file to a mesh, a system, its initial state and an integrator: the composition root."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
+from symplex.contact.rigid import RigidContact
+from symplex.errors import MeshError, ScenarioError, SymplexError
+from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
+from symplex.fem.mass import consistent_mass, lumped_mass
+from symplex.fem.solid import Solid
+from symplex.fem.supports import fixed_mask
+from symplex.fem.system import Load, State, System
+from symplex.meshes.bundled import bundled
+from symplex.meshes.generate import box, cube_mesh
+from symplex.meshes.mesh import Mesh, merge, take
+from symplex.meshes.quality import check_mesh
+from symplex.meshes.read import read_mesh
+from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.tables import (
+    Body,
+    ForceSteppingTable,
+    HalfSpaceTable,
+    History,
+    IntegratorTable,
+    LoadTable,
+    MeshTable,
+    ObstacleTable,
+    Rotation,
+    Support,
+    Tables,
+    place,
+    read_tables,
+)
+from symplex.time.force_stepping import ForceStepping
+from symplex.time.integrator import Integrator
+from symplex.time.newmark import Newmark
+
+T = TypeVar("T")
+_TOUCH = 1e-12  # depth that is rounding, not penetration, relative to the size of the bodies
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario file that has been read and found valid.
+
+    Attributes
+    ----------
+    path : Path
+        The file; paths in it are relative to its folder.
+    text : str
+        Its text.
+    tables : Tables
+        Its tables and keys.
+    """
+
+    path: Path
+    text: str
+    tables: Tables
+
+    @classmethod
+    def read(cls, path: str | Path) -> Scenario:
+        """Read a scenario file (TOML).
+
+        Raises
+        ------
+        ScenarioError
+            If the file is missing, not TOML, or not valid; with one line for each mistake.
+        """
+        path = Path(path)
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except FileNotFoundError:
+            raise ScenarioError(f"there is no scenario file {path}.") from None
+        except UnicodeDecodeError:
+            raise ScenarioError(f"{path.name} is not a text file in UTF-8.") from None
+        except OSError as error:
+            raise ScenarioError(f"{path} cannot be read: {error.strerror}.") from None
+        return cls.parse(text, path)
+
+    @classmethod
+    def parse(cls, text: str, path: str | Path = "scenario.toml") -> Scenario:
+        """Return the scenario that a text is, as if it were the content of the file ``path``.
+
+        Raises
+        ------
+        ScenarioError
+            As `read`.
+        """
+        path = Path(path)
+        try:
+            data = tomllib.loads(text.replace("\r\n", "\n"))
+        except tomllib.TOMLDecodeError as error:
+            message = str(error)
+            raise ScenarioError(f"{path.name} is not valid TOML: {message[:1].lower()}{message[1:]}.") from None
+        return cls(path, text, read_tables(data, path.name))
+
+    @property
+    def name(self) -> str:
+        """The file's name without its extension."""
+        return self.path.stem
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the text, with Unix line ends."""
+        return hashlib.sha256(self.text.replace("\r\n", "\n").encode()).hexdigest()
+
+    @property
+    def times(self) -> Array:
+        """The times in s at which the history is sampled, from 0 to the end."""
+        run = self.tables.run
+        return run.duration * (np.arange(run.n_samples + 1) / run.n_samples)
+
+    @property
+    def samples_per_frame(self) -> int:
+        """How many samples of the history there are to a frame."""
+        return self.tables.run.n_samples // self.tables.run.frames
+
+    def build(self) -> Problem:
+        """Return what the scenario describes, ready to run.
+
+        Raises
+        ------
+        ScenarioError
+            With one line for each mistake: meshes that cannot be used, unknown groups, bodies inside obstacles, a step
+            above the stability limit.
+        """
+        return _Builder(self).build()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An initial value problem as a scenario describes it.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    mesh : Mesh
+        All bodies in one mesh; each is a cell group.
+    system : System
+        Its energies are named after bodies and obstacles.
+    state : State
+        At t = 0.
+    integrator : Integrator
+        With a step that fits the scenario's times.
+    """
+
+    scenario: Scenario
+    mesh: Mesh
+    system: System
+    state: State
+    integrator: Integrator
+
+    @cached_property
+    def solids(self) -> dict[str, Solid]:
+        """The strain energies by body."""
+        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, Solid)}
+
+    @cached_property
+    def contacts(self) -> dict[str, RigidContact]:
+        """The contact energies by obstacle."""
+        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, RigidContact)}
+
+
+class _Builder:
+    """Builds a problem and collects mistakes on the way, so that a user sees all of them at once."""
+
+    def __init__(self, scenario: Scenario):
+        self._scenario = scenario
+        self._tables = scenario.tables
+        self._lines: list[str] = []
+
+    def build(self) -> Problem:
+        bodies = {
+            body.name: mesh
+            for k, body in enumerate(self._tables.body)
+            if (mesh := self._try(place("body", k, body.name), self._mesh_of, body)) is not None
+        }
+        self._raise_mistakes()
+        self._mesh = merge(bodies)
+        fixed = self._fixed()
+        energies, loads = self._energies_and_loads()
+        self._raise_mistakes()
+        system = System(self._mass, energies, fixed=fixed, loads=loads)
+        state = system.state(self._mesh.points, self._velocities())
+        integrator = self._try(place("integrator"), self._integrator, system, state)
+        self._raise_mistakes()
+        return Problem(self._scenario, self._mesh, system, state, integrator)
+
+    def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
+        """Return what(*args); if it fails, add a line and return None."""
+        try:
+            return what(*args)
+        except SymplexError as error:
+            self._lines.append(f"{here}: {error}")
+            return None
+
+    def _raise_mistakes(self) -> None:
+        if self._lines:
+            raise ScenarioError("\n".join(f"{self._scenario.path.name}: {line}" for line in self._lines))
+
+    # -- bodies -----------------------------------------------------------------------------------------------
+
+    def _mesh_of(self, body: Body) -> Mesh:
+        """Return the mesh of one body, restricted, checked and placed."""
+        mesh, called = self._source(body.mesh, body.scale)
+        if body.repair:
+            mesh = drop_unconnected(orient(drop_duplicates(mesh)))
+        mesh = _tetrahedra_of(mesh, body.group, called)
+        try:
+            check_mesh(mesh, called)
+        except MeshError as error:
+            if body.repair:
+                raise
+            raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
+        points = mesh.points
+        if body.rotate is not None:
+            points = points @ _rotation(body.rotate).T
+        return replace(mesh, points=np.ascontiguousarray(points + np.array(body.translate)))
+
+    def _source(self, table: MeshTable, scale: float) -> tuple[Mesh, str]:
+        """Return a mesh and what to call it in messages."""
+        if table.cube is not None:
+            mesh, called = cube_mesh(table.cube), f"cube {table.cube}"
+        elif table.box is not None:
+            mesh, called = box(table.box, table.cells, split=table.split), "box"
+        else:
+            path = bundled(table.bundled) if table.bundled is not None else self._scenario.path.parent / table.file
+            return read_mesh(path, scale=scale), path.name
+        return replace(mesh, points=mesh.points * scale), called
+
+    def _nodes_of(self, body: str) -> IntArray:
+        return self._mesh.nodes_of(body)
+
+    @cached_property
+    def _body_mass(self) -> dict[str, Array]:
+        """Lumped nodal masses [n] of each body."""
+        mesh = self._mesh
+        return {
+            body.name: lumped_mass(
+                mesh.points, mesh.cells_of("tetra", body.name), body.material.density, len(mesh.points)
+            )
+            for body in self._tables.body
+        }
+
+    @property
+    def _mass(self):
+        lumped = sum(self._body_mass[body.name] for body in self._tables.body if body.mass == "lumped")
+        consistent = [body for body in self._tables.body if body.mass == "consistent"]
+        if not consistent:
+            return lumped
+        from scipy.sparse import diags_array
+
+        n = len(self._mesh.points)
+        mass = sum(
+            consistent_mass(self._mesh.points, self._mesh.cells_of("tetra", body.name), body.material.density, n)
+            for body in consistent
+        )
+        return (mass + diags_array(lumped + np.zeros(n))).tocsr()
+
+    def _velocities(self) -> Array:
+        """Return v + ω × (x − centre of mass) [n, 3], body by body."""
+        points = self._mesh.points
+        v = np.zeros_like(points)
+        for body in self._tables.body:
+            nodes, mass = self._nodes_of(body.name), self._body_mass[body.name]
+            centre = mass @ points / mass.sum()
+            v[nodes] = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
+        return v
+
+    # -- supports, energies, loads ------------------------------------------------------------------------------
+
+    def _group(self, table: Support | LoadTable) -> str:
+        """Return the name of a body's group in the mesh of all bodies."""
+        if table.group is None:
+            return table.body
+        group = f"{table.body}.{table.group}"
+        if group not in self._mesh.groups:
+            prefix = f"{table.body}."
+            known = ", ".join(g.removeprefix(prefix) for g in self._mesh.groups if g.startswith(prefix)) or "none"
+            raise ScenarioError(f"body '{table.body}' has no group '{table.group}'; it has: {known}.")
+        return group
+
+    def _fixed(self) -> np.ndarray:
+        supports = []
+        for k, support in enumerate(self._tables.support):
+            group = self._try(place("support", k), self._group, support)
+            if group is not None:
+                supports.append((self._mesh.nodes_of(group), support.components))
+        return fixed_mask(len(self._mesh.points), supports)
+
+    def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
+        tables, mesh = self._tables, self._mesh
+        energies: dict[str, Energy] = {
+            body.name: Solid(mesh.points, mesh.cells_of("tetra", body.name), body.material.material())
+            for body in tables.body
+        }
+        for k, obstacle in enumerate(tables.obstacle):
+            contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
+            if contact is not None:
+                energies[obstacle.name] = contact
+        if tables.gravity is not None:
+            energies["gravity"] = Gravity(sum(self._body_mass.values()), tables.gravity.acceleration)
+        loads: dict[str, Load] = {}
+        for k, table in enumerate(tables.load):
+            load = self._try(place("load", k, table.name), self._load, table)
+            if isinstance(load, Energy):
+                energies[table.name] = load
+            elif load is not None:
+                loads[table.name] = load
+        return energies, loads
+
+    def _contact(self, table: ObstacleTable) -> RigidContact:
+        bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]
+        of_bodies = np.concatenate([np.empty(0, np.int32), *(self._nodes_of(name) for name in bodies)])
+        nodes = np.intersect1d(self._mesh.boundary_nodes, of_bodies)
+        contact = RigidContact(nodes, obstacle_of(table), table.contact_stiffness)
+        if len(nodes) and not table.allow_initial_penetration:
+            self._refuse_penetration(contact)
+        return contact
+
+    def _refuse_penetration(self, contact: RigidContact) -> None:
+        points = self._mesh.points
+        node, depth = contact.deepest(points)
+        if depth > _TOUCH * np.ptp(points, axis=0).max():
+            inside = int(np.sum(contact.gaps(points) < 0))
+            body = next(body.name for body in self._tables.body if node in self._nodes_of(body.name))
+            at = ", ".join(f"{x:.6g}" for x in points[node])
+            raise ScenarioError(
+                f"body '{body}' starts inside it: {inside} nodes, the deepest at ({at}) m by {depth:.3g} m. "
+                "Move the body (translate) or the obstacle, or set allow_initial_penetration = true."
+            )
+
+    def _load(self, table: LoadTable) -> Energy | Load:
+        group = self._group(table)
+        history = factor(table.history) if table.history is not None else 1.0
+        if table.kind == "nodal":
+            nodes = self._mesh.nodes_of(group)
+            if table.history is None:
+                return NodalForce(nodes, table.force)
+            return NodalLoad(nodes, table.force, history)
+        faces = self._faces(table, group)
+        if table.kind == "pressure":
+            return Pressure(faces, table.pressure, history)
+        load = SurfaceTraction(self._mesh.points, faces, table.traction, history)
+        # What is constant has a potential.
+        return NodalForce(load.nodes, load.forces) if table.history is None else load
+
+    def _faces(self, table: LoadTable, group: str) -> IntArray:
+        """Return the boundary faces [f, 3] whose nodes are all in a group."""
+        inside = np.zeros(len(self._mesh.points), bool)
+        inside[self._mesh.nodes_of(group)] = True
+        faces = self._mesh.boundary_faces["triangle"]
+        chosen = faces[inside[faces].all(axis=1)]
+        if len(chosen) == 0:
+            raise ScenarioError(f"group '{table.group}' of body '{table.body}' has no faces on the boundary.")
+        return chosen
+
+    # -- integrator ---------------------------------------------------------------------------------------------
+
+    def _integrator(self, system: System, state: State) -> Integrator:
+        run = self._tables.run
+        return integrator_of(self._tables.integrator).fit(system, state, run.duration / run.n_samples)
+
+
+def obstacle_of(table: ObstacleTable) -> Obstacle:
+    """Return the obstacle that a table describes."""
+    if isinstance(table, HalfSpaceTable):
+        return HalfSpace(table.point, table.normal, table.normalize)
+    return Sphere(table.center, table.radius)
+
+
+def integrator_of(table: IntegratorTable) -> Integrator:
+    """Return the integrator that a table describes."""
+    if isinstance(table, ForceSteppingTable):
+        return ForceStepping(table.grid, table.seed, count_crossings=table.count_crossings)
+    return Newmark(dt=table.dt, safety=table.safety)
+
+
+def factor(history: History) -> Callable[[float], float] | tuple[Array, Array]:
+    """Return the factor of a load as a function of time, or as a table."""
+    duration, f = history.duration, history.frequency
+    if history.kind == "ramp":
+        return lambda t: min(t / duration, 1.0)
+    if history.kind == "half-sine":
+        return lambda t: math.sin(math.pi * t / duration) if t < duration else 0.0
+    if history.kind == "sine":
+        return lambda t: math.sin(2.0 * math.pi * f * t)
+    return np.array(history.times), np.array(history.factors)
+
+
+def _tetrahedra_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
+    """Return the part of a mesh that is a group of tetrahedra (default: all), with the faces and groups on it.
+
+    Raises
+    ------
+    MeshError
+        If the group does not exist, or there are no tetrahedra, or other volume cells.
+    """
+    others = [kind for kind in mesh.volume_types if kind != "tetra"]
+    if others:
+        raise MeshError(f"{called} has {' and '.join(others)} cells; only linear tetrahedra can be computed with.")
+    if group is None:
+        if "tetra" not in mesh.volume_types:
+            raise MeshError(f"{called} has no tetrahedra.")
+        return mesh
+    if group not in mesh.groups:
+        raise MeshError(f"group '{group}' is not in {called}; it has: {', '.join(mesh.groups) or 'none'}.")
+    chosen = mesh.cell_groups.get(group, {}).get("tetra", np.empty(0, np.int32))
+    if len(chosen) == 0:
+        raise MeshError(f"group '{group}' of {called} has no tetrahedra.")
+    return _part(mesh, {"tetra": chosen})
+
+
+def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
+    """Return the mesh of some volume cells, with the faces and edges on their nodes."""
+    on = np.zeros(len(mesh.points), bool)
+    for kind, chosen in cells.items():
+        on[mesh.cells[kind][chosen]] = True
+    lower = {kind: np.flatnonzero(on[c].all(axis=1)) for kind, c in mesh.cells.items() if kind not in mesh.volume_types}
+    return take(mesh, np.flatnonzero(on), lower | dict(cells))
+
+
+def _rotation(rotate: Rotation) -> Array:
+    """Return the rotation matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e (Rodrigues)."""
+    e = np.array(rotate.axis) / np.linalg.norm(rotate.axis)
+    theta = math.radians(rotate.degrees)
+    cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
+    return math.cos(theta) * np.eye(3) + math.sin(theta) * cross + (1.0 - math.cos(theta)) * np.outer(e, e)

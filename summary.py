@@ -1,0 +1,136 @@
+"""What a run has shown, in numbers: ``summary.json``."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import symplex
+from symplex.fem.energy import Array
+from symplex.history import read_history
+from symplex.results import Folder
+from symplex.scenario import Problem
+
+_PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
+
+
+class Clock:
+    """Wall time by parts in s.
+
+    Attributes
+    ----------
+    before : float
+        Spent by the runs that this one continues.
+    parts : dict of str to float
+    """
+
+    def __init__(self):
+        self.before = 0.0
+        self.parts: dict[str, float] = {}
+        self._start = perf_counter()
+
+    @property
+    def total(self) -> float:
+        """All the time spent, earlier runs included."""
+        return self.before + perf_counter() - self._start
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Count the time spent inside as a part."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.parts[name] = self.parts.get(name, 0.0) + perf_counter() - start
+
+
+def conserved_energy(row: Mapping[str, Any]) -> str:
+    """Return the name of the energy that the integrator aims to keep: ``lattice_total`` where there is one."""
+    return "lattice_total" if "lattice_total" in row else "total"
+
+
+def drifts(history: Mapping[str, Array]) -> dict[str, float]:
+    """Return the largest change of energies and momenta since the start.
+
+    Energies relative to the initial energy or the largest kinetic energy, whichever is larger; momenta relative to
+    the largest of their kind.
+    """
+    found = {}
+    for name in ("total", "lattice_total"):
+        if name in history:
+            energy = history[name]
+            scale = max(abs(energy[0]), history["kinetic"].max())
+            found[name] = _relative(np.abs(energy - energy[0]).max(), scale)
+    for kind in ("momentum", "angular_momentum"):
+        vectors = np.stack([history[f"{kind}_{axis}"] for axis in "xyz"], axis=1)
+        scale = np.linalg.norm(vectors, axis=1).max()
+        for axis, change in zip("xyz", np.abs(vectors - vectors[0]).max(axis=0), strict=True):
+            found[f"{kind}_{axis}"] = _relative(change, scale)
+    return found
+
+
+def _relative(change: float, scale: float) -> float:
+    return float(change / scale) if scale > 0 else 0.0
+
+
+def summarize(
+    problem: Problem, folder: Folder, clock: Clock, status: str, reason: str, statistics: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return the summary of a run whose history is in a folder."""
+    scenario, system = problem.scenario, problem.system
+    summary: dict[str, Any] = {
+        "status": status,
+        "reason": reason,
+        "title": scenario.tables.title,
+        "scenario": scenario.path.name,
+        "scenario_sha256": scenario.hash,
+        "versions": versions(),
+        "nodes": system.n_nodes,
+        "tetrahedra": {name: len(solid.nodes) for name, solid in problem.solids.items()},
+        "dofs": int(system.fixed.size - system.fixed.sum()),
+        "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
+        "integrator": type(problem.integrator).__name__,
+        "parameters": {f.name: getattr(problem.integrator, f.name) for f in fields(problem.integrator)},
+        "statistics": dict(statistics),
+        "duration": scenario.tables.run.duration,
+        "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},
+    }
+    if folder.history.exists():
+        summary |= _of_history(problem, read_history(folder.history), summary["mass"])
+    return summary
+
+
+def _of_history(problem: Problem, history: Mapping[str, Array], mass: float) -> dict[str, Any]:
+    strain = sum(history[name] for name in problem.solids)
+    found = {
+        "t_end": float(history["t"][-1]),
+        "samples": len(history["t"]) - 1,
+        "energy_start": float(history["total"][0]),
+        "energy_end": float(history["total"][-1]),
+        "drift": drifts(history),
+        "mean_velocity_end": [float(history[f"momentum_{axis}"][-1]) / mass for axis in "xyz"],
+        "peak_strain_energy": float(np.max(strain)),
+    }
+    if problem.contacts:
+        force = np.stack([history[f"contact_force_{axis}"] for axis in "xyz"], axis=1)
+        found["peak_contact_force"] = float(np.linalg.norm(force, axis=1).max())
+        found["peak_penetration"] = float(history["penetration"].max())
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of symplex, Python and the packages that a result depends on."""
+    found = {"symplex": symplex.__version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found | {"platform": f"{platform.system()} {platform.machine()}"}

@@ -1,0 +1,595 @@
+"""The tables and keys of a scenario file, and what is wrong with those that are not valid.
+
+Every key is SI. Models check what one table can know; what needs the mesh is checked when the scenario is built.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from symplex.errors import MaterialError, ScenarioError
+from symplex.fem.materials import NeoHookean
+
+# -- kinds of values ----------------------------------------------------------------------------------------------
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"is {value!r}, must be a number")
+    if not math.isfinite(value):
+        raise ValueError(f"is {value}, must be finite")
+    return float(value)
+
+
+def _quantity(unit: str) -> Any:
+    """A number with a unit, which is only told."""
+    return Annotated[float, BeforeValidator(_number), Field(description=unit)]
+
+
+def _positive(unit: str) -> Any:
+    def check(value: Any) -> float:
+        number = _number(value)
+        if number <= 0:
+            raise ValueError(f"is {number:g}, must be positive ({unit})")
+        return number
+
+    return Annotated[float, BeforeValidator(check), Field(description=unit)]
+
+
+def _count(least: int) -> Any:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"is {value!r}, must be a whole number of at least {least}")
+        return value
+
+    return Annotated[int, BeforeValidator(check)]
+
+
+def _vector(unit: str) -> Any:
+    def check(value: Any) -> tuple[float, ...]:
+        if not isinstance(value, list | tuple) or len(value) != 3:
+            raise ValueError(f"is {value!r}, must be three numbers ({unit})")
+        return tuple(_number(x) for x in value)
+
+    return Annotated[tuple[float, float, float], BeforeValidator(check), Field(description=unit)]
+
+
+def _numbers(unit: str) -> Any:
+    def check(value: Any) -> tuple[float, ...]:
+        if not isinstance(value, list | tuple) or len(value) == 0:
+            raise ValueError(f"is {value!r}, must be a list of numbers ({unit})")
+        return tuple(_number(x) for x in value)
+
+    return Annotated[tuple[float, ...], BeforeValidator(check), Field(description=unit)]
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value or not all(c.isalnum() or c in "_- " for c in value):
+        raise ValueError(f"is {value!r}, must be a name of letters, digits, '_', '-' and spaces")
+    return value
+
+
+def _length_or_auto(value: Any) -> float | Literal["auto"]:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, str):
+        raise ValueError(f'is {value!r}, must be a number of seconds or "auto"')
+    number = _number(value)
+    if number <= 0:
+        raise ValueError(f"is {number:g}, must be positive (s)")
+    return number
+
+
+Name = Annotated[str, BeforeValidator(_name)]
+ZERO = (0.0, 0.0, 0.0)
+
+
+class Table(BaseModel):
+    """A table of a scenario: unknown keys are errors, and values are taken as they are written."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+
+
+def _one_of(table: Table, keys: Sequence[str], what: str) -> str:
+    """Return the one of some keys that is given."""
+    given = [key for key in keys if getattr(table, key) is not None]
+    if len(given) != 1:
+        found = "none is given" if not given else f"given are {' and '.join(given)}"
+        raise ValueError(f"needs one {what} of {', '.join(keys)}; {found}")
+    return given[0]
+
+
+# -- bodies -------------------------------------------------------------------------------------------------------
+
+
+class MeshTable(Table):
+    """Where a mesh comes from: ``file``, ``bundled``, ``cube``, or ``box`` with ``cells`` and ``split``."""
+
+    file: str | None = None
+    bundled: str | None = None
+    cube: Literal["I", "II", "III"] | None = None
+    box: _vector("m") | None = None
+    cells: tuple[_count(1), _count(1), _count(1)] | None = None
+    split: Literal["24", "6", "body-centred"] = "24"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_file_name(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"file": value}
+        if isinstance(value, dict) and isinstance(value.get("cells"), list):
+            return value | {"cells": tuple(value["cells"])}
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> MeshTable:
+        source = self.source
+        if source == "box" and self.cells is None:
+            raise ValueError("box needs cells, the number of cells each way, such as cells = [4, 4, 4]")
+        if source != "box" and self.cells is not None:
+            raise ValueError(f"cells goes with box, not with {source}")
+        if self.box is not None and min(self.box) <= 0:
+            raise ValueError(f"box is {list(self.box)}, must be three positive lengths (m)")
+        return self
+
+    @property
+    def source(self) -> str:
+        """Which of the sources is given."""
+        return _one_of(self, ["file", "bundled", "cube", "box"], "source")
+
+
+class MaterialTable(Table):
+    """A neo-Hookean material by its Lamé constants or by Young's modulus and Poisson's ratio."""
+
+    law: Literal["neo-hookean"] = "neo-hookean"
+    density: _positive("kg/m³")
+    lmbda: _quantity("Pa") | None = Field(None, alias="lambda")
+    mu: _positive("Pa") | None = None
+    young: _positive("Pa") | None = None
+    poisson: _quantity("1") | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> MaterialTable:
+        try:
+            self.material()
+        except MaterialError as error:
+            raise ValueError(str(error).removeprefix("NeoHookean: ").rstrip(".")) from None
+        return self
+
+    def material(self) -> NeoHookean:
+        """Return the material."""
+        lame, technical = (self.lmbda, self.mu), (self.young, self.poisson)
+        if None not in lame and technical == (None, None):
+            return NeoHookean(self.lmbda, self.mu, self.density)
+        if None not in technical and lame == (None, None):
+            return NeoHookean.from_young(self.young, self.poisson, self.density)
+        raise ValueError("needs either lambda and mu, or young and poisson")
+
+
+class Rotation(Table):
+    """A turn about an axis through the origin of the mesh."""
+
+    axis: _vector("1")
+    degrees: _quantity("°")
+
+    @model_validator(mode="after")
+    def _check(self) -> Rotation:
+        if not any(self.axis):
+            raise ValueError("axis is zero, must be a direction")
+        return self
+
+
+class Body(Table):
+    """A deformable body."""
+
+    name: Name
+    mesh: MeshTable
+    material: MaterialTable
+    group: str | None = None
+    scale: _positive("m per unit of the file") = 1.0
+    repair: bool = False
+    rotate: Rotation | None = None
+    translate: _vector("m") = ZERO
+    velocity: _vector("m/s") = ZERO
+    angular_velocity: _vector("rad/s") = ZERO
+    mass: Literal["lumped", "consistent"] = "lumped"
+
+
+# -- surroundings -------------------------------------------------------------------------------------------------
+
+
+class _ObstacleTable(Table):
+    name: Name
+    stiffness: _positive("N/m") | None = None
+    penalty: _positive("m/N") | None = None
+    bodies: list[str] | None = None
+    allow_initial_penetration: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> _ObstacleTable:
+        _one_of(self, ["stiffness", "penalty"], "contact parameter")
+        return self
+
+    @property
+    def contact_stiffness(self) -> float:
+        """The penalty stiffness k = 1/ε in N/m."""
+        return self.stiffness if self.stiffness is not None else 1.0 / self.penalty
+
+
+class HalfSpaceTable(_ObstacleTable):
+    """A half-space bounded by a plane."""
+
+    kind: Literal["half-space"]
+    point: _vector("m")
+    normal: _vector("1")
+    normalize: bool = True
+
+    @model_validator(mode="after")
+    def _check_normal(self) -> HalfSpaceTable:
+        if not any(self.normal):
+            raise ValueError("normal is zero, must be a direction, towards the free side")
+        return self
+
+
+class SphereTable(_ObstacleTable):
+    """A rigid ball."""
+
+    kind: Literal["sphere"]
+    center: _vector("m")
+    radius: _positive("m")
+
+
+ObstacleTable = HalfSpaceTable | SphereTable
+
+
+class Support(Table):
+    """Components of motion that the nodes of a body or of one of its groups don't have."""
+
+    body: str
+    group: str | None = None
+    components: str = "xyz"
+
+    @model_validator(mode="after")
+    def _check(self) -> Support:
+        if not self.components or set(self.components) - set("xyz"):
+            raise ValueError(f"components is '{self.components}', must be some letters of 'xyz'")
+        return self
+
+
+class Gravity(Table):
+    """Weight of all bodies."""
+
+    acceleration: _vector("m/s²")
+
+
+class History(Table):
+    """How a load changes with time: the factor of its value.
+
+    ``table``: ``factors`` at ``times``, linear between, constant before and after; ``ramp``: from 0 to 1 within
+    ``duration``, then 1; ``half-sine``: sin(πt/T) for the ``duration`` T, then 0; ``sine``: sin(2πft) with the
+    ``frequency`` f.
+    """
+
+    kind: Literal["table", "ramp", "half-sine", "sine"]
+    times: _numbers("s") | None = None
+    factors: _numbers("1") | None = None
+    duration: _positive("s") | None = None
+    frequency: _positive("Hz") | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> History:
+        needs = {"table": {"times", "factors"}, "ramp": {"duration"}, "half-sine": {"duration"}, "sine": {"frequency"}}
+        given = {key for key in ("times", "factors", "duration", "frequency") if getattr(self, key) is not None}
+        if given != needs[self.kind]:
+            raise ValueError(
+                f"of kind '{self.kind}' needs {' and '.join(sorted(needs[self.kind]))}; "
+                f"given: {', '.join(sorted(given)) or 'none'}"
+            )
+        if self.kind == "table":
+            if len(self.times) != len(self.factors):
+                raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
+            if any(b <= a for a, b in pairwise(self.times)):
+                raise ValueError(f"times are {list(self.times)}, must ascend (s)")
+        return self
+
+
+class _LoadTable(Table):
+    name: Name
+    body: str
+    group: str
+    history: History | None = None
+
+
+class NodalLoadTable(_LoadTable):
+    """The same force on each node of a group."""
+
+    kind: Literal["nodal"]
+    force: _vector("N per node")
+
+
+class TractionTable(_LoadTable):
+    """A force per undeformed area of the faces of a group, of constant direction."""
+
+    kind: Literal["traction"]
+    traction: _vector("Pa")
+
+
+class PressureTable(_LoadTable):
+    """A pressure on the faces of a group, normal to them as they move."""
+
+    kind: Literal["pressure"]
+    pressure: _quantity("Pa")
+
+
+LoadTable = NodalLoadTable | TractionTable | PressureTable
+
+# -- how it runs --------------------------------------------------------------------------------------------------
+
+
+class NewmarkTable(Table):
+    """Explicit Newmark (central differences)."""
+
+    kind: Literal["newmark"]
+    dt: Annotated[float | Literal["auto"], BeforeValidator(_length_or_auto)] = "auto"
+    safety: _positive("1") = 0.8
+
+    @model_validator(mode="after")
+    def _check(self) -> NewmarkTable:
+        if self.safety > 1:
+            raise ValueError(f"safety is {self.safety:g}, must be at most 1")
+        return self
+
+
+class ForceSteppingTable(Table):
+    """Force-stepping by events."""
+
+    kind: Literal["force-stepping"]
+    grid: _positive("m")
+    seed: _count(0) = 0
+    count_crossings: bool = False
+
+
+IntegratorTable = NewmarkTable | ForceSteppingTable
+
+
+class Run(Table):
+    """How long, and how often something is stored."""
+
+    duration: _positive("s")
+    frames: _count(1) = 60
+    samples: _count(1) | None = None
+    checkpoint: _positive("s of wall time") = 60.0
+
+    @model_validator(mode="after")
+    def _check(self) -> Run:
+        if self.n_samples % self.frames:
+            near = max(round(self.n_samples / self.frames), 1) * self.frames
+            raise ValueError(f"samples is {self.samples}, must be a multiple of frames = {self.frames}, such as {near}")
+        return self
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of the history after the first."""
+        return 10 * self.frames if self.samples is None else self.samples
+
+
+FIELDS = ("displacement", "velocity", "von_mises", "contact_force")
+
+
+class Output(Table):
+    """Where the results go, and which."""
+
+    directory: str | None = None
+    format: Literal["vtkhdf", "pvd"] = "vtkhdf"
+    fields: list[Literal["displacement", "velocity", "von_mises", "contact_force"]] = Field(
+        default_factory=lambda: list(FIELDS)
+    )
+    pictures: bool = True
+    film: Literal["mp4", "gif", "auto", "none"] = "auto"
+
+
+_RESERVED = {"t", "kinetic", "total", "gravity", "lattice_total"}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All tables of a scenario file."""
+
+    body: list[Body]
+    integrator: IntegratorTable
+    run: Run
+    title: str = ""
+    obstacle: list[ObstacleTable] = field(default_factory=list)
+    support: list[Support] = field(default_factory=list)
+    gravity: Gravity | None = None
+    load: list[LoadTable] = field(default_factory=list)
+    output: Output = field(default_factory=Output)
+
+
+# For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
+_MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
+    "body": Body,
+    "obstacle": {"half-space": HalfSpaceTable, "sphere": SphereTable},
+    "support": Support,
+    "gravity": Gravity,
+    "load": {"nodal": NodalLoadTable, "traction": TractionTable, "pressure": PressureTable},
+    "integrator": {"newmark": NewmarkTable, "force-stepping": ForceSteppingTable},
+    "run": Run,
+    "output": Output,
+}
+_SEVERAL = ("body", "obstacle", "support", "load")
+_NEEDED = ("body", "integrator", "run")
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+
+def read_tables(data: Mapping[str, Any], name: str) -> Tables:
+    """Return the tables of a scenario.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed TOML.
+    name : str
+        The file's name, for messages.
+
+    Raises
+    ------
+    ScenarioError
+        With one line for each mistake.
+    """
+    lines: list[str] = []
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        if key == "title":
+            found[key] = value
+            if not isinstance(value, str):
+                lines.append(f"title is {value!r}, must be a text in quotes.")
+        elif key not in _MODELS:
+            lines.append(f"unknown table '{key}'; {suggestion(key, ['title', *_MODELS])}")
+        elif key in _SEVERAL:
+            if not isinstance(value, list):
+                lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
+                continue
+            names = [item.get("name") if isinstance(item, Mapping) else None for item in value]
+            found[key] = [_validated(key, item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+        else:
+            found[key] = _validated(key, value, place(key), lines)
+    for key in _NEEDED:
+        if not data.get(key):
+            lines.append(f"there is no {place(key) if key not in _SEVERAL else f'[[{key}]]'} table.")
+    if not lines:
+        tables = Tables(**found)
+        lines = [*_wrong_names(tables), *_unsupported(tables)]
+    if lines:
+        raise ScenarioError("\n".join(f"{name}: {line}" for line in lines))
+    return tables
+
+
+def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
+    """Return a table by its model; add a line for each mistake and return None if there is one."""
+    model = _MODELS[key]
+    if not isinstance(value, Mapping):
+        lines.append(f"{here} must be a table, not {value!r}.")
+        return None
+    if isinstance(model, dict):
+        kind = value.get("kind")
+        if not isinstance(kind, str) or kind not in model:
+            is_ = "is missing" if kind is None else f"is {kind!r}"
+            lines.append(f"{here}: kind {is_}; {suggestion(str(kind or ''), list(model))}")
+            return None
+        model = model[kind]
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        mistakes = error.errors(include_url=False)
+        lines += dict.fromkeys(f"{here}: {_sentence(model, mistake)}" for mistake in mistakes)
+        return None
+
+
+def place(table: str, index: int | None = None, name: str | None = None) -> str:
+    """Return how messages call a table: ``[run]``, ``[[body]] #2 'arm'``."""
+    if index is None:
+        return f"[{table}]"
+    return f"[[{table}]] #{index + 1}" + (f" '{name}'" if name else "")
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """Return a hint at the known word closest to one that is not, or the list of the known ones."""
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known) or 'none'}."
+
+
+def _wrong_names(tables: Tables) -> list[str]:
+    """Return lines about names that are used twice, or that name no body."""
+    lines, seen = [], {}
+    for table in ("body", "obstacle", "load"):
+        for k, item in enumerate(getattr(tables, table)):
+            here = place(table, k, item.name)
+            if item.name in _RESERVED:
+                lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
+            elif item.name in seen:
+                lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
+            seen.setdefault(item.name, place(table, k))
+    bodies = [body.name for body in tables.body]
+    for table in ("support", "load"):
+        for k, item in enumerate(getattr(tables, table)):
+            if item.body not in bodies:
+                here = place(table, k, getattr(item, "name", None))
+                lines.append(f"{here}: there is no body '{item.body}'; {suggestion(item.body, bodies)}")
+    for k, obstacle in enumerate(tables.obstacle):
+        for name in obstacle.bodies or []:
+            if name not in bodies:
+                lines.append(
+                    f"{place('obstacle', k, obstacle.name)}: there is no body '{name}'; {suggestion(name, bodies)}"
+                )
+    return lines
+
+
+def _unsupported(tables: Tables) -> list[str]:
+    """Return lines about what the chosen integrator cannot do."""
+    kind = tables.integrator.kind
+    lines = [
+        f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
+        f'with {kind} take mass = "lumped".'
+        for k, body in enumerate(tables.body)
+        if body.mass == "consistent"
+    ]
+    if kind != "force-stepping":
+        return lines
+    for k, load in enumerate(tables.load):
+        if load.history is not None or load.kind == "pressure":
+            why = "changes with time" if load.history is not None else "follows the surface"
+            lines.append(
+                f"{place('load', k, load.name)}: it {why}, so it has no potential, which force-stepping needs; "
+                'take integrator kind = "newmark" or a constant nodal load or traction.'
+            )
+    return lines
+
+
+# -- pydantic's mistakes in words ---------------------------------------------------------------------------------
+
+_WANTED = {
+    "string_type": "must be a text in quotes",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "model_type": "must be a table",
+}
+
+
+def _sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
+    """Return one of pydantic's errors as a sentence."""
+    keys, kind, ctx, value = mistake["loc"], mistake["type"], mistake.get("ctx", {}), mistake["input"]
+    key = ".".join(str(k + 1) if isinstance(k, int) else k for k in keys)
+    if kind == "extra_forbidden":
+        fields = _model_of(model, keys[:-1]).model_fields
+        inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
+        known = [item.alias or name for name, item in fields.items()]
+        return f"unknown key '{keys[-1]}'{inside}; {suggestion(str(keys[-1]), known)}"
+    if kind == "missing":
+        unit = next((i.description for n, i in _model_of(model, keys[:-1]).model_fields.items() if n == keys[-1]), None)
+        return f"{key} is missing{f' ({unit})' if unit else ''}."
+    if kind == "literal_error":
+        known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]
+        return f"{key} is {value!r}; {suggestion(str(value), known)}"
+    if kind == "value_error":
+        return f"{key} {ctx['error']}".strip() + "."
+    return f"{key} is {value!r}, {_WANTED.get(kind, mistake['msg'])}."
+
+
+def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
+    """Return the model of the table inside a table that keys lead to."""
+    for key in keys:
+        annotation = next(i.annotation for n, i in model.model_fields.items() if key == (i.alias or n))
+        parts = [annotation, *get_args(annotation)]
+        model = next(part for part in parts if isinstance(part, type) and issubclass(part, Table))
+    return model
