@@ -151,7 +151,7 @@ def algorithm_1_2(
             try:
                 simplex.replace(s)
             except InvertedElement as error:
-                raise InvertedElement(f"Force-stepping stopped at t = {t:.6g} s. {error}", error.element) from None
+                raise InvertedElement(f"Force-stepping stopped at t = {t:.6g} s: {error}", error.element) from None
             gradient = simplex.gradient()
             steps.add(t)
         tau = wanted - t

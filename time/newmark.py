@@ -139,7 +139,7 @@ class NewmarkMotion(FixedStepMotion):
         except InvertedElement as error:
             t = self.t0 + (self.n + 1) * dt
             raise InvertedElement(
-                f"Newmark stopped at t = {t:.6g} s (dt = {dt:.4g} s). {error}", error.element
+                f"Newmark stopped at t = {t:.6g} s (dt = {dt:.4g} s): {error}", error.element
             ) from None
 
 
