@@ -46,9 +46,9 @@ def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = 
     -------
     Mesh
         Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
-        groups), Abaqus' ``*ELSET`` and ``*NSET``, the sets that meshio packs into integer data of VTK files. Other
-        integer data of VTK files give one group for each value, ``name_value``; of data that are 0 or 1 the group
-        ``name`` are those with 1.
+        groups), Abaqus' ``*ELSET`` and ``*NSET``, the groups of MED files, the sets that meshio packs into integer
+        data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0 or 1
+        the group ``name`` are those with 1.
 
     Raises
     ------
@@ -151,6 +151,11 @@ def _check_sound(raw: meshio.Mesh, name: str) -> None:
     counts: dict[str, int] = {}
     for block in raw.cells:
         counts[block.type] = counts.get(block.type, 0) + len(block.data)
+    for kind in counts:
+        try:
+            dimension_of(kind)
+        except MeshError as error:
+            raise MeshError(f"{name}: {error}") from error
     if not any(dimension_of(kind) == 3 and n for kind, n in counts.items()):
         found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
         raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
@@ -208,22 +213,29 @@ def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh
                 for tag in np.unique(tags[tags > 0]):
                     name = physical_name(names, dimension_of(raw.cells[block].type), int(tag))
                     groups.add(name, block, np.flatnonzero(tags == tag))
-        elif not key.startswith("gmsh:"):
-            for name, member in _names_in_data(key, data):
+        else:
+            for name, member in _names_in_data(key, data, getattr(raw, "cell_tags", {})):
                 for block, values in enumerate(data):
                     groups.add(name, block, np.flatnonzero(values == member))
-    n_points = len(raw.points)
-    point_groups = {name: distinct(np.asarray(index, int), n_points) for name, index in raw.point_sets.items()}
+    marked = {name: [np.asarray(index, np.int64)] for name, index in raw.point_sets.items()}
     for key, data in raw.point_data.items():
-        if not key.startswith("gmsh:"):
-            for name, member in _names_in_data(key, [data]):
-                point_groups[name] = np.flatnonzero(data == member).astype(np.int32)
+        for name, member in _names_in_data(key, [data], getattr(raw, "point_tags", {})):
+            marked.setdefault(name, []).append(np.flatnonzero(data == member))
+    point_groups = {name: distinct(np.concatenate(parts), len(raw.points)) for name, parts in marked.items()}
     return _without_vertices(_cells_by_type(raw), raw.points, groups.joined(), point_groups)
 
 
-def _names_in_data(key: str, data: list[NDArray]) -> Iterator[tuple[str, int]]:
-    """Yield the names of the groups that integer data of a VTK file stand for, with the value of their members."""
-    if any(d.ndim != 1 or d.dtype.kind not in "iub" for d in data) or key.lower().startswith("vtk"):
+def _names_in_data(key: str, data: list[NDArray], families: Mapping[int, list[str]]) -> Iterator[tuple[str, int]]:
+    """Yield the names of the groups that integer data stand for, with the value of their members.
+
+    Only MED files have families: each of these values belongs to the groups that it lists.
+    """
+    if key in ("cell_tags", "point_tags"):
+        yield from ((name, value) for value, names in families.items() for name in names)
+        return
+    if key.startswith("gmsh:") or key.lower().startswith("vtk"):
+        return
+    if any(d.ndim != 1 or d.dtype.kind not in "iub" for d in data):
         return
     values = [int(v) for v in np.unique(np.concatenate(data))]
     if not values or len(values) > _MOST_GROUPS_OF_DATA or len(values) == sum(len(d) for d in data) > 1:

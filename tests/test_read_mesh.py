@@ -261,6 +261,25 @@ def test_numbers_of_things_are_not_groups(tmp_path):
     assert read_mesh(tmp_path / "ids.vtu").groups == []
 
 
+def test_groups_of_med_files(tmp_path):
+    """Salome's files hold families, each in several groups."""
+    import meshio
+
+    mesh = box((1, 1, 1), (1, 1, 1))
+    families = np.where(np.arange(24) < 10, -6, -7)
+    raw = meshio.Mesh(
+        mesh.points,
+        {"tetra": mesh.cells["tetra"]},
+        cell_data={"cell_tags": [families]},
+        point_data={"point_tags": np.array([2] * 3 + [0] * 12)},
+    )
+    raw.cell_tags, raw.point_tags = {-6: ["hook", "all"], -7: ["all"]}, {2: ["tip"]}
+    meshio.write(tmp_path / "salome.med", raw)
+    found = describe(read_mesh(tmp_path / "salome.med"))
+    assert found.cell_groups == {"hook": {"tetra": 10}, "all": {"tetra": 24}}
+    assert found.point_groups == {"tip": 3}
+
+
 # -- bad files --------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +309,15 @@ def test_bad_files_are_named_with_the_reason(tmp_path, capfd, name, content, say
         read_mesh(file)
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
+
+
+def test_unknown_cells_are_refused(tmp_path):
+    import meshio
+
+    raw = meshio.Mesh(np.eye(4, 3), {"VTK_LAGRANGE_TETRAHEDRON": [[0, 1, 2, 3]]})
+    meshio.write(tmp_path / "curved.vtu", raw)
+    with pytest.raises(MeshError, match=r"curved\.vtu: cells of the type 'VTK_LAGRANGE_TETRAHEDRON' are not supported"):
+        read_mesh(tmp_path / "curved.vtu")
 
 
 def test_surface_meshes_are_refused_by_what_they_have(tmp_path):
@@ -431,7 +459,7 @@ def test_plane_lattices_are_written_in_space(tmp_path):
     lattice = bar_lattice((1, 1), (2, 2))
     for extension in ("msh", "vtu"):
         save_mesh(lattice, tmp_path / f"plane.{extension}")
-        with pytest.raises(MeshError, match="no volume cells such as tetrahedra; it has .*12 line"):
+        with pytest.raises(MeshError, match=r"no volume cells such as tetrahedra; it has .*12 line"):
             read_mesh(tmp_path / f"plane.{extension}")
 
 
