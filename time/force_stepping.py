@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time import lattice_events as events
 from symplex.time.interaction import Interactions, interactions, lattice_functions
@@ -168,6 +168,29 @@ class ForceSteppingMotion(Motion):
         found = self.system.energies_of(state)
         found["lattice_total"] = found["kinetic"] + self.lattice_potential(state.q)
         return found
+
+    def gradient(self, energy: Energy, state: State) -> Array:
+        """Return the slopes [m, k, dim] in N of one of the system's energies in the simplex that q is in.
+
+        Kuhn's triangulation cuts the coordinates of each stencil by themselves in the same way, so that the slope of a
+        local energy follows from its values along the path of vertices of its own small simplex.
+        """
+        m, k = energy.nodes.shape
+        spacing = self._lattice.spacing.reshape(state.q.shape)[energy.nodes].reshape(m, -1)
+        origin = spacing * self.offset[energy.nodes].reshape(m, -1)
+        z = state.q[energy.nodes].reshape(m, -1) / spacing - origin / spacing
+        order = np.argsort(np.floor(z) - z, axis=1, kind="stable")
+        vertex = origin + spacing * np.floor(z)
+        rows = np.arange(m)
+        slopes = np.empty_like(z)
+        shape = (m, k, self.system.dim)
+        before = energy.value(vertex.reshape(shape))
+        for i in order.T:  # one coordinate after the other goes one grid size on, the largest fraction first
+            vertex[rows, i] += spacing[rows, i]
+            after = energy.value(vertex.reshape(shape))
+            slopes[rows, i] = (after - before) / spacing[rows, i]
+            before = after
+        return slopes.reshape(shape)
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 
 _ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
@@ -35,6 +36,10 @@ class Motion(ABC):
     @abstractmethod
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J of a state just returned, with those that only the integrator knows (``V_h``)."""
+
+    def gradient(self, energy: Energy, state: State) -> Array:
+        """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
+        return energy.gradient(state.q[energy.nodes])
 
     @abstractmethod
     def checkpoint(self) -> dict[str, np.ndarray]:
