@@ -229,7 +229,13 @@ def row_order(rows: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.boo
             keys[-1] *= base
             keys[-1] += column
             room //= base
-    order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys[::-1])
+    order = np.argsort(keys[0])
+    if len(keys) > 1:
+        # The other keys decide among rows with the same first key only: fewer to sort by all.
+        tied = np.diff(keys[0][order]) == 0
+        place = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        among = order[place]
+        order[place] = among[np.lexsort([key[among] for key in keys[::-1]])]
     first = np.ones(len(rows), bool)
     first[1:] = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
     return order, first

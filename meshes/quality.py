@@ -31,7 +31,7 @@ def corner_jacobians(points: NDArray[np.float64], cells: NDArray[np.int32], kind
     It is six times the volume of a tetrahedron, and the Jacobian of the map from the unit cube at the corners of a
     hexahedron.
     """
-    return np.stack([np.linalg.det(_edges_at(points, cells, corner)) for corner in _CORNER_EDGES[kind]], axis=1)
+    return np.stack([_triple_product(points, cells, corner) for corner in _CORNER_EDGES[kind]], axis=1)
 
 
 def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) -> NDArray[np.float64]:
@@ -42,7 +42,7 @@ def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) ->
     total = np.zeros(len(cells))
     for a, b, c, d in FACES[kind]:
         for triangle in ((a, b, c), (a, c, d), (b, c, d), (b, d, a)):
-            total += np.linalg.det(_edges_at(points, cells, (0, *triangle)))
+            total += _triple_product(points, cells, (0, *triangle))
     return total / 12.0
 
 
@@ -58,39 +58,45 @@ def shape_quality(points: NDArray[np.float64], cells: NDArray[np.int32], kind: s
         return np.sign(volume) * 12.0 * np.cbrt(3.0 * np.abs(volume)) ** 2 / np.maximum(squares, np.finfo(float).tiny)
     worst = np.full(len(cells), np.inf)
     for corner in _CORNER_EDGES[kind]:
-        edges = _edges_at(points, cells, corner)
-        length = np.maximum(np.linalg.norm(edges, axis=2).prod(axis=1), np.finfo(float).tiny)
-        worst = np.minimum(worst, np.linalg.det(edges) / length)
+        here = points[cells[:, corner[0]]]
+        lengths = [np.linalg.norm(points[cells[:, end]] - here, axis=1) for end in corner[1:]]
+        product = np.maximum(np.prod(lengths, axis=0), np.finfo(float).tiny)
+        worst = np.minimum(worst, _triple_product(points, cells, corner) / product)
     return worst
 
 
-def _edges_at(points: NDArray[np.float64], cells: NDArray[np.int32], corner: tuple[int, ...]) -> NDArray[np.float64]:
-    here = points[cells[:, corner[0]]]
-    return np.stack([points[cells[:, end]] - here for end in corner[1:]], axis=1)
+def _triple_product(
+    points: NDArray[np.float64], cells: NDArray[np.int32], corner: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Return a × b · c [m] for the edges a, b, c from one node of each cell to three others."""
+    x, y, z = np.ascontiguousarray(points.T)
+    origin, *ends = (cells[:, k] for k in corner)
+    (a1, b1, c1), (a2, b2, c2), (a3, b3, c3) = ([u[end] - u[origin] for end in ends] for u in (x, y, z))
+    return a1 * (b2 * c3 - b3 * c2) + a2 * (b3 * c1 - b1 * c3) + a3 * (b1 * c2 - b2 * c1)
 
 
 # -- what can be wrong ------------------------------------------------------------------------------------------
 
 
-def inverted_cells(mesh: Mesh, kind: str) -> NDArray[np.intp]:
-    """Return the indices of the cells of a type (``tetra`` or ``hexahedron``) with negative volume at a corner."""
-    relative = _relative_jacobians(mesh, kind)
-    return np.flatnonzero(relative < -_FLAT)
+def bad_cells(mesh: Mesh, kind: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the indices of the cells of a type that are inverted, and of those that are flat.
 
+    Parameters
+    ----------
+    mesh : Mesh
+    kind : {"tetra", "hexahedron"}
 
-def flat_cells(mesh: Mesh, kind: str) -> NDArray[np.intp]:
-    """Return the indices of the cells of a type with no volume at a corner, to within rounding."""
-    relative = _relative_jacobians(mesh, kind)
-    return np.flatnonzero(np.abs(relative) <= _FLAT)
-
-
-def _relative_jacobians(mesh: Mesh, kind: str) -> NDArray[np.float64]:
-    cells = mesh.cells.get(kind)
-    if cells is None or len(cells) == 0:
-        return np.empty(0)
-    extent = (mesh.points[cells].max(axis=1) - mesh.points[cells].min(axis=1)).max(axis=1)
+    Returns
+    -------
+    inverted, flat : int [·]
+        Cells with negative volume at a corner, and with none there to within rounding.
+    """
+    cells = mesh.cells[kind]
+    corners = mesh.points[cells]
+    extent = np.ptp(corners, axis=1).max(axis=1, initial=0.0)
     worst = corner_jacobians(mesh.points, cells, kind).min(axis=1)
-    return worst / np.maximum(extent, np.finfo(float).tiny ** 0.25) ** 3
+    limit = _FLAT * extent**3
+    return np.flatnonzero(worst < -limit), np.flatnonzero(np.abs(worst) <= limit)
 
 
 def unconnected_nodes(mesh: Mesh) -> NDArray[np.intp]:
@@ -137,11 +143,12 @@ def check_mesh(mesh: Mesh, name: str = "mesh") -> None:
             )
         if kind not in _CORNER_EDGES:
             continue
-        if len(wrong := flat_cells(mesh, kind)):
-            raise MeshError(f"{name}: {_some(wrong, total, f'{kind} cells')} have no volume; make the mesh anew there.")
-        if len(wrong := inverted_cells(mesh, kind)):
+        inverted, flat = bad_cells(mesh, kind)
+        if len(flat):
+            raise MeshError(f"{name}: {_some(flat, total, f'{kind} cells')} have no volume; make the mesh anew there.")
+        if len(inverted):
             raise MeshError(
-                f"{name}: {_some(wrong, total, f'{kind} cells')} are inverted (negative volume); "
+                f"{name}: {_some(inverted, total, f'{kind} cells')} are inverted (negative volume); "
                 "orient(mesh) turns them round."
             )
     if len(wrong := unconnected_nodes(mesh)):
@@ -204,6 +211,7 @@ class MeshInfo:
 def describe(mesh: Mesh) -> MeshInfo:
     """Return what a mesh consists of and how good it is."""
     solid = [kind for kind in mesh.volume_types if kind in _CORNER_EDGES]
+    bad = [bad_cells(mesh, kind) for kind in solid]
     quality = np.concatenate([np.empty(0), *(shape_quality(mesh.points, mesh.cells[kind], kind) for kind in solid)])
     return MeshInfo(
         n_points=len(mesh.points),
@@ -218,8 +226,8 @@ def describe(mesh: Mesh) -> MeshInfo:
         volume=float(sum(volumes(mesh.points, mesh.cells[kind], kind).sum() for kind in solid)),
         quality_min=float(quality.min()) if len(quality) else None,
         quality_median=float(np.median(quality)) if len(quality) else None,
-        inverted=sum(len(inverted_cells(mesh, kind)) for kind in solid),
-        flat=sum(len(flat_cells(mesh, kind)) for kind in solid),
+        inverted=sum(len(inverted) for inverted, _ in bad),
+        flat=sum(len(flat) for _, flat in bad),
         duplicates=sum(len(duplicate_cells(mesh, kind)) for kind in mesh.volume_types),
         unconnected=len(unconnected_nodes(mesh)),
     )
