@@ -63,7 +63,7 @@ class Blocks:
         self.counts = (self.elements.reshape(-1, SIZE) >= 0).sum(axis=1)
         self.nodes = np.zeros((len(self.elements), k), np.uint32)
         self.nodes[place] = nodes[order]
-        self.nodes = self.nodes.reshape(-1, SIZE * k)
+        self.nodes = self.nodes.reshape(len(self.counts), SIZE * k)
 
     def pack(self, constants: Array) -> Array:
         """Return constants [m, r] of the elements as [blocks, r · SIZE], one constant after the other; padded by 0."""
@@ -71,7 +71,7 @@ class Blocks:
         by_element = packed.transpose(0, 2, 1)
         used = self.elements.reshape(-1, SIZE) >= 0
         by_element[used] = constants[self.elements[self.elements >= 0]]
-        return packed.reshape(len(self.counts), -1)
+        return packed.reshape(len(self.counts), constants.shape[1] * SIZE)
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return ``[kernel(*arguments, first, last) for first, last in slabs]``, on several threads."""

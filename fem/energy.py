@@ -70,7 +70,7 @@ class Energy(ABC):
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
-        scatter_vectors(self.gradient(q[self.nodes]), self.nodes, out)
+        scatter_vectors(np.ascontiguousarray(self.gradient(q[self.nodes])), self.nodes, out)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim].
@@ -84,7 +84,7 @@ class Energy(ABC):
         out : float64 [nnz, dim, dim]
             The blocks.
         """
-        scatter_blocks(self.hessian(q[self.nodes]), slots, out)
+        scatter_blocks(np.ascontiguousarray(self.hessian(q[self.nodes])), slots, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""

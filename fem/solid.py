@@ -89,7 +89,7 @@ class Solid(Energy):
     def _local(self, kernel: Callable[..., int], x: Array, out: Array) -> Array:
         inverted = kernel(np.ascontiguousarray(x), self._constants, *self._moduli, out)
         if inverted >= 0:
-            raise self._inverted(tetrahedra.determinants(tetrahedra.edges(x)) / (6.0 * self.volumes))
+            raise self._inverted(x)
         return out
 
     # -- assembled forms --------------------------------------------------------------------------------------
@@ -98,19 +98,19 @@ class Solid(Energy):
         """Return the energy in J at the nodal positions q [n, 3]."""
         total = sum(self._blocks.run(neo_hookean.total, q, *self._in_blocks))
         if not isfinite(total):
-            raise self._inverted(self.jacobians(q))
+            raise self._inverted(q[self.nodes])
         return total
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
         if not all(self._blocks.run(neo_hookean.add_gradient, q, *self._in_blocks, out)):
-            raise self._inverted(self.jacobians(q))
+            raise self._inverted(q[self.nodes])
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         elements = self._blocks.elements
         if not all(self._blocks.run(neo_hookean.add_hessian, q, *self._in_blocks, elements, slots, out)):
-            raise self._inverted(self.jacobians(q))
+            raise self._inverted(q[self.nodes])
 
     @cached_property
     def _blocks(self) -> Blocks:
@@ -153,7 +153,7 @@ class Solid(Energy):
         """
         J = self.jacobians(q)
         if not np.all(J > 0):
-            raise self._inverted(J)
+            raise self._inverted(q[self.nodes])
         F = self.deformation_gradients(q)
         p = self.material.lmbda * np.log(J) - self.material.mu
         return self.material.mu * F + p[:, None, None] * np.linalg.inv(F).transpose(0, 2, 1)
@@ -183,8 +183,10 @@ class Solid(Energy):
 
     # -- failures ---------------------------------------------------------------------------------------------
 
-    def _inverted(self, J: Array) -> InvertedElement:
-        """Return the error about the first element whose J is not positive, or else has the smallest."""
+    def _inverted(self, x: Array) -> InvertedElement:
+        """Return the error about the first element at x [m, 4, 3] with J ≤ 0 (or else the smallest J)."""
+        with np.errstate(all="ignore"):  # positions may be infinite
+            J = tetrahedra.determinants(tetrahedra.edges(x)) / (6.0 * self.volumes)
         bad = np.flatnonzero(~(J > 0))
         element = int(bad[0]) if len(bad) else int(np.argmin(J))
         nodes = ", ".join(map(str, self.nodes[element]))

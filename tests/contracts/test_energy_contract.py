@@ -1,0 +1,306 @@
+"""What every energy promises. To add one, append a case to `CASES`."""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from symplex.contact.obstacles import HalfSpace, Sphere
+from symplex.contact.rigid import RigidContact
+from symplex.fem.assembly import Pattern
+from symplex.fem.energy import Energy
+from symplex.fem.loads import Gravity, NodalForce
+from symplex.fem.materials import NeoHookean
+from symplex.fem.solid import Solid
+from symplex.meshes.generate import box, cube_mesh
+
+# -- the energies -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """An energy at positions where its gradient does not vanish.
+
+    Attributes
+    ----------
+    make : callable
+        Returns the energy and positions q [n, dim].
+    length : float
+        Size of a stencil in m; steps of finite differences are relative to it.
+    rigid : bool
+        Whether the energy is the same after any rigid motion, so that forces and moments sum to zero.
+    curved : bool
+        Whether the Hessian is not zero.
+    """
+
+    make: Callable[[], tuple[Energy, np.ndarray]]
+    length: float
+    rigid: bool = False
+    curved: bool = True
+
+
+def shaken(points, amount):
+    return points + amount * np.random.default_rng(0).standard_normal(points.shape)
+
+
+def solid():
+    mesh = box((0.1, 0.1, 0.2), (2, 1, 2))
+    return Solid(mesh.points, mesh.cells["tetra"], NeoHookean(60.5e9, 26e9, 2700.0)), shaken(mesh.points, 3e-3)
+
+
+def auxetic_solid():
+    mesh = cube_mesh("II", size=2.0)
+    return Solid(mesh.points, mesh.cells["tetra"], NeoHookean.from_young(1e6, -0.3, 1e3)), shaken(mesh.points, 0.02)
+
+
+def contact(obstacle, dim=3):
+    def make():
+        q = np.random.default_rng(3).uniform(-1.0, 1.0, (40, dim))
+        return RigidContact(np.arange(2, 38), obstacle, stiffness=1e5), q
+
+    return make
+
+
+def gravity():
+    q = np.random.default_rng(4).standard_normal((9, 3))
+    return Gravity(np.arange(1.0, 10.0), (0.0, 1.0, -9.81)), q
+
+
+def nodal_force():
+    return NodalForce([3, 1], [(1.0, 2.0), (0.0, -4.0)]), np.random.default_rng(5).standard_normal((5, 2))
+
+
+CASES = {
+    "solid": Case(solid, 0.05, rigid=True),
+    "auxetic solid": Case(auxetic_solid, 0.5, rigid=True),
+    "half-space": Case(contact(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0),
+    "half-space, unnormalised": Case(contact(HalfSpace((0.0, 0.1, 0.0), (0.0, -1.0, -1.0), normalize=False)), 1.0),
+    "half-plane": Case(contact(HalfSpace((0.0, 0.1), (1.0, 2.0)), dim=2), 1.0),
+    "sphere": Case(contact(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0),
+    "disc": Case(contact(Sphere((0.1, 0.2), 0.7), dim=2), 1.0),
+    "gravity": Case(gravity, 1.0, curved=False),
+    "nodal force": Case(nodal_force, 1.0, curved=False),
+}
+
+
+@pytest.fixture(params=CASES, scope="module")
+def case(request):
+    chosen = CASES[request.param]
+    energy, q = chosen.make()
+    return chosen, energy, np.ascontiguousarray(q)
+
+
+def coordinates(x):
+    """All (a, i) of positions x [m, k, dim]."""
+    return [(a, i) for a in range(x.shape[1]) for i in range(x.shape[2])]
+
+
+# -- local functions --------------------------------------------------------------------------------------------------
+
+
+def test_stencils_are_contiguous_int32(case):
+    _, energy, q = case
+    assert energy.nodes.dtype == np.int32
+    assert energy.nodes.ndim == 2
+    assert energy.nodes.flags.c_contiguous
+    assert 0 <= energy.nodes.min() <= energy.nodes.max() < len(q)
+
+
+def test_gradient_is_the_slope_of_the_value(case):
+    chosen, energy, q = case
+    x = q[energy.nodes]
+    gradient = energy.gradient(x)
+    assert gradient.shape == x.shape
+    size = np.abs(gradient).max()
+    assert size > 0
+    s = 1e-5 * chosen.length
+    for a, i in coordinates(x):
+        ahead, behind = x.copy(), x.copy()
+        ahead[:, a, i] += s
+        behind[:, a, i] -= s
+        slope = (energy.value(ahead) - energy.value(behind)) / (2 * s)
+        np.testing.assert_allclose(gradient[:, a, i], slope, atol=3e-6 * size)
+
+
+def test_hessian_is_the_slope_of_the_gradient(case):
+    chosen, energy, q = case
+    x = q[energy.nodes]
+    m, k, dim = x.shape
+    hessian = energy.hessian(x)
+    assert hessian.shape == (m, k * dim, k * dim)
+    size = np.abs(hessian).max()
+    assert (size > 0) == chosen.curved
+    s = 1e-6 * chosen.length
+    for a, i in coordinates(x):
+        ahead, behind = x.copy(), x.copy()
+        ahead[:, a, i] += s
+        behind[:, a, i] -= s
+        slope = (energy.gradient(ahead) - energy.gradient(behind)).reshape(m, -1) / (2 * s)
+        np.testing.assert_allclose(hessian[:, :, a * dim + i], slope, atol=1e-6 * size)
+
+
+def test_hessian_is_symmetric(case):
+    _, energy, q = case
+    hessian = energy.hessian(q[energy.nodes])
+    np.testing.assert_allclose(hessian, hessian.transpose(0, 2, 1), atol=1e-14 * np.abs(hessian).max())
+
+
+def test_local_functions_are_pure(case):
+    _, energy, q = case
+    x = q[energy.nodes]
+    kept = x.copy()
+    first = energy.value(x), energy.gradient(x), energy.hessian(x)
+    second = energy.value(x), energy.gradient(x), energy.hessian(x)
+    np.testing.assert_array_equal(x, kept)
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# -- rigid motions ----------------------------------------------------------------------------------------------------
+
+
+def test_energy_does_not_feel_rigid_motions(case):
+    chosen, energy, q = case
+    rng = np.random.default_rng(6)
+    turn, _ = np.linalg.qr(rng.standard_normal((q.shape[1],) * 2))
+    turn[:, 0] *= np.linalg.det(turn)
+    moved = q @ turn.T + chosen.length * rng.standard_normal(q.shape[1])
+    before, after = energy.value(q[energy.nodes]), energy.value(moved[energy.nodes])
+    if chosen.rigid:
+        np.testing.assert_allclose(after, before, rtol=1e-9)
+        gradient = energy.gradient(q[energy.nodes]) @ turn.T
+        np.testing.assert_allclose(energy.gradient(moved[energy.nodes]), gradient, atol=1e-11 * np.abs(gradient).max())
+    else:
+        assert np.abs(after - before).max() > 1e-3 * np.abs(before).max()
+
+
+def test_forces_and_moments_sum_to_zero(case):
+    chosen, energy, q = case
+    x = q[energy.nodes]
+    gradient = energy.gradient(x)
+    size = np.abs(gradient).max()
+    resultant = gradient.sum(axis=1)
+    if not chosen.rigid:
+        assert np.abs(resultant).max() > 0.1 * size
+        return
+    assert np.abs(resultant).max() < 1e-14 * size
+    moment = np.cross(x - x.mean(axis=1, keepdims=True), gradient).sum(axis=1)
+    assert np.abs(moment).max() < 1e-13 * size * chosen.length
+
+
+def test_hessian_knows_rigid_motions(case):
+    """∇²φ·(translation) = 0 and ∇²φ·(ω × x) = ω × ∇φ."""
+    chosen, energy, q = case
+    if not chosen.rigid:
+        pytest.skip("not invariant")
+    x = q[energy.nodes]
+    m, k, dim = x.shape
+    hessian, gradient = energy.hessian(x), energy.gradient(x)
+    size = np.abs(hessian).max()
+    shift = np.tile([1.0, -2.0, 0.5], k)
+    assert np.abs(hessian @ shift).max() < 1e-13 * size
+    omega = np.array([0.3, -1.0, 2.0])
+    turned = np.einsum("mij,mj->mi", hessian, np.cross(omega, x).reshape(m, -1))
+    np.testing.assert_allclose(turned, np.cross(omega, gradient).reshape(m, -1), atol=1e-12 * size * np.abs(x).max())
+
+
+# -- assembled forms --------------------------------------------------------------------------------------------------
+
+
+def test_total_is_the_sum(case):
+    _, energy, q = case
+    assert energy.total(q) == pytest.approx(float(energy.value(q[energy.nodes]).sum()), rel=1e-12)
+    assert energy.total(q) == pytest.approx(Energy.total(energy, q), rel=1e-12)
+
+
+def test_gradient_is_scattered_and_added(case):
+    _, energy, q = case
+    before = np.random.default_rng(7).standard_normal(q.shape)
+    wanted, generic, out = before.copy(), before.copy(), before.copy()
+    np.add.at(wanted, energy.nodes, energy.gradient(q[energy.nodes]))
+    Energy.add_gradient(energy, q, generic)
+    energy.add_gradient(q, out)
+    np.testing.assert_allclose(generic, wanted, rtol=1e-12, atol=1e-13 * np.abs(wanted).max())
+    np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-13 * np.abs(wanted).max())
+
+
+def test_hessian_is_scattered_and_added(case):
+    _, energy, q = case
+    n, dim = q.shape
+    pattern = Pattern(n, [energy.nodes])
+    before = np.random.default_rng(8).standard_normal((len(pattern.indices), dim, dim))
+    generic, out = before.copy(), before.copy()
+    Energy.add_hessian(energy, q, pattern.slots[0], generic)
+    energy.add_hessian(q, pattern.slots[0], out)
+    np.testing.assert_allclose(out, generic, rtol=1e-12, atol=1e-13 * np.abs(generic).max())
+
+    k = energy.nodes.shape[1]
+    dense = np.zeros((n, dim, n, dim))
+    for nodes, local in zip(energy.nodes, energy.hessian(q[energy.nodes]), strict=True):
+        dense[np.ix_(nodes, range(dim), nodes, range(dim))] += local.reshape(k, dim, k, dim)
+    size = np.abs(generic).max()
+    np.testing.assert_allclose(
+        pattern.matrix(generic - before).toarray(), dense.reshape(n * dim, n * dim), atol=1e-12 * size
+    )
+
+
+def test_latent_stiffness_is_not_negative(case):
+    _, energy, q = case
+    latent = energy.latent_stiffness(len(q))
+    assert latent.shape == (len(q),)
+    assert latent.min() >= 0
+
+
+# -- lattice functions ------------------------------------------------------------------------------------------------
+
+DOUBLE, INT, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.POINTER(ctypes.c_double)
+
+
+@pytest.fixture
+def lattice(case):
+    chosen, energy, q = case
+    functions = energy.lattice_functions()
+    if functions is None:
+        pytest.skip("no lattice functions")
+    assert len(functions.parameters) == len(energy.nodes)
+    value = ctypes.CFUNCTYPE(DOUBLE, POINTER, POINTER)(functions.value)
+    difference = ctypes.CFUNCTYPE(DOUBLE, POINTER, POINTER, INT, DOUBLE)(functions.difference)
+    mixed = ctypes.CFUNCTYPE(DOUBLE, POINTER, POINTER, INT, INT, DOUBLE, DOUBLE)(functions.mixed)
+    rows = np.ascontiguousarray(functions.parameters, dtype=float)
+    p = [row.ctypes.data_as(POINTER) for row in rows]
+    return chosen, energy, q[energy.nodes], (rows, p, value, difference, mixed)
+
+
+def at(x):
+    """The coordinates of a stencil as C takes them; the array must outlive the call."""
+    return x.ctypes.data_as(POINTER)
+
+
+def test_lattice_value_is_the_value(lattice):
+    _, energy, x, (_, p, value, _, _) = lattice
+    found = [value(p[e], at(np.ascontiguousarray(x[e]))) for e in range(len(x))]
+    wanted = energy.value(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("step", [0.1, 1e-3])
+def test_lattice_differences_are_differences_of_the_value(lattice, step):
+    chosen, energy, x, (_, p, _, difference, mixed) = lattice
+    m, k, dim = x.shape
+    h, g = step * chosen.length, 0.7 * step * chosen.length
+    size = np.abs(energy.value(x)).max()
+    rng = np.random.default_rng(9)
+    for _ in range(12):
+        i, j = (int(c) for c in rng.choice(k * dim, 2, replace=False))
+        moved = [x.reshape(m, -1).copy() for _ in range(4)]
+        moved[1][:, i] += h
+        moved[2][:, j] += g
+        moved[3][:, i] += h
+        moved[3][:, j] += g
+        phi, phi_i, phi_j, phi_ij = (energy.value(y.reshape(x.shape)) for y in moved)
+        d = [difference(p[e], at(moved[0][e]), i, h) for e in range(m)]
+        d2 = [mixed(p[e], at(moved[0][e]), i, j, h, g) for e in range(m)]
+        np.testing.assert_allclose(d, phi_i - phi, atol=1e-9 * np.abs(phi_i - phi).max() + 1e-12 * size)
+        np.testing.assert_allclose(d2, phi_ij - phi_i - phi_j + phi, atol=1e-9 * np.abs(d2).max() + 1e-12 * size)
