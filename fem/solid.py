@@ -14,7 +14,6 @@ from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem import neo_hookean, tetrahedra
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.lattice import neo_hookean_lattice
 from symplex.fem.materials import NeoHookean
 
 
@@ -83,6 +82,8 @@ class Solid(Energy):
 
     def lattice_functions(self) -> LatticeFunctions:
         """Return compiled functions of one element; they return infinity where it is inverted."""
+        from symplex.fem.lattice import neo_hookean_lattice  # compiled when first needed
+
         G = tetrahedra.shape_gradients(self.points, self.nodes)
         return neo_hookean_lattice(*self._moduli, self.volumes, G)
 
