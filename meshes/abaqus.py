@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import MeshError
 
 if TYPE_CHECKING:
     import meshio
+    from meshio import CellBlock
 
 # Element families by the part of the name that says shape and number of nodes (what follows are formulations).
 _TYPES: list[tuple[str, str, int]] = [
@@ -119,7 +120,7 @@ class _Deck:
         return np.concatenate([np.empty((0, 3)), *self._points])
 
     @property
-    def cells(self) -> list[tuple[str, NDArray[np.int64]]]:
+    def cells(self) -> list[tuple[str, ArrayLike] | CellBlock]:
         _refuse_repeated(
             np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)]), "element"
         )
@@ -136,7 +137,7 @@ class _Deck:
             raise MeshError("an element or a set refers to a node that the file does not define.")
         return order[place]
 
-    def in_blocks(self, ids: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    def in_blocks(self, ids: NDArray[np.int64]) -> list[ArrayLike]:
         return [np.flatnonzero(np.isin(table[:, 0], ids)) for _, table in self._elements]
 
 

@@ -207,7 +207,8 @@ def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh
         if not name.startswith("gmsh:"):
             for block, index in enumerate(members):
                 groups.add(name, block, np.asarray([] if index is None else index, np.int64))
-    for key, data in raw.cell_data.items():
+    for key, raw_data in raw.cell_data.items():
+        data = [np.asarray(values) for values in raw_data]
         if key == "gmsh:physical":
             for block, tags in enumerate(data):
                 for tag in np.unique(tags[tags > 0]):
@@ -218,7 +219,8 @@ def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh
                 for block, values in enumerate(data):
                     groups.add(name, block, np.flatnonzero(values == member))
     marked = {name: [np.asarray(index, np.int64)] for name, index in raw.point_sets.items()}
-    for key, data in raw.point_data.items():
+    for key, raw_data in raw.point_data.items():
+        data = np.asarray(raw_data)
         for name, member in _names_in_data(key, [data], getattr(raw, "point_tags", {})):
             marked.setdefault(name, []).append(np.flatnonzero(data == member))
     point_groups = {name: distinct(np.concatenate(parts), len(raw.points)) for name, parts in marked.items()}
