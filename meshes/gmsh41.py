@@ -191,6 +191,13 @@ def write_gmsh41(mesh: Mesh, path: Path) -> None:
 
     Gmsh puts the elements of an *entity* into groups; so there is one entity for each set of groups that some cells
     share.
+
+    Raises
+    ------
+    MeshError
+        If Gmsh has no such cells.
+    OSError
+        If the file cannot be written.
     """
     from meshio.gmsh.common import _meshio_to_gmsh_order, _meshio_to_gmsh_type
 
@@ -207,6 +214,8 @@ def write_gmsh41(mesh: Mesh, path: Path) -> None:
     }
     parts = [("vertex", marked[:, None], point_groups), *((k, c, cell_groups[k]) for k, c in mesh.cells.items())]
     for kind, cells, groups in parts:
+        if kind not in _meshio_to_gmsh_type:
+            raise MeshError(f"{path.name}: Gmsh has no cells of the type '{kind}'.")
         dim = dimension_of(kind)
         for members, names in _by_shared_groups(len(cells), groups):
             nodes = _meshio_to_gmsh_order(kind, cells[members])

@@ -36,12 +36,14 @@ def save_mesh(mesh: Mesh, path: str | Path) -> None:
     Raises
     ------
     MeshError
-        If the extension is another, the file cannot be written, or ``.vtk`` cannot hold the name of a group.
+        If the extension is another, there are no cells, the file cannot be written, or ``.vtk`` cannot hold the name of a group.
     """
     path = Path(path)
     file_format = _FORMATS.get(path.suffix.lower())
     if file_format is None:
         raise MeshError(f"{path.name}: meshes are written as {', '.join(_FORMATS)}, not '{path.suffix}'.")
+    if not any(len(cells) for cells in mesh.cells.values()):
+        raise MeshError(f"{path.name}: there are no cells to write.")
     try:
         if file_format == "gmsh":
             write_gmsh41(mesh, path)

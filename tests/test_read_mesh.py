@@ -467,6 +467,10 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     mesh = bodies()
     with pytest.raises(MeshError, match=r"written as \.msh, \.inp, \.vtu, \.vtk, not '\.stl'"):
         save_mesh(mesh, tmp_path / "two.stl")
+    with pytest.raises(MeshError, match="no cells to write"):
+        save_mesh(Mesh(mesh.points, {}), tmp_path / "two.msh")
+    with pytest.raises(MeshError, match="Gmsh has no cells of the type 'polygon'"):
+        save_mesh(Mesh(mesh.points, {"polygon": np.array([[0, 1, 2, 3, 4]], np.int32)}), tmp_path / "two.msh")
     with pytest.raises(MeshError, match="cannot be written: No such file"):
         save_mesh(mesh, tmp_path / "missing" / "two.msh")
     spaced = Mesh(mesh.points, mesh.cells, {"left end": mesh.cell_groups["foot"]})
