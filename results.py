@@ -16,6 +16,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.meshes.series import Block
 from symplex.scenario import Problem
+from symplex.time.integrator import Motion
 
 _PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene
 _RINGS = 24  # of a drawn sphere, from pole to pole
@@ -62,19 +63,28 @@ class Folder:
         """Whether there is a run in the folder."""
         return self.scenario.exists() or self.summary.exists()
 
-    def create(self, scenario_text: str, *, overwrite: bool) -> None:
-        """Make the folder for a new run, with a copy of its scenario.
+    def refuse_taken(self) -> None:
+        """Refuse to begin a new run where there is one already.
 
         Raises
         ------
         OutputError
-            If it holds a run already and ``overwrite`` is false, or cannot be written.
+            If there is.
         """
-        if self.holds_run and not overwrite:
+        if self.holds_run:
             raise OutputError(
                 f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
                 "or choose another folder with --output."
             )
+
+    def create(self, scenario_text: str) -> None:
+        """Make the folder for a new run, with a copy of its scenario, and remove an earlier run from it.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._clear()
@@ -129,25 +139,25 @@ def blocks_of(problem: Problem) -> dict[str, Block]:
     return blocks
 
 
-def fields_of(problem: Problem, state: State) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
+def fields_of(problem: Problem, motion: Motion, state: State) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
     """Return the wanted point data and cell data at a state."""
     wanted = problem.scenario.tables.output.fields
     at_points: dict[str, Array] = {}
     if "velocity" in wanted:
         at_points["velocity"] = state.v
     if "contact_force" in wanted and problem.contacts:
-        at_points["contact_force"] = contact_forces(problem, state.q)
+        at_points["contact_force"] = contact_forces(problem, motion, state)
     at_cells = {}
     if "von_mises" in wanted:
         at_cells["von_mises"] = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
     return at_points, at_cells
 
 
-def contact_forces(problem: Problem, q: Array) -> Array:
-    """Return the forces [n, 3] in N of all obstacles on the nodes at q [n, 3]."""
-    forces = np.zeros_like(q)
+def contact_forces(problem: Problem, motion: Motion, state: State) -> Array:
+    """Return the forces [n, 3] in N of all obstacles on the nodes, as the motion feels them."""
+    forces = np.zeros_like(state.q)
     for contact in problem.contacts.values():
-        forces[contact.nodes[:, 0]] += contact.forces(q)
+        forces[contact.nodes[:, 0]] -= motion.gradient(contact, state)[:, 0]
     return forces
 
 

@@ -76,11 +76,13 @@ def simulate(
         if finished.get("status") == "finished":
             shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
             return finished
+    elif not overwrite:
+        folder.refuse_taken()
     shown.say(f"{scenario.tables.title or scenario.name}: preparing (the first run compiles, for some seconds) …")
     with clock.part("build"):
         problem = scenario.build()
     if not (resume and folder.checkpoint.exists()):
-        folder.create(scenario.text, overwrite=overwrite or resume)
+        folder.create(scenario.text)
     run = _Run(problem, folder, clock, shown)
     try:
         with _stoppable() as stop:
@@ -192,7 +194,7 @@ class _Run:
         problem, folder = self._problem, self._folder
         motion = problem.integrator.start(problem.system, problem.state)
         state = motion.advance(problem.state.t)
-        history = HistoryWriter(folder.history, list(self._row(state, motion)))
+        history = HistoryWriter(folder.history)
         series = open_series(folder.series, problem.mesh.points, blocks_of(problem))
         self._record(0, state, motion, history, series)
         self._save(0, motion)
@@ -209,10 +211,15 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        history = HistoryWriter.resume(folder.history, checkpoint.sample + 1)
+        history = HistoryWriter.resume(folder.history, t)
         series = resume_series(folder.series, t)
         self._statistics = motion.statistics()
         past = read_history(folder.history)
+        if len(past["t"]) != checkpoint.sample + 1:
+            raise OutputError(
+                f"{folder.path} cannot be resumed: {folder.history.name} has {len(past['t'])} rows up to the "
+                f"checkpoint, wanted {checkpoint.sample + 1}. Start anew with --overwrite."
+            )
         for energy, kinetic in zip(past[conserved_energy(past)], past["kinetic"], strict=True):
             self._watch(energy, kinetic)
         self._shown.say(f"resuming at t = {t:.6g} s")
@@ -225,7 +232,7 @@ class _Run:
         history.append(row)
         self._watch(row[conserved_energy(row)], row["kinetic"])
         if k % self._problem.scenario.samples_per_frame == 0:
-            at_points, at_cells = fields_of(self._problem, state)
+            at_points, at_cells = fields_of(self._problem, motion, state)
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
@@ -235,7 +242,7 @@ class _Run:
         row |= _components("momentum", system.momentum(state))
         row |= _components("angular_momentum", system.angular_momentum(state))
         if self._problem.contacts:
-            row |= _components("contact_force", contact_forces(self._problem, state.q).sum(axis=0))
+            row |= _components("contact_force", contact_forces(self._problem, motion, state).sum(axis=0))
             row["penetration"] = max(max(c.deepest(state.q)[1], 0.0) for c in self._problem.contacts.values())
         self._statistics = motion.statistics()
         return row | self._statistics

@@ -40,12 +40,11 @@ from symplex.tables import (
     Rotation,
     Support,
     Tables,
-    place,
-    read_tables,
 )
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.integrator import Integrator
 from symplex.time.newmark import Newmark
+from symplex.validation import place, read_tables
 
 T = TypeVar("T")
 _TOUCH = 1e-12  # depth that is rounding, not penetration, relative to the size of the bodies

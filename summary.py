@@ -102,7 +102,7 @@ def summarize(
         "duration": scenario.tables.run.duration,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},
     }
-    if folder.history.exists():
+    if folder.history.exists() and folder.history.stat().st_size:
         summary |= _of_history(problem, read_history(folder.history), summary["mass"])
     return summary
 

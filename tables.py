@@ -1,20 +1,19 @@
-"""The tables and keys of a scenario file, and what is wrong with those that are not valid.
+"""The tables and keys of a scenario file.
 
-Every key is SI. Models check what one table can know; what needs the mesh is checked when the scenario is built.
+Every key is SI. A model checks what its table can know; what needs the mesh is checked when the scenario is built.
 """
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from symplex.errors import MaterialError, ScenarioError
+from symplex.errors import MaterialError
 from symplex.fem.materials import NeoHookean
 
 # -- kinds of values ----------------------------------------------------------------------------------------------
@@ -395,7 +394,8 @@ class Output(Table):
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
 
 
-_RESERVED = {"t", "kinetic", "total", "gravity", "lattice_total"}
+# Names of columns of the history, which energies cannot have.
+RESERVED = {"t", "kinetic", "total", "gravity", "lattice_total"}
 
 
 @dataclass(frozen=True)
@@ -414,7 +414,7 @@ class Tables:
 
 
 # For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
-_MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
+MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
     "obstacle": {"half-space": HalfSpaceTable, "sphere": SphereTable},
     "support": Support,
@@ -424,172 +424,5 @@ _MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
 }
-_SEVERAL = ("body", "obstacle", "support", "load")
-_NEEDED = ("body", "integrator", "run")
-
-
-# -- reading ------------------------------------------------------------------------------------------------------
-
-
-def read_tables(data: Mapping[str, Any], name: str) -> Tables:
-    """Return the tables of a scenario.
-
-    Parameters
-    ----------
-    data : mapping
-        The parsed TOML.
-    name : str
-        The file's name, for messages.
-
-    Raises
-    ------
-    ScenarioError
-        With one line for each mistake.
-    """
-    lines: list[str] = []
-    found: dict[str, Any] = {}
-    for key, value in data.items():
-        if key == "title":
-            found[key] = value
-            if not isinstance(value, str):
-                lines.append(f"title is {value!r}, must be a text in quotes.")
-        elif key not in _MODELS:
-            lines.append(f"unknown table '{key}'; {suggestion(key, ['title', *_MODELS])}")
-        elif key in _SEVERAL:
-            if not isinstance(value, list):
-                lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
-                continue
-            names = [item.get("name") if isinstance(item, Mapping) else None for item in value]
-            found[key] = [_validated(key, item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
-        else:
-            found[key] = _validated(key, value, place(key), lines)
-    for key in _NEEDED:
-        if not data.get(key):
-            lines.append(f"there is no {place(key) if key not in _SEVERAL else f'[[{key}]]'} table.")
-    if not lines:
-        tables = Tables(**found)
-        lines = [*_wrong_names(tables), *_unsupported(tables)]
-    if lines:
-        raise ScenarioError("\n".join(f"{name}: {line}" for line in lines))
-    return tables
-
-
-def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
-    """Return a table by its model; add a line for each mistake and return None if there is one."""
-    model = _MODELS[key]
-    if not isinstance(value, Mapping):
-        lines.append(f"{here} must be a table, not {value!r}.")
-        return None
-    if isinstance(model, dict):
-        kind = value.get("kind")
-        if not isinstance(kind, str) or kind not in model:
-            is_ = "is missing" if kind is None else f"is {kind!r}"
-            lines.append(f"{here}: kind {is_}; {suggestion(str(kind or ''), list(model))}")
-            return None
-        model = model[kind]
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        mistakes = error.errors(include_url=False)
-        lines += dict.fromkeys(f"{here}: {_sentence(model, mistake)}" for mistake in mistakes)
-        return None
-
-
-def place(table: str, index: int | None = None, name: str | None = None) -> str:
-    """Return how messages call a table: ``[run]``, ``[[body]] #2 'arm'``."""
-    if index is None:
-        return f"[{table}]"
-    return f"[[{table}]] #{index + 1}" + (f" '{name}'" if name else "")
-
-
-def suggestion(word: str, known: Sequence[str]) -> str:
-    """Return a hint at the known word closest to one that is not, or the list of the known ones."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known) or 'none'}."
-
-
-def _wrong_names(tables: Tables) -> list[str]:
-    """Return lines about names that are used twice, or that name no body."""
-    lines, seen = [], {}
-    for table in ("body", "obstacle", "load"):
-        for k, item in enumerate(getattr(tables, table)):
-            here = place(table, k, item.name)
-            if item.name in _RESERVED:
-                lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
-            elif item.name in seen:
-                lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
-            seen.setdefault(item.name, place(table, k))
-    bodies = [body.name for body in tables.body]
-    for table in ("support", "load"):
-        for k, item in enumerate(getattr(tables, table)):
-            if item.body not in bodies:
-                here = place(table, k, getattr(item, "name", None))
-                lines.append(f"{here}: there is no body '{item.body}'; {suggestion(item.body, bodies)}")
-    for k, obstacle in enumerate(tables.obstacle):
-        for name in obstacle.bodies or []:
-            if name not in bodies:
-                lines.append(
-                    f"{place('obstacle', k, obstacle.name)}: there is no body '{name}'; {suggestion(name, bodies)}"
-                )
-    return lines
-
-
-def _unsupported(tables: Tables) -> list[str]:
-    """Return lines about what the chosen integrator cannot do."""
-    kind = tables.integrator.kind
-    lines = [
-        f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
-        f'with {kind} take mass = "lumped".'
-        for k, body in enumerate(tables.body)
-        if body.mass == "consistent"
-    ]
-    if kind != "force-stepping":
-        return lines
-    for k, load in enumerate(tables.load):
-        if load.history is not None or load.kind == "pressure":
-            why = "changes with time" if load.history is not None else "follows the surface"
-            lines.append(
-                f"{place('load', k, load.name)}: it {why}, so it has no potential, which force-stepping needs; "
-                'take integrator kind = "newmark" or a constant nodal load or traction.'
-            )
-    return lines
-
-
-# -- pydantic's mistakes in words ---------------------------------------------------------------------------------
-
-_WANTED = {
-    "string_type": "must be a text in quotes",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list",
-    "tuple_type": "must be a list",
-    "model_type": "must be a table",
-}
-
-
-def _sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
-    """Return one of pydantic's errors as a sentence."""
-    keys, kind, ctx, value = mistake["loc"], mistake["type"], mistake.get("ctx", {}), mistake["input"]
-    key = ".".join(str(k + 1) if isinstance(k, int) else k for k in keys)
-    if kind == "extra_forbidden":
-        fields = _model_of(model, keys[:-1]).model_fields
-        inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
-        known = [item.alias or name for name, item in fields.items()]
-        return f"unknown key '{keys[-1]}'{inside}; {suggestion(str(keys[-1]), known)}"
-    if kind == "missing":
-        unit = next((i.description for n, i in _model_of(model, keys[:-1]).model_fields.items() if n == keys[-1]), None)
-        return f"{key} is missing{f' ({unit})' if unit else ''}."
-    if kind == "literal_error":
-        known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]
-        return f"{key} is {value!r}; {suggestion(str(value), known)}"
-    if kind == "value_error":
-        return f"{key} {ctx['error']}".strip() + "."
-    return f"{key} is {value!r}, {_WANTED.get(kind, mistake['msg'])}."
-
-
-def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
-    """Return the model of the table inside a table that keys lead to."""
-    for key in keys:
-        annotation = next(i.annotation for n, i in model.model_fields.items() if key == (i.alias or n))
-        parts = [annotation, *get_args(annotation)]
-        model = next(part for part in parts if isinstance(part, type) and issubclass(part, Table))
-    return model
+SEVERAL = ("body", "obstacle", "support", "load")
+NEEDED = ("body", "integrator", "run")

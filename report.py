@@ -1,0 +1,177 @@
+"""What the commands print: a run's summary, a scenario's sizes, a mesh's contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.mass import lumped_mass
+from symplex.meshes.quality import describe
+from symplex.meshes.read import read_mesh
+from symplex.progress import clock, si
+from symplex.results import Folder
+from symplex.scenario import Problem
+from symplex.time.newmark import Newmark
+from symplex.time.stability import stable_step
+
+_TRIAL = 0.5  # s of wall time to measure the speed in
+
+
+def table(rows: Sequence[tuple[str, str]]) -> str:
+    """Return rows of a name and a value as aligned lines."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:<{width}}  {value}" for name, value in rows if value)
+
+
+def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
+    """Return the summary of a run as lines."""
+    if "t_end" not in summary:
+        return table([("status", summary["status"]), ("reason", summary["reason"])])
+    drift = summary["drift"]
+    counts = ", ".join(f"{value:,} {name}" for name, value in summary["statistics"].items())
+    rows = [
+        ("status", f"{summary['status']} {summary['reason']}".strip()),
+        ("time", f"{si(summary['t_end'], 's')} of {si(summary['duration'], 's')}"),
+        ("size", f"{summary['nodes']:,} nodes, {sum(summary['tetrahedra'].values()):,} tetrahedra"),
+        ("integrator", f"{summary['integrator']}: {counts}"),
+        ("energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
+        (
+            "energy drift",
+            ", ".join(f"{name} {drift[name]:.1e}" for name in ("total", "lattice_total") if name in drift),
+        ),
+        ("momentum change", ", ".join(f"{axis} {drift[f'momentum_{axis}']:.1e}" for axis in "xyz")),
+        ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
+        ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
+    ]
+    if "peak_contact_force" in summary:
+        rows.append(("peak contact force", si(summary["peak_contact_force"], "N", 4)))
+    rows.append(("wall time", _wall_time(summary["wall_time"])))
+    rows.append(("results", f"{folder}: {', '.join(_files(Path(folder)))}"))
+    return table(rows)
+
+
+def _wall_time(parts: Mapping[str, float]) -> str:
+    split = ", ".join(f"{name} {clock(s)}" for name, s in parts.items() if name not in ("total", "earlier_runs"))
+    return f"{clock(parts['total'])} ({split})"
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_file() and path.suffix != ".npz")
+
+
+def result_report(path: Path) -> str:
+    """Return what is in a results folder.
+
+    Raises
+    ------
+    OutputError
+        If there is no run in it.
+    """
+    folder = Folder.of_run(path)
+    summary = folder.read_summary()
+    title = summary.get("title") or path.name
+    if not summary:
+        return f"{title}\n" + table(
+            [("status", "killed before its end; resume it"), ("files", ", ".join(_files(path)))]
+        )
+    return f"{title}\n{run_report(summary, path)}"
+
+
+def mesh_report(path: Path) -> str:
+    """Return what is in a mesh file and how good it is.
+
+    Raises
+    ------
+    MeshError
+        If it cannot be read.
+    """
+    info = describe(read_mesh(path))
+    size = " × ".join(f"{high - low:.4g}" for low, high in zip(info.low, info.high, strict=True))
+    low = ", ".join(f"{x:.4g}" for x in info.low)
+    rows = [
+        ("points", f"{info.n_points:,}"),
+        ("cells", ", ".join(f"{n:,} {kind}" for kind, n in info.cells.items())),
+        ("bodies", str(info.bodies)),
+        ("size", f"{size}, from ({low}), in units of the file"),
+        ("volume", f"{info.volume:.6g}"),
+    ]
+    if info.quality_min is not None:
+        rows.append(("shape", f"worst {info.quality_min:.3f}, median {info.quality_median:.3f} (1 is best)"))
+    groups = [
+        f"{name} ({', '.join(f'{n:,} {kind}' for kind, n in members.items())})"
+        for name, members in info.cell_groups.items()
+    ]
+    groups += [f"{name} ({n:,} points)" for name, n in info.point_groups.items()]
+    rows.append(("groups", ", ".join(groups) or "none"))
+    troubles = {
+        "inverted cells": info.inverted,
+        "flat cells": info.flat,
+        "repeated cells": info.duplicates,
+        "unconnected nodes": info.unconnected,
+    }
+    rows.append(("troubles", ", ".join(f"{n} {what}" for what, n in troubles.items() if n) or "none"))
+    return f"{path.name}\n{table(rows)}"
+
+
+def check_report(problem: Problem) -> str:
+    """Return sizes, stable step, and the estimated memory and time of a run; takes about a second."""
+    scenario, system = problem.scenario, problem.system
+    tables = scenario.tables
+    rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
+    mesh = problem.mesh
+    for body in tables.body:
+        cells = mesh.cells_of("tetra", body.name)
+        mass = lumped_mass(mesh.points, cells, body.material.density, system.n_nodes).sum()
+        material = body.material.material()
+        rows.append(
+            (
+                f"body '{body.name}'",
+                f"{len(cells):,} tetrahedra, {mass:.6g} kg, waves {material.wave_speed:.5g} m/s, "
+                f"E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}",
+            )
+        )
+    for name, contact in problem.contacts.items():
+        gap = float(np.min(contact.gaps(problem.state.q), initial=np.inf))
+        rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
+    energies = system.energies_of(problem.state)
+    rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in energies.items())))
+    rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
+    if isinstance(problem.integrator, Newmark):
+        dt = problem.integrator.dt
+        rows.append(("step", f"{si(dt, 's', 6)}, {round(tables.run.duration / dt):,} steps"))
+    run = tables.run
+    rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))
+    rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
+    rows.append(("time", _estimate(problem)))
+    return f"{scenario.path.name} is valid.\n{table(rows)}"
+
+
+def _disk(problem: Problem) -> float:
+    """Return the size in bytes of the frames: float32 positions, displacements and fields."""
+    fields = problem.scenario.tables.output.fields
+    per_node = 24 + 12 * sum(name in fields for name in ("velocity", "contact_force"))
+    per_cell = 4 * ("von_mises" in fields)
+    tetrahedra = sum(len(solid.nodes) for solid in problem.solids.values())
+    return (problem.scenario.tables.run.frames + 1) * (per_node * problem.system.n_nodes + per_cell * tetrahedra)
+
+
+def _estimate(problem: Problem) -> str:
+    """Return how long a run will take at the speed of its first moments."""
+    try:
+        motion = problem.integrator.start(problem.system, problem.state)
+        times = [float(t) for t in problem.scenario.times]
+        motion.advance(times[0])
+        start = perf_counter()
+        k = 0
+        while k + 1 < len(times) and perf_counter() - start < _TRIAL:
+            k += 1
+            motion.advance(times[k])
+    except (StepFailed, InvalidSystem) as error:
+        return f"fails early: {error}"
+    spent = perf_counter() - start
+    return f"about {clock(spent * (len(times) - 1) / k)} at the speed of the first {si(times[k], 's')}, plus output"
