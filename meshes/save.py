@@ -36,7 +36,8 @@ def save_mesh(mesh: Mesh, path: str | Path) -> None:
     Raises
     ------
     MeshError
-        If the extension is another, there are no cells, the file cannot be written, or ``.vtk`` cannot hold the name of a group.
+        If the extension is another, there are no cells, the file cannot be written, or the format cannot hold a cell
+        type or, ``.vtk``, the name of a group.
     """
     path = Path(path)
     file_format = _FORMATS.get(path.suffix.lower())
