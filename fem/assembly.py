@@ -38,7 +38,8 @@ class Pattern:
         self.n_nodes = n_nodes
         sizes = np.concatenate([np.full(len(nodes), nodes.shape[1], np.int32) for nodes in stencils] or [[]])
         nodes = np.concatenate([nodes.ravel() for nodes in stencils] or [[]]).astype(np.int32)
-        self.indptr, self.indices, slots = _pattern(n_nodes, _starts(sizes), nodes)
+        self.indptr, indices, slots = _pattern(n_nodes, _starts(sizes), nodes)
+        self.indices = indices.copy()  # the kernel's array has room for couplings that occur more than once
         ends = np.cumsum([nodes.shape[0] * nodes.shape[1] ** 2 for nodes in stencils])[:-1]
         parts = np.split(slots, ends) if len(stencils) else []
         self.slots = [part.reshape(*s.shape, s.shape[1]) for part, s in zip(parts, stencils, strict=True)]
@@ -68,8 +69,9 @@ def _pattern(n_nodes, starts, nodes):
     first = np.zeros(n_nodes + 1, np.int64)
     for node in nodes:
         first[node + 1] += 1
-    first = np.cumsum(first)
-    fill = first[:-1].copy()
+    for node in range(n_nodes):
+        first[node + 1] += first[node]
+    fill = first.copy()
     stencil = np.empty(len(nodes), np.int32)
     place = np.empty(len(nodes), np.int64)
     n_slots = 0
@@ -98,7 +100,7 @@ def _pattern(n_nodes, starts, nodes):
                     slot_of[nodes[j]] = begin
                     indices[end] = nodes[j]
                     end += 1
-        indices[begin:end].sort()
+        _sort(indices, begin, end)
         for j in range(begin, end):
             slot_of[indices[j]] = j
         for t in range(first[row], first[row + 1]):
@@ -106,7 +108,19 @@ def _pattern(n_nodes, starts, nodes):
             for b in range(starts[s + 1] - starts[s]):
                 slots[place[t] + b] = slot_of[nodes[starts[s] + b]]
         indptr[row + 1] = end
-    return indptr, indices[:end].copy(), slots
+    return indptr, indices[:end], slots
+
+
+@njit(cache=True)
+def _sort(numbers, begin, end):
+    """Sort numbers[begin:end], which are few, by insertion."""
+    for i in range(begin + 1, end):
+        number = numbers[i]
+        j = i
+        while j > begin and numbers[j - 1] > number:
+            numbers[j] = numbers[j - 1]
+            j -= 1
+        numbers[j] = number
 
 
 @njit(cache=True)
