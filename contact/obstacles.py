@@ -53,7 +53,7 @@ class Obstacle(ABC):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class HalfSpace(Obstacle):
     """The half-space (x − O)·n < 0, bounded by a plane; g = (x − O)·n.
 
@@ -73,19 +73,18 @@ class HalfSpace(Obstacle):
         If the normal is zero, or sizes or numbers do not fit.
     """
 
-    point: ArrayLike
-    normal: ArrayLike
-    normalize: bool = True
+    point: Array
+    normal: Array
 
-    def __post_init__(self):
-        point, normal = _vector("HalfSpace: point", self.point), _vector("HalfSpace: normal", self.normal)
-        if point.shape != normal.shape:
-            raise InvalidSystem(f"HalfSpace: point has {len(point)} components, normal has {len(normal)}.")
-        length = float(np.linalg.norm(normal))
+    def __init__(self, point: ArrayLike, normal: ArrayLike, normalize: bool = True):
+        origin, n = _vector("HalfSpace: point", point), _vector("HalfSpace: normal", normal)
+        if origin.shape != n.shape:
+            raise InvalidSystem(f"HalfSpace: point has {len(origin)} components, normal has {len(n)}.")
+        length = float(np.linalg.norm(n))
         if length == 0:
             raise InvalidSystem("HalfSpace: the normal is zero; it must point to the admissible side.")
-        object.__setattr__(self, "point", point)
-        object.__setattr__(self, "normal", normal / length if self.normalize else normal)
+        object.__setattr__(self, "point", origin)
+        object.__setattr__(self, "normal", n / length if normalize else n)
 
     @property
     def dim(self) -> int:
@@ -116,7 +115,7 @@ class HalfSpace(Obstacle):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Sphere(Obstacle):
     """A solid ball (a disc in the plane); g = |x − c| − R.
 
@@ -133,13 +132,14 @@ class Sphere(Obstacle):
         If the radius is not positive, or the centre not finite.
     """
 
-    center: ArrayLike
+    center: Array
     radius: float
 
-    def __post_init__(self):
-        object.__setattr__(self, "center", _vector("Sphere: center", self.center))
-        if not (np.isfinite(self.radius) and self.radius > 0):
-            raise InvalidSystem(f"Sphere: the radius must be positive; it is {self.radius} m.")
+    def __init__(self, center: ArrayLike, radius: float):
+        if not (np.isfinite(radius) and radius > 0):
+            raise InvalidSystem(f"Sphere: the radius must be positive; it is {radius} m.")
+        object.__setattr__(self, "center", _vector("Sphere: center", center))
+        object.__setattr__(self, "radius", float(radius))
 
     @property
     def dim(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 import numpy as np
@@ -243,10 +243,10 @@ def factor_of(history: History) -> Callable[[float], float]:
             return factor
 
         return given
-    if np.isscalar(history):
+    if isinstance(history, int | float):
         constant = float(_finite("history", [history])[0])
         return lambda t: constant
-    if len(history) != 2:
+    if not isinstance(history, Sequence) or len(history) != 2:
         raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")
     times, factors = _finite("history: times", history[0]), _finite("history: factors", history[1])
     if len(times) != len(factors) or len(times) == 0:

@@ -35,5 +35,6 @@ def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int
         unknown = sorted(set(components) - set(AXES[:dim]))
         if unknown or not components:
             raise InvalidSystem(f"a support fixes '{components}'; components are letters of '{AXES[:dim]}'.")
-        fixed[np.ix_(index, [AXES.index(c) for c in components])] = True
+        for component in components:
+            fixed[index, AXES.index(component)] = True
     return fixed

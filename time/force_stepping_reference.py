@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemv, dger
+from scipy.linalg.blas import dgemv, dger  # pyright: ignore[reportAttributeAccessIssue]
 
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed
 from symplex.fem.call import call_difference
@@ -75,15 +75,15 @@ class _Lattice:
         """Return z [d] of the moving positions q [d]."""
         return q / self.spacing - self.offset
 
-    def positions_at(self, z: Array) -> Array:
+    def positions_at(self, z: Array | NDArray[np.int64]) -> Array:
         """Return all positions [n, dim] where the moving ones have the lattice coordinates z [d]."""
         return self.scatter(self.spacing * (z + self.offset), self.positions)
 
-    def potential(self, z: Array) -> float:
+    def potential(self, z: Array | NDArray[np.int64]) -> float:
         """Return V at the lattice point z [d]."""
         return self.system.potential(self.positions_at(z))
 
-    def scatter(self, values: Array, rest: Array | float = 0.0) -> Array:
+    def scatter(self, values: Array | NDArray[np.int64], rest: Array | float = 0.0) -> Array:
         """Return an array [n, dim] with the values [d] of moving coordinates and the rest elsewhere."""
         out = np.empty(self.positions.shape)
         out[...] = rest
@@ -202,7 +202,7 @@ class _Simplex:
         if self.neighbourhoods is None:
             self.potential[s] = self.lattice.potential(new)
         else:
-            self.potential[s] = self._potential_beside(before, after, new)
+            self.potential[s] = self._potential_beside(self.neighbourhoods, before, after, new)
         if not np.isfinite(self.potential[s]):
             raise StepFailed("force-stepping stopped: the energy is infinite at a lattice vertex. Try a smaller grid.")
         self.vertices[:, s] = new
@@ -212,7 +212,7 @@ class _Simplex:
         # The denominator is −1, always: the new vertex has the barycentric coordinate −1 for the old one.
         self.inverse = dger(-1.0 / (1.0 + column[s]), column, row, a=self.inverse, overwrite_a=1)
 
-    def _potential_beside(self, before: int, after: int, new: NDArray[np.int64]) -> float:
+    def _potential_beside(self, around: _Neighbourhoods, before: int, after: int, new: NDArray[np.int64]) -> float:
         """Return V at the new vertex, which is one coordinate away from at least one of its neighbours."""
         lattice = self.lattice
         for neighbour in (before, after):
@@ -221,9 +221,9 @@ class _Simplex:
             if len(changed) == 1:
                 i = int(changed[0])
                 x = lattice.positions_at(self.vertices[:, neighbour]).ravel()
-                around, work = self.neighbourhoods.tables, self.neighbourhoods.work
                 step = lattice.spacing[i] * change[i]
-                return self.potential[neighbour] + _difference(around, x, lattice.moving[i], step, work)
+                difference = _difference(around.tables, x, lattice.moving[i], step, around.work)
+                return float(self.potential[neighbour] + difference)
         raise AssertionError("a vertex of a Kuhn simplex has no neighbour one coordinate away")
 
     def gradient(self) -> Array:
@@ -355,24 +355,32 @@ def kuhn_walk(system: System, state: State, times: Iterable[float], grid: float 
 
 
 def _grid(lattice: _Lattice) -> _Grid:
-    rows = (lattice.scatter(values).ravel() for values in (lattice.spacing, lattice.offset))
-    inertia = lattice.scatter(lattice.mass * lattice.spacing, 1.0).ravel()
-    return _Grid(*rows, inertia, lattice.positions.flatten())
+    return _Grid(
+        spacing=lattice.scatter(lattice.spacing).ravel(),
+        offset=lattice.scatter(lattice.offset).ravel(),
+        inertia=lattice.scatter(lattice.mass * lattice.spacing, 1.0).ravel(),
+        vertex=lattice.positions.flatten(),
+    )
 
 
 def _chain(lattice: _Lattice, state: State) -> _Chain:
     size = state.q.size
     z = lattice.to_lattice(state.q.ravel()[lattice.moving])
     cell = np.floor(z)
-    ring = lattice.moving[np.argsort(cell - z, kind="stable")]
-    place = np.full(size, -1)
+    ring = lattice.moving[np.argsort(cell - z, kind="stable")].astype(np.int64)
+    place = np.full(size, -1, np.int64)
     place[ring] = np.arange(len(ring))
-    rate = state.v.ravel()[lattice.moving] / lattice.spacing
     return _Chain(
-        *(lattice.scatter(values).ravel() for values in (cell, z - cell, rate)),
-        *(np.zeros(size), np.zeros(size)),
-        *(ring, place, np.zeros(1, int), np.zeros(1, int)),
-        np.array([state.t, np.inf, 0.0]),
+        cell=lattice.scatter(cell).ravel(),
+        fraction=lattice.scatter(z - cell).ravel(),
+        rate=lattice.scatter(state.v.ravel()[lattice.moving] / lattice.spacing).ravel(),
+        acceleration=np.zeros(size),
+        gradient=np.zeros(size),
+        ring=ring,
+        place=place,
+        head=np.zeros(1, np.int64),
+        crossings=np.zeros(1, np.int64),
+        time=np.array([state.t, np.inf, 0.0]),
     )
 
 
@@ -395,8 +403,9 @@ def _fractions(chain: _Chain, t: float) -> tuple[Array, Array]:
 
 def _state(lattice: _Lattice, walker: _Grid, chain: _Chain, t: float) -> State:
     fraction, rate = _fractions(chain, t)
-    rows = (walker.offset + chain.cell + fraction, rate, chain.acceleration)
-    return lattice.state(t, *((walker.spacing * row)[lattice.moving] for row in rows))
+    h, moving = walker.spacing, lattice.moving
+    q, v, a = h * (walker.offset + chain.cell + fraction), h * rate, h * chain.acceleration
+    return lattice.state(t, q[moving], v[moving], a[moving])
 
 
 def _lattice_potential(lattice: _Lattice, walker: _Grid, chain: _Chain, t: float) -> float:
@@ -548,19 +557,30 @@ class _Neighbourhoods:
             for node in stencil:
                 members[node].append(s)
                 stars[node].update(stencil)
-        coordinates = lambda nodes: [node * system.dim + c for node in nodes for c in range(system.dim)]  # noqa: E731
+        star_ptr, star = _flat([_coordinates(sorted(star), system.dim) for star in stars])
+        member_ptr, member = _flat(members)
+        stencil_ptr, stencil = _flat([_coordinates(stencil, system.dim) for stencil in stencils])
         rows = [
             f.parameters.ctypes.data + f.parameters.strides[0] * np.arange(len(f.parameters)) for f in self.functions
         ]
         owners = [np.full(len(f.parameters), f.difference) for f in self.functions]
+        none = np.empty(0, np.int64)
         self.tables = _Tables(
-            *_flat([coordinates(sorted(star)) for star in stars]),
-            *_flat(members),
-            *_flat([coordinates(stencil) for stencil in stencils]),
-            *(np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64) for parts in (owners, rows)),
-            system.dim,
+            star_ptr=star_ptr,
+            star=star,
+            member_ptr=member_ptr,
+            member=member,
+            stencil_ptr=stencil_ptr,
+            stencil=stencil,
+            difference=np.concatenate([none, *owners]),
+            parameters=np.concatenate([none, *rows]),
+            dim=system.dim,
         )
         self.work = np.zeros(system.dim * max((len(stencil) for stencil in stencils), default=1))
+
+
+def _coordinates(nodes: list[int], dim: int) -> list[int]:
+    return [node * dim + c for node in nodes for c in range(dim)]
 
 
 def _flat(lists: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
@@ -49,7 +52,7 @@ def largest_frequency(system: System, q: Array) -> float:
     return float(np.sqrt(squared))
 
 
-def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: Array) -> float:
+def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: NDArray[np.bool_]) -> float:
     """Return the largest eigenvalue of M^(−1/2) ∇²V M^(−1/2) on the coordinates that move, from above."""
     scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], q.shape)[moving]
     length = _DIFFERENCE * _shortest_distance(system, q)
@@ -73,15 +76,15 @@ def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: Array) ->
     return _lanczos(product, size)
 
 
-def _lanczos(product, size: int) -> float:
+def _lanczos(product: Callable[[Array], Array], size: int) -> float:
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
     start = np.random.default_rng(0).standard_normal(size)
-    operator = LinearOperator((size, size), matvec=product, dtype=float)
+    # pyright reads the signature of the wrong constructor, and takes the tolerance for an int.
+    operator = LinearOperator((size, size), matvec=product, dtype=float)  # pyright: ignore
+    options = {"tol": _RELATIVE_ERROR, "ncv": _SUBSPACE, "maxiter": _RESTARTS}
     try:
-        value, vector = eigsh(
-            operator, k=1, which="LA", v0=start, tol=_RELATIVE_ERROR, ncv=_SUBSPACE, maxiter=_RESTARTS
-        )
+        value, vector = eigsh(operator, k=1, which="LA", v0=start, **options)
     except ArpackError as error:
         raise StepFailed(
             f"the largest natural frequency was not found ({error}). Give dt yourself, and try it on a short run."
