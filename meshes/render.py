@@ -1,0 +1,300 @@
+"""Pictures and films of a series, drawn off screen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import RenderError
+from symplex.meshes.scene import COLOURS, Scene, View
+from symplex.meshes.series import Series
+from symplex.units import si_scale
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DPI = 100
+# Pixels of the column with the colour bar, and of the line with the time.
+_BAR, _HEAD = 130, 44
+# Draws one triangle and exits; a driver that crashes takes only this process with it.
+_PROBE = """
+import pyvista
+plotter = pyvista.Plotter(off_screen=True, window_size=(16, 16))
+plotter.add_mesh(pyvista.Triangle())
+plotter.screenshot(None, return_img=True)
+"""
+
+
+def render_still(
+    series: Series, path: str | Path, *, time: float | None = None, field: str = "von_mises", view: View | None = None
+) -> Path:
+    """Draw one frame, the last by default; see `render_snapshots`."""
+    last = float(series.times[-1]) if len(series) else 0.0
+    return render_snapshots(series, path, times=[last if time is None else time], field=field, view=view)
+
+
+def render_snapshots(
+    series: Series,
+    path: str | Path,
+    *,
+    times: Sequence[float] | None = None,
+    field: str = "von_mises",
+    view: View | None = None,
+    columns: int | None = None,
+    width: int = 1600,
+) -> Path:
+    """Draw a panel of deformed snapshots with one colour scale.
+
+    Parameters
+    ----------
+    series : Series
+    path : path-like
+        The picture, ``.png`` or another format that matplotlib writes.
+    times : sequence of float, optional
+        Times in s; the nearest frames are drawn. Default: six, evenly spaced.
+    field : str, default "von_mises"
+        ``displacement``, ``speed``, or a point or cell field of the series; of a vector the length is shown.
+    view : View, optional
+        The direction to look from, and whether a section is shown.
+    columns : int, optional
+        Pictures in a row.
+    width : int, default 1600
+        Width of the picture in pixels.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    RenderError
+        If nothing can be drawn here, or the series has no such field or no frames.
+    OutputError
+        If a time is outside the series, or a frame cannot be read.
+    """
+    path = Path(path)
+    chosen = _evenly(len(series), 6) if times is None else [series.index_at(t) for t in times]
+    scene = Scene(series, field, view or View(), chosen)
+    require_rendering()
+    # At most four in a row, and rows of equal length.
+    columns = columns or -(-len(chosen) // -(-len(chosen) // 4))
+    rows = -(-len(chosen) // columns)
+    across = (width - _BAR) // columns
+    down = int(across * scene.aspect)
+    height = rows * (down + _HEAD) + 12
+    time_label = _time_labels(series)
+    figure = _figure(width, height)
+    with _plotter(across, down) as plotter:
+        for k, i in enumerate(chosen):
+            left, top = (k % columns) * across, (k // columns) * (down + _HEAD) + _HEAD
+            axes = figure.add_axes((left / width, 1 - (top + down) / height, across / width, down / height))
+            axes.imshow(scene.draw(plotter, i), interpolation="none", aspect="auto")
+            axes.set_axis_off()
+            x, y = (left + across / 2) / width, 1 - (top - _HEAD / 2 + 4) / height
+            figure.text(x, y, time_label(i), ha="center", va="center", fontsize=14)
+    length = min(0.8, 520 / height)
+    _add_colour_bar(figure, scene, ((width - _BAR + 18) / width, 0.5 - length / 2, 20 / width, length))
+    return _saved(figure, path)
+
+
+def render_film(
+    series: Series,
+    path: str | Path,
+    *,
+    field: str = "von_mises",
+    view: View | None = None,
+    max_frames: int = 240,
+    fps: int | None = None,
+    size: tuple[int, int] = (1280, 720),
+) -> Path:
+    """Draw a film of the deformation.
+
+    Parameters
+    ----------
+    series, field, view
+        As for `render_snapshots`.
+    path : path-like
+        ``.mp4`` or ``.gif``. Without the package imageio-ffmpeg an .mp4 becomes a .gif of the same name.
+    max_frames : int, default 240
+        Of longer series so many frames are shown, evenly spaced.
+    fps : int, optional
+        Frames per second; by default 24, fewer if the film would be shorter than 4 s.
+    size : tuple of int, default (1280, 720)
+        Pixels of a frame.
+
+    Returns
+    -------
+    Path
+        The file that was written, which says whether it became a .gif.
+
+    Raises
+    ------
+    RenderError
+        As for `render_snapshots`, or if the film cannot be written.
+    """
+    path = Path(path)
+    if path.suffix == ".mp4" and not _has_ffmpeg():
+        path = path.with_suffix(".gif")
+    chosen = _evenly(len(series), min(max_frames, 120) if path.suffix == ".gif" else max_frames)
+    scene = Scene(series, field, view or View(), chosen)
+    require_rendering()
+    width, height = size
+    figure = _figure(_BAR, height)
+    _add_colour_bar(figure, scene, (0.12, 0.2, 0.14, 0.6))
+    strip = _pixels(figure)
+    time_label = _time_labels(series)
+    speed = fps or max(2, min(24, len(chosen) // 4))
+    with _plotter(width - _BAR, height) as plotter, _film(path, speed) as add:
+        for i in chosen:
+            image = np.concatenate([scene.draw(plotter, i), strip], axis=1)
+            text = _text_image(time_label(i))
+            image[12 : 12 + text.shape[0], 16 : 16 + text.shape[1]] = text
+            add(image)
+    return path
+
+
+@cache
+def _probe() -> str:
+    """Return why nothing can be drawn here, or an empty text."""
+    try:
+        done = subprocess.run([sys.executable, "-c", _PROBE], capture_output=True, timeout=120, check=False)
+    except subprocess.TimeoutExpired:
+        return "a test picture was not finished after two minutes"
+    if done.returncode == 0:
+        return ""
+    lines = [line.strip() for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
+    return f"a test picture ended with {ended}" + (f": {textwrap.shorten(lines[-1], 160)}" if lines else "")
+
+
+def require_rendering() -> None:
+    """Make sure that pictures can be drawn here; the first call draws one in a process of its own.
+
+    Raises
+    ------
+    RenderError
+        If not, for example without any OpenGL.
+    """
+    if reason := _probe():
+        raise RenderError(
+            f"no pictures can be drawn here: {reason}. Install an OpenGL driver (for example Mesa's libegl1 or "
+            "libosmesa6), or open the series in ParaView on another machine."
+        )
+
+
+@contextmanager
+def _plotter(width: int, height: int) -> Iterator:
+    """Open an off-screen window, with what VTK says about a missing X server kept from the user."""
+    import pyvista
+
+    with _quiet():
+        plotter = pyvista.Plotter(off_screen=True, window_size=[width, height], lighting="light kit")
+        plotter.set_background("white")
+        try:
+            plotter.enable_anti_aliasing("ssaa")
+            plotter.show(auto_close=False, interactive=False)
+            yield plotter
+        finally:
+            plotter.close()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Send the standard error of compiled code nowhere."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _figure(width: int, height: int) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _add_colour_bar(figure: Figure, scene: Scene, place: tuple[float, float, float, float]) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    shades = ScalarMappable(Normalize(*scene.limits), COLOURS)
+    bar = figure.colorbar(shades, cax=figure.add_axes(place), extend="max" if scene.is_clipped else "neither")
+    bar.set_label(scene.label, fontsize=13)
+    bar.ax.tick_params(labelsize=11)
+
+
+def _text_image(text: str) -> NDArray[np.uint8]:
+    figure = _figure(260, 40)
+    figure.text(0, 0.5, text, va="center", fontsize=17)
+    return _pixels(figure)
+
+
+def _evenly(n: int, wanted: int) -> list[int]:
+    """Return up to ``wanted`` of n frames, evenly spaced, the first and the last among them."""
+    return np.unique(np.linspace(0, max(n - 1, 0), min(n, wanted)).round().astype(int)).tolist()
+
+
+def _time_labels(series: Series) -> Callable[[int], str]:
+    """Return a function that writes the time of a frame, in one unit for the whole series."""
+    scale, unit = si_scale(float(np.abs(series.times).max(initial=0.0)), "s")
+    times = series.times * scale
+    gap = float(np.diff(times).min(initial=np.inf))
+    digits = int(np.clip(np.ceil(-np.log10(gap) - 1e-9), 0, 6)) if np.isfinite(gap) else 2
+    return lambda i: f"t = {times[i]:.{digits}f} {unit}"
+
+
+def _pixels(figure: Figure) -> NDArray[np.uint8]:
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())[..., :3].copy()  # type: ignore[attr-defined]
+
+
+def _saved(figure: Figure, path: Path) -> Path:
+    try:
+        figure.savefig(path, dpi=_DPI)
+    except (OSError, ValueError) as error:
+        raise RenderError(f"{path} cannot be written ({error}).") from error
+    return path
+
+
+def _has_ffmpeg() -> bool:
+    try:
+        import imageio_ffmpeg
+
+        imageio_ffmpeg.get_ffmpeg_exe()
+    except (ImportError, RuntimeError):
+        return False
+    return True
+
+
+@contextmanager
+def _film(path: Path, fps: int) -> Iterator[Callable[[NDArray[np.uint8]], None]]:
+    """Open a film for writing and yield the function that adds a picture to it."""
+    import imageio.v2 as imageio
+
+    options = {"codec": "libx264", "quality": 8, "macro_block_size": 2} if path.suffix == ".mp4" else {"loop": 0}
+    speed = {"fps": fps} if path.suffix == ".mp4" else {"duration": 1000 / fps}
+    try:
+        with imageio.get_writer(path, **speed, **options) as film:
+            yield film.append_data
+    except (OSError, ValueError) as error:
+        raise RenderError(f"{path} cannot be written ({error}).") from error
