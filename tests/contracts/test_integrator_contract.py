@@ -3,7 +3,7 @@
 A new integrator is one more row in ``CASES``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,24 +24,29 @@ from symplex.time.newmark import Newmark
 class Case:
     """An integrator under test.
 
-    ``make`` takes the size that its error falls with (a step in s or a grid in m); ``sizes`` are halved for the
-    order, ``size`` is used otherwise. ``impossible`` makes one that must refuse to start.
+    ``make`` takes the size that its error falls with (a step in s or a grid in m) and a seed, for methods with a random
+    element; the order is that of the mean error over ``seeds``. ``sizes`` are halved for the order, ``size`` is used
+    otherwise. ``energy`` names the energy that ``conserves`` speaks of. ``impossible`` must refuse to start.
+    ``nudge`` is the increment of the Jacobian of ``steps`` steps.
     """
 
-    make: Callable[[float], Integrator]
+    make: Callable[[float, int], Integrator]
     sizes: tuple[float, ...]
     size: float
     impossible: Callable[[], Integrator]
     refusal: type[Exception]
     energy: str = "total"
+    seeds: Sequence[int] = (0,)
     order_tolerance: float = 0.15
     round_off: float = 1e-12
     reversal: float = 1e-10
+    steps: int = 5
+    nudge: float = 1e-6
 
 
 CASES = {
     "Newmark": Case(
-        make=lambda dt: Newmark(dt=dt),
+        make=lambda dt, seed: Newmark(dt=dt),
         sizes=(0.02, 0.01, 0.005),
         size=0.05,
         impossible=lambda: Newmark(dt=1.0),
@@ -87,19 +92,18 @@ def test_declared_order_on_a_nonlinear_problem(case):
     exact_q, exact_v = far_away(system, q, v, 2.0)
     errors = []
     for size in case.sizes:
-        integrator = case.make(size)
-        end = integrator.start(system, system.state(q, v)).advance(2.0)
-        errors.append(max(np.abs(end.q - exact_q).max(), np.abs(end.v - exact_v).max()))
+        ends = [case.make(size, seed).start(system, system.state(q, v)).advance(2.0) for seed in case.seeds]
+        errors.append(np.mean([max(np.abs(e.q - exact_q).max(), np.abs(e.v - exact_v).max()) for e in ends]))
     assert errors[-1] > 1e-11, "at the round-off plateau; choose larger sizes"
     assert errors[0] < 0.1, "outside the asymptotic range; choose smaller sizes"
     orders = np.log(np.divide(errors[:-1], errors[1:])) / np.log(np.divide(case.sizes[:-1], case.sizes[1:]))
-    np.testing.assert_allclose(orders, integrator.order, atol=case.order_tolerance)
+    np.testing.assert_allclose(orders, case.make(case.size, 0).order, atol=case.order_tolerance)
 
 
 def test_conserves_what_it_says_and_nothing_else(case):
     system, q, v = body()
     # All conserved quantities must be there: a body at rest would keep its momentum with any method.
-    motion = case.make(case.size).start(system, system.state(q, v))
+    motion = case.make(case.size, 0).start(system, system.state(q, v))
     drift = dict.fromkeys(("energy", "momentum", "angular momentum"), 0.0)
     start = None
     for t in case.size * 100 * np.arange(101):
@@ -108,7 +112,7 @@ def test_conserves_what_it_says_and_nothing_else(case):
         for name, value in now.items():
             assert np.linalg.norm(start[name]) > 1e-2
             drift[name] = max(drift[name], np.linalg.norm(value - start[name]) / np.linalg.norm(start[name]))
-    integrator = case.make(case.size)
+    integrator = case.make(case.size, 0)
     for name, value in drift.items():
         if name in integrator.conserves:
             assert value < case.round_off, f"{name} drifts by {value:.2e}"
@@ -126,7 +130,7 @@ def conserved(system, motion, state, energy):
 
 def test_reversed_velocities_come_back(case):
     system, q, v = body()
-    integrator = case.make(case.size)
+    integrator = case.make(case.size, 0)
     if not integrator.symmetric:
         pytest.skip("not symmetric by design")
     t = 40 * case.size
@@ -137,7 +141,7 @@ def test_reversed_velocities_come_back(case):
     np.testing.assert_allclose(back.v, -v, atol=case.reversal)
 
 
-def symplectic_defect(system, q, v, advance):
+def symplectic_defect(system, q, v, advance, nudge=1e-6):
     """Return max |Jᵀ Ω J − Ω| for the Jacobian J of (q, p) -> advance(q, p), by central differences."""
     mass = np.repeat(system.mass, system.dim)
     size = q.size
@@ -147,8 +151,7 @@ def symplectic_defect(system, q, v, advance):
         return np.concatenate([end_q.ravel(), end_v.ravel() * mass])
 
     y0 = np.concatenate([q.ravel(), v.ravel() * mass])
-    s = 1e-6
-    J = np.column_stack([(flow(y0 + s * e) - flow(y0 - s * e)) / (2 * s) for e in np.eye(2 * size)])
+    J = np.column_stack([(flow(y0 + nudge * e) - flow(y0 - nudge * e)) / (2 * nudge) for e in np.eye(2 * size)])
     identity, zero = np.eye(size), np.zeros((size, size))
     omega = np.block([[zero, identity], [-identity, zero]])
     return np.abs(J.T @ omega @ J - omega).max()
@@ -156,13 +159,13 @@ def symplectic_defect(system, q, v, advance):
 
 def test_jacobian_is_symplectic(case):
     system, q, v = body(slice(0, 2))
-    integrator = case.make(case.size)
+    integrator = case.make(case.size, 0)
 
     def advance(q, v):
-        end = integrator.start(system, system.state(q, v)).advance(10 * case.size)
+        end = integrator.start(system, system.state(q, v)).advance(case.steps * case.size)
         return end.q, end.v
 
-    defect = symplectic_defect(system, q, v, advance)
+    defect = symplectic_defect(system, q, v, advance, case.nudge)
     if "symplectic form" in integrator.conserves:
         assert defect < 1e-7
     else:
@@ -177,14 +180,14 @@ def test_a_method_that_is_not_symplectic_is_found_out():
 
 def test_a_resumed_motion_is_bit_identical(case):
     system, q, v = body()
-    integrator = case.make(case.size)
+    integrator = case.make(case.size, 0)
     t1, t2 = 30 * case.size, 70 * case.size
     motion = integrator.start(system, system.state(q, v, t=1.0))
     motion.advance(1.0 + t1)
     stored = {name: array.copy() for name, array in motion.checkpoint().items()}
     uninterrupted = motion.advance(1.0 + t2)
     system, _, _ = body()  # nothing may be remembered in the system
-    resumed_motion = case.make(case.size).resume(system, stored)
+    resumed_motion = case.make(case.size, 0).resume(system, stored)
     resumed = resumed_motion.advance(1.0 + t2)
     for name in ("t", "q", "v", "a"):
         np.testing.assert_array_equal(getattr(resumed, name), getattr(uninterrupted, name))
@@ -194,7 +197,7 @@ def test_a_resumed_motion_is_bit_identical(case):
 def test_a_state_is_not_changed_by_going_on(case):
     system, q, v = body()
     state = system.state(q, v)
-    motion = case.make(case.size).start(system, state)
+    motion = case.make(case.size, 0).start(system, state)
     first = motion.advance(5 * case.size)
     copy = first.q.copy()
     motion.advance(10 * case.size)
@@ -204,7 +207,7 @@ def test_a_state_is_not_changed_by_going_on(case):
 
 def test_going_back_in_time_is_refused(case):
     system, q, v = body()
-    motion = case.make(case.size).start(system, system.state(q, v))
+    motion = case.make(case.size, 0).start(system, system.state(q, v))
     motion.advance(5 * case.size)
     with pytest.raises(Exception, match="cannot go back"):
         motion.advance(2 * case.size)
