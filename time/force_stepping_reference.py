@@ -457,17 +457,16 @@ def _exit(chain):
     ring, head, d = chain.ring, chain.head[0], len(chain.ring)
     step, face = np.inf, -1
     c, b, a = 1.0, 0.0, 0.0
-    for k in range(d + 1):
-        if k < d:
-            i = ring[(head + k) % d]
-            f, w, acc = chain.fraction[i], chain.rate[i], chain.acceleration[i]
-        else:
-            f, w, acc = 0.0, 0.0, 0.0
-        root = _first_root(c - f, b - w, a - acc)
+    place = head
+    for k in range(d):
+        i = ring[place]
+        root = _first_root(c - chain.fraction[i], b - chain.rate[i], a - chain.acceleration[i])
         if root < step:
             step, face = root, k
-        c, b, a = f, w, acc
-    return step, face
+        c, b, a = chain.fraction[i], chain.rate[i], chain.acceleration[i]
+        place = place + 1 if place + 1 < d else 0
+    root = _first_root(c, b, a)
+    return (root, d) if root < step else (step, face)
 
 
 @njit(cache=True)
