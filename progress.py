@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
+from symplex.units import si_scale
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_PREFIXES = {-15: "f", -12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
 _BETWEEN_LINES = 10.0  # s of wall time between lines where there is no terminal
 
 
 def si(value: float, unit: str, digits: int = 3) -> str:
     """Return a value with an SI prefix: ``si(6e-5, "s")`` is ``60 µs``."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g} {unit}"
-    exponent = min(max(3 * math.floor(math.log10(abs(value)) / 3), -15), 12)
-    scaled = float(f"{value / 10.0**exponent:.{digits}g}")
-    if abs(scaled) >= 1000 and exponent < 12:
-        scaled, exponent = scaled / 1000, exponent + 3
-    return f"{scaled:g} {_PREFIXES[exponent]}{unit}"
+    factor, unit = si_scale(abs(value), unit)
+    rounded = float(f"{value * factor:.{digits}g}")
+    return f"{rounded:.{max(digits, 4)}g} {unit}"
 
 
 def clock(seconds: float) -> str:

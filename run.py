@@ -7,6 +7,7 @@ import threading
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -158,7 +159,7 @@ class _Run:
             try:
                 for k in range(first + 1, last + 1):
                     with self._clock.part("stepping"):
-                        state = motion.advance(float(self._times[k]))
+                        state = self._advanced(motion, k)
                     with self._clock.part("output"):
                         self._record(k, state, motion, history, series)
                         due = perf_counter() - saved > self._problem.scenario.tables.run.checkpoint
@@ -193,7 +194,7 @@ class _Run:
     def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         problem, folder = self._problem, self._folder
         motion = problem.integrator.start(problem.system, problem.state)
-        state = motion.advance(problem.state.t)
+        state = self._advanced(motion, 0)
         history = HistoryWriter(folder.history)
         series = open_series(folder.series, problem.mesh.points, blocks_of(problem))
         self._record(0, state, motion, history, series)
@@ -224,6 +225,11 @@ class _Run:
             self._watch(energy, kinetic)
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
+
+    def _advanced(self, motion: Motion, k: int) -> State:
+        """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
+        t = float(self._times[k])
+        return replace(motion.advance(t), t=t)
 
     # -- what is kept -----------------------------------------------------------------------------------------
 

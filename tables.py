@@ -394,8 +394,12 @@ class Output(Table):
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
 
 
-# Names of columns of the history, which energies cannot have.
-RESERVED = {"t", "kinetic", "total", "gravity", "lattice_total"}
+# Columns of the history, after which no energy can be named.
+RESERVED = {
+    *("t", "kinetic", "total", "lattice_total", "gravity", "penetration"),
+    *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
+    *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
+}
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,8 @@ def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | Non
         return model.model_validate(value)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
+        meant = {_closest(model, mistake["loc"]) for mistake in mistakes if mistake["type"] == "extra_forbidden"}
+        mistakes = [mistake for mistake in mistakes if mistake["type"] != "missing" or mistake["loc"] not in meant]
         lines += dict.fromkeys(f"{here}: {_sentence(model, mistake)}" for mistake in mistakes)
         return None
 
@@ -152,10 +154,8 @@ def _sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
     keys, kind, ctx, value = mistake["loc"], mistake["type"], mistake.get("ctx", {}), mistake["input"]
     key = ".".join(str(k + 1) if isinstance(k, int) else k for k in keys)
     if kind == "extra_forbidden":
-        fields = _model_of(model, keys[:-1]).model_fields
         inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
-        known = [item.alias or name for name, item in fields.items()]
-        return f"unknown key '{keys[-1]}'{inside}; {suggestion(str(keys[-1]), known)}"
+        return f"unknown key '{keys[-1]}'{inside}; {suggestion(str(keys[-1]), _keys_of(model, keys[:-1]))}"
     if kind == "missing":
         unit = next((i.description for n, i in _model_of(model, keys[:-1]).model_fields.items() if n == keys[-1]), None)
         return f"{key} is missing{f' ({unit})' if unit else ''}."
@@ -165,6 +165,16 @@ def _sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
     if kind == "value_error":
         return f"{key} {ctx['error']}".strip() + "."
     return f"{key} is {value!r}, {_WANTED.get(kind, mistake['msg'])}."
+
+
+def _closest(model: type[Table], loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Return the location of the known key that an unknown one is closest to."""
+    return *loc[:-1], *difflib.get_close_matches(str(loc[-1]), _keys_of(model, loc[:-1]), n=1)
+
+
+def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:
+    """Return the keys of the table inside a table that keys lead to."""
+    return [item.alias or name for name, item in _model_of(model, keys).model_fields.items()]
 
 
 def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
