@@ -23,7 +23,9 @@ from numba import njit
 
 from symplex.fem.blocks import SIZE
 from symplex.fem.logarithm import log
+from symplex.fem.prefetch import prefetch
 
+CONSTANTS = 7
 THREE, NINE = np.uint64(3), np.uint64(9)  # indices without sign need no test for counting from the end
 
 _kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -176,9 +178,13 @@ def hessian(x, k, lmbda, mu, out):
 
 
 @_formula
-def _gather(q, nodes, n, work):
-    """Set the rows of work [9, SIZE] to the components of d_1, d_2, d_3 of the n elements of a block."""
+def _gather(q, nodes, n, work, constants):
+    """Set the rows of work [9, SIZE] to the components of d_1, d_2, d_3 of the n elements of a block.
+
+    The constants of the block, which come next, are fetched from memory meanwhile.
+    """
     for e in range(n):
+        prefetch(constants, CONSTANTS * e)
         n0, n1, n2, n3 = _places(nodes, e)
         x, y, z = q[n0], q[n0 + 1], q[n0 + 2]
         work[e], work[SIZE + e], work[2 * SIZE + e] = q[n1] - x, q[n1 + 1] - y, q[n1 + 2] - z
@@ -238,8 +244,8 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
     work = np.empty(9 * SIZE)
     for block in range(first, last):
         n = counts[block]
-        _gather(q, nodes[block], n, work)
         constants, upright = k[block], 0
+        _gather(q, nodes[block], n, work, constants)
         for e in range(n):
             d1, d2, d3 = _vectors(work, e)
             J, f1, f2, f3 = _forces(d1, d2, d3, _column(constants, e), lmbda, mu)
@@ -259,8 +265,8 @@ def total(q, nodes, counts, k, lmbda, mu, first, last):
     result = 0.0
     for block in range(first, last):
         n = counts[block]
-        _gather(q, nodes[block], n, work)
         constants, upright = k[block], 0
+        _gather(q, nodes[block], n, work, constants)
         for e in range(n):
             d1, d2, d3 = _vectors(work, e)
             J, work[e] = _energy(d1, d2, d3, _column(constants, e), lmbda, mu)
@@ -284,8 +290,8 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
     work, lV = np.empty(9 * SIZE), np.empty(SIZE)
     for block in range(first, last):
         n = counts[block]
-        _gather(q, nodes[block], n, work)
         constants, upright = k[block], 0
+        _gather(q, nodes[block], n, work, constants)
         for e in range(n):
             d1, d2, d3 = _vectors(work, e)
             J, lV[e], g1, g2, g3 = _spatial_gradients(d1, d2, d3, _column(constants, e), lmbda)

@@ -120,11 +120,15 @@ class Solid(Energy):
     @cached_property
     def _in_blocks(self) -> tuple:
         """What the kernels on blocks need besides positions."""
-        return self._blocks.nodes, self._blocks.counts, self._blocks.pack(self._constants), *self._moduli
+        return self._blocks.nodes, self._blocks.counts, self._blocks.pack(self._stiffness()), *self._moduli
 
     @cached_property
     def _constants(self) -> Array:
-        """k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ of each element [m, 7] (see `neo_hookean`)."""
+        """What the kernels on gathered positions need; not made for runs that only assemble."""
+        return self._stiffness()
+
+    def _stiffness(self) -> Array:
+        """Return k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ [m, 7] (see `neo_hookean`)."""
         G = tetrahedra.shape_gradients(self.points, self.nodes)[:, 1:]
         stiffness = self.material.mu * self.volumes
         k = [stiffness * (G[:, a] * G[:, b]).sum(axis=1) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]

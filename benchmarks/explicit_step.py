@@ -1,0 +1,268 @@
+"""Nanoseconds per tetrahedron of the kernels of an explicit or implicit step, against the limits of this machine.
+
+    python benchmarks/explicit_step.py [--tetrahedra 50000 500000 2000000] [--others 50000] [--output FILE.json]
+
+The body is the 0.1 m aluminium cube of section 6.3 of the force-stepping paper in cells of 24 tetrahedra, deformed
+by some per cent. All times are the best of several calls, in one process. The limits are measured here, too:
+
+* bandwidth, by summing an array that no cache holds (72 of the 93 or so bytes that a tetrahedron needs per call
+  are read once, its nodes and constants; the rest are positions and forces of the nodes);
+* arithmetic, by polynomials that stay in registers.
+
+FElupe and scikit-fem take part, on the same mesh and law, where they can be imported (``pip install felupe
+scikit-fem``): at one thread, on the size given by ``--others``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numba import njit
+
+from symplex.fem import threads
+from symplex.fem.assembly import Pattern
+from symplex.fem.mass import add_consistent_mass
+from symplex.fem.materials import NeoHookean
+from symplex.fem.solid import Solid
+from symplex.meshes.generate import box
+
+ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
+# Of the gradient, counted in `symplex.fem.neo_hookean`: edges 9, cofactors 27, determinant 6, logarithm and pressure
+# 28, forces 63, sums 6, scatter 12.
+OPERATIONS = 151
+
+COMPILE = """
+from time import process_time
+import numpy as np
+from symplex.fem.materials import NeoHookean
+from symplex.fem.solid import Solid
+points = np.vstack([np.zeros(3), np.eye(3)])
+solid = Solid(points, [[0, 1, 2, 3]], NeoHookean(1.0, 1.0, 1.0))
+start = process_time()
+solid.add_gradient(points, np.zeros((4, 3)))
+solid.total(points)
+print(process_time() - start)
+"""
+
+
+def best(call: Callable[[], object], seconds: float = 1.0, at_least: int = 5) -> float:
+    """Return the shortest time in s of some calls."""
+    call()
+    times: list[float] = []
+    while len(times) < at_least or (sum(times) < seconds and len(times) < 1000):
+        start = perf_counter()
+        call()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+# -- this machine ------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, fastmath=True)
+def sum_of(a):
+    total = 0.0
+    for x in a:
+        total += x
+    return total
+
+
+@njit(nogil=True, fastmath={"contract"})
+def polynomials(x, y, times):
+    for _ in range(times):
+        for i in range(len(x)):
+            t = x[i]
+            p, q, r, s = t, t + 1.0, t + 2.0, t + 3.0
+            for _ in range(16):
+                p, q, r, s = p * t + 0.5, q * t + 0.25, r * t + 0.3, s * t + 0.1
+            y[i] = p + q + r + s
+
+
+def machine(number: int) -> tuple[float, float]:
+    """Return the bandwidth in byte/s and the arithmetic in operations/s of a number of threads."""
+    arrays = [np.ones(8_000_000) for _ in range(number)]
+    small = [(np.linspace(0, 0.5, 1024), np.empty(1024)) for _ in range(number)]
+    with ThreadPoolExecutor(number) as pool:
+        reading = best(lambda: list(pool.map(sum_of, arrays)), at_least=20)
+        computing = best(lambda: list(pool.map(lambda xy: polynomials(*xy, 200), small)), at_least=20)
+    return number * 8 * 8_000_000 / reading, number * 1024 * 200 * 128 / computing
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    info = Path("/proc/cpuinfo")
+    names = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+# -- symplex -----------------------------------------------------------------------------------------------------
+
+
+def cube(tetrahedra: int) -> tuple[Solid, np.ndarray]:
+    """Return a cube of about so many tetrahedra and its positions."""
+    cells = max(1, round((tetrahedra / 24) ** (1 / 3)))
+    mesh = box((0.1,) * 3, (cells,) * 3)
+    solid = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)
+    noise = np.random.default_rng(0).standard_normal(mesh.points.shape)
+    return solid, 1.02 * mesh.points + 0.002 / cells * noise
+
+
+def symplex_times(solid: Solid, q: np.ndarray, number: int) -> dict[str, float]:
+    """Return ns per tetrahedron of each kernel on a number of threads."""
+    os.environ["SYMPLEX_THREADS"] = str(number)
+    threads.count.cache_clear()
+    m = len(solid.nodes)
+    out = np.zeros_like(q)
+    times = {"gradient": best(lambda: solid.add_gradient(q, out)), "energy": best(lambda: solid.total(q))}
+    pattern = Pattern(len(q), [solid.nodes])
+    values, mass = pattern.zeros(3), np.zeros(len(pattern.indices))
+    times["tangent"] = best(lambda: solid.add_hessian(q, pattern.slots[0], values))
+    if number == 1:
+        call = lambda: add_consistent_mass(solid.points, solid.nodes, 2700.0, pattern.slots[0], mass)  # noqa: E731
+        times["mass"] = best(call)
+    return {name: time / m * 1e9 for name, time in times.items()}
+
+
+def bytes_per_tetrahedron(solid: Solid, q: np.ndarray) -> dict[str, float]:
+    """Return what is kept in memory, and what the gradient moves per call."""
+    m = len(solid.nodes)
+    nodes, counts, constants, *_ = solid._in_blocks
+    kept = [solid.nodes, solid.volumes, nodes, counts, constants, solid._blocks.elements]
+    moved = nodes.nbytes + constants.nbytes + 3 * q.nbytes  # q is read, out is read and written
+    return {"kept": sum(a.nbytes for a in kept) / m, "moved": moved / m, "pattern": 16 * 4 + 9 * 8 * 2.8 + 4 * 2.8}
+
+
+def compile_time() -> float:
+    """Return the processor time in s to compile what an explicit step needs, with an empty cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+        run = subprocess.run([sys.executable, "-c", COMPILE], env=environment, capture_output=True, check=True)
+    return float(run.stdout)
+
+
+# -- others --------------------------------------------------------------------------------------------------------
+
+
+def felupe_times(solid: Solid, q: np.ndarray) -> dict[str, float]:
+    """Return ns per tetrahedron of FElupe, the largest difference of its forces from ours with them."""
+    import felupe
+
+    mesh = felupe.Mesh(solid.points, solid.nodes, "tetra")
+    field = felupe.FieldContainer([felupe.Field(felupe.RegionTetra(mesh), dim=3)])
+    field[0].values[:] = q - solid.points
+    law = felupe.NeoHookeCompressible(mu=ALUMINIUM.mu, lmbda=ALUMINIUM.lmbda)
+    body = felupe.SolidBody(law, field)
+    forces = np.asarray(body.assemble.vector(field).todense()).reshape(q.shape)
+    gradient = best(lambda: body.assemble.vector(field), at_least=3)
+    tangent = best(lambda: body.assemble.matrix(field), at_least=3)
+    m = len(solid.nodes)
+    return {"gradient": gradient / m * 1e9, "tangent": tangent / m * 1e9, "difference": difference(solid, q, forces)}
+
+
+def scikit_fem_times(solid: Solid, q: np.ndarray) -> dict[str, float]:
+    """Return ns per tetrahedron of scikit-fem, and the largest difference of its forces from ours."""
+    import skfem
+    from skfem.helpers import ddot, det, grad, identity, inv, transpose
+
+    lmbda, mu = ALUMINIUM.lmbda, ALUMINIUM.mu
+    mesh = skfem.MeshTet(solid.points.T.copy(), solid.nodes.T.astype(np.int64))
+    basis = skfem.Basis(mesh, skfem.ElementVector(skfem.ElementTetP1()), intorder=1)
+
+    @skfem.LinearForm
+    def form(v, w):
+        F = grad(w["u"]) + identity(grad(w["u"]))
+        P = mu * F + (lmbda * np.log(det(F)) - mu) * transpose(inv(F))
+        return ddot(P, grad(v))
+
+    u = (q - solid.points).ravel()
+    forces = form.assemble(basis, u=basis.interpolate(u)).reshape(q.shape)
+    gradient = best(lambda: form.assemble(basis, u=basis.interpolate(u)), at_least=3)
+    return {"gradient": gradient / len(solid.nodes) * 1e9, "difference": difference(solid, q, forces)}
+
+
+def difference(solid: Solid, q: np.ndarray, forces: np.ndarray) -> float:
+    """Return how much forces differ from ours, relative to the largest."""
+    ours = np.zeros_like(q)
+    solid.add_gradient(q, ours)
+    return float(np.abs(forces - ours).max() / np.abs(ours).max())
+
+
+# -- report ----------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Measure, print tables in Markdown, and write the numbers if wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tetrahedra", type=int, nargs="+", default=[50_000, 500_000, 2_000_000])
+    parser.add_argument("--others", type=int, default=50_000, help="tetrahedra for FElupe and scikit-fem; 0: none")
+    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+    arguments = parser.parse_args()
+
+    numbers: dict[str, float] = {"compile [s]": compile_time()}
+    print(f"{processor()}, {os.cpu_count()} processors; load {os.getloadavg()[0]:.1f}; ", end="")
+    print(f"compiling an explicit step: {numbers['compile [s]']:.1f} s of processor time\n")
+    limits = {number: machine(number) for number in (1, 2)}
+    print("| tetrahedra | threads | gradient | limits: memory, arithmetic | energy | tangent | mass |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for size in arguments.tetrahedra:
+        solid, q = cube(size)
+        memory = bytes_per_tetrahedron(solid, q)
+        for number in (1, 2):
+            times = symplex_times(solid, q, number)
+            bandwidth, arithmetic = limits[number]
+            times["memory limit"] = memory["moved"] / bandwidth * 1e9
+            times["arithmetic limit"] = OPERATIONS / arithmetic * 1e9
+            numbers |= {f"{name}, {len(solid.nodes)}, {number} threads [ns]": time for name, time in times.items()}
+            cells = [
+                f"{len(solid.nodes)} | {number} | {times['gradient']:.1f}",
+                f"{times['memory limit']:.1f}, {times['arithmetic limit']:.1f} | {times['energy']:.1f}",
+                f"{times['tangent']:.0f} | {times.get('mass', np.nan):.0f}".replace("nan", "–"),
+            ]
+            print("| " + " | ".join(cells) + " |", flush=True)
+        numbers |= {f"bytes {name}, {len(solid.nodes)}": value for name, value in memory.items()}
+    for number, (bandwidth, arithmetic) in limits.items():
+        print(f"\n{number} threads: {bandwidth / 1e9:.1f} GB/s, {arithmetic / 1e9:.0f} Gflop/s", end="")
+        numbers |= {f"bandwidth, {number} threads [B/s]": bandwidth, f"arithmetic, {number} threads [1/s]": arithmetic}
+    print(f"\n\nBytes per tetrahedron: {memory['kept']:.0f} kept, {memory['moved']:.0f} moved by a gradient;", end=" ")
+    print(f"{memory['pattern']:.0f} more for a tangent.\n")
+    if arguments.others:
+        numbers |= compare(arguments.others)
+    if arguments.output:
+        arguments.output.write_text(json.dumps(numbers, indent=1))
+
+
+def compare(size: int) -> dict[str, float]:
+    """Measure and print other packages on the same mesh and law."""
+    solid, q = cube(size)
+    ours = symplex_times(solid, q, 1)
+    print(
+        f"Others, {len(solid.nodes)} tetrahedra, one thread (symplex: {ours['gradient']:.1f}; {ours['tangent']:.0f}):"
+    )
+    numbers: dict[str, float] = {}
+    for name, measure in (("FElupe", felupe_times), ("scikit-fem", scikit_fem_times)):
+        try:
+            times = measure(solid, q)
+        except ImportError:
+            print(f"- {name} is not installed")
+            continue
+        ratio = times["gradient"] / ours["gradient"]
+        tangent = f", tangent {times['tangent']:.0f} ns" if "tangent" in times else ""
+        print(f"- {name}: gradient {times['gradient']:.0f} ns ({ratio:.0f} times ours){tangent}; ", end="")
+        print(f"forces differ by {times['difference']:.0e}")
+        numbers |= {f"{name}, {what}": value for what, value in times.items()}
+    return numbers
+
+
+if __name__ == "__main__":
+    main()
