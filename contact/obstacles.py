@@ -51,6 +51,10 @@ class Obstacle(ABC):
     def slope(self) -> float:
         """|∂g/∂x|: 1 where g is a distance in m."""
 
+    @abstractmethod
+    def rotated(self, axes: Array) -> Obstacle:
+        """Return the obstacle in rotated axes, x' = axes · x (axes [dim, dim], orthogonal)."""
+
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
@@ -113,6 +117,10 @@ class HalfSpace(Obstacle):
         """|n|."""
         return float(np.linalg.norm(self.normal))
 
+    def rotated(self, axes: Array) -> HalfSpace:
+        """Return the half-space in rotated axes."""
+        return HalfSpace(axes @ self.point, axes @ self.normal, normalize=False)
+
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
@@ -172,6 +180,10 @@ class Sphere(Obstacle):
     def slope(self) -> float:
         """1: g is a distance."""
         return 1.0
+
+    def rotated(self, axes: Array) -> Sphere:
+        """Return the sphere in rotated axes."""
+        return Sphere(axes @ self.center, self.radius)
 
 
 @njit(inline="always")

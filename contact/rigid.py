@@ -89,11 +89,12 @@ class RigidContact(Energy):
         latent[self.nodes[:, 0]] = self.stiffness * self.obstacle.slope**2
         return latent
 
-    def lattice_functions(self) -> LatticeFunctions:
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one node's energy, for force-stepping."""
         from symplex.contact.lattice import rigid_contact_lattice  # compiled when first needed
 
-        return rigid_contact_lattice(self._parameters, self.stiffness, len(self.nodes))
+        obstacle = self.obstacle if axes is None else self.obstacle.rotated(axes)
+        return rigid_contact_lattice(obstacle.parameters, self.stiffness, len(self.nodes))
 
     # -- for output -------------------------------------------------------------------------------------------
 

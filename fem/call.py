@@ -50,8 +50,6 @@ def call_mixed(typingctx, f, p, x, i, j, hi, hj):
         return _call(builder, args, 2, 2)
 
     return (
-        types.float64(
-            types.int64, types.int64, types.int64, types.int64, types.int64, types.float64, types.float64
-        ),
+        types.float64(types.int64, types.int64, types.int64, types.int64, types.int64, types.float64, types.float64),
         codegen,
     )

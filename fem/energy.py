@@ -90,6 +90,12 @@ class Energy(ABC):
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""
         return np.zeros(n_nodes)
 
-    def lattice_functions(self) -> LatticeFunctions | None:
-        """Return compiled functions of one stencil, or None where the energy has none."""
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions | None:
+        """Return compiled functions of one stencil, or None where the energy has none.
+
+        Parameters
+        ----------
+        axes : float64 [dim, dim], optional
+            Take positions in rotated axes, x' = axes · x, instead of x (its rows are the unit vectors of the axes).
+        """
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import final
 
 import numpy as np
@@ -47,11 +48,11 @@ class DeadLoad(Energy):
         """Return zeros [m, dim, dim]."""
         return np.zeros((len(x), x.shape[2], x.shape[2]))
 
-    def lattice_functions(self) -> LatticeFunctions:
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one node's energy, for force-stepping."""
         from symplex.fem.lattice_loads import dead_load_lattice  # compiled when first needed
 
-        return dead_load_lattice(self.forces)
+        return dead_load_lattice(self.forces if axes is None else self.forces @ axes.T)
 
 
 @final
@@ -243,8 +244,8 @@ def factor_of(history: History) -> Callable[[float], float]:
             return factor
 
         return given
-    if isinstance(history, int | float):
-        constant = float(_finite("history", [history])[0])
+    if isinstance(history, Real):
+        constant = float(_finite("history", [float(history)])[0])
         return lambda t: constant
     if not isinstance(history, Sequence) or len(history) != 2:
         raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Energy
 from symplex.fem.mass import consistent_mass
+from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import cube_mesh
 from symplex.time.force_stepping import ForceStepping
@@ -168,3 +170,62 @@ def test_going_back_in_time_is_refused(impact_of):
     motion.advance(1e-6)
     with pytest.raises(ValueError, match="cannot go back"):
         motion.advance(0.5e-6)
+
+
+def wall_axes():
+    """Return axes with the wall's normal (0, −1, −1) along the second."""
+    c = np.sqrt(0.5)
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, c], [0.0, -c, c]])
+
+
+def test_rotated_axes_are_a_rotated_problem(impact_of):
+    """Rotating the lattice one way is rotating body and wall the other way."""
+    system, state = impact_of("I")
+    axes = wall_axes()
+    contact = system.energies["wall"]
+    turned = System(
+        system.mass,
+        {
+            "strain": Solid(state.q @ axes.T, system.energies["strain"].nodes, system.energies["strain"].material),
+            "wall": RigidContact(contact.nodes[:, 0], contact.obstacle.rotated(axes), contact.stiffness),
+        },
+    )
+    a = ForceStepping(GRID, axes=axes).start(system, state).advance(6e-6)
+    b = ForceStepping(GRID).start(turned, turned.state(state.q @ axes.T, state.v @ axes.T)).advance(6e-6)
+    assert np.abs(a.v - state.v).max() > 100.0
+    assert np.abs(a.q - b.q @ axes).max() < 1e-12
+    assert np.abs(a.v - b.v @ axes).max() < 1e-5
+
+
+def test_rotated_axes_keep_the_energy(impact_of):
+    motion = started(impact_of, axes=wall_axes())
+    totals = [motion.energies(motion.advance(t))["lattice_total"] for t in np.linspace(0.0, 10e-6, 11)]
+    assert np.ptp(totals) / totals[0] < 1e-12
+
+
+def test_acting_gradients_add_up_to_the_accelerations(impact_of):
+    system, _ = impact_of("I")
+    for options in ({}, {"axes": wall_axes()}):
+        motion = started(impact_of, **options)
+        state = motion.advance(5e-6)
+        total = np.zeros_like(state.q)
+        for energy in system.energies.values():
+            np.add.at(total, energy.nodes, motion.gradient(energy, state))
+        expected = -system.mass[:, None] * state.a
+        assert np.abs(expected).max() > 1e5
+        assert np.abs(total - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_wrong_axes_are_refused(impact_of):
+    with pytest.raises(ValueError, match="orthogonal unit vectors"):
+        ForceStepping(GRID, axes=np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
+    with pytest.raises(InvalidSystem, match=r"shape \(2, 2\)"):
+        started(impact_of, axes=np.eye(2))
+
+
+def test_rotated_axes_cannot_fix_components(impact_of):
+    system, state = impact_of("I")
+    fixed = np.zeros(state.q.shape, bool)
+    fixed[7, 1] = True
+    with pytest.raises(InvalidSystem, match="node 7"):
+        ForceStepping(GRID, axes=wall_axes()).start(System(system.mass, system.energies, fixed=fixed), state)

@@ -14,8 +14,8 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time import lattice_events as events
-from symplex.time.interaction import Interactions, interactions, lattice_functions
 from symplex.time.integrator import Integrator, Motion
+from symplex.time.interaction import Interactions, interactions, lattice_functions
 
 _EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C); a tenth of a second or two
 
@@ -37,6 +37,11 @@ class ForceStepping(Integrator):
         position lies on a lattice plane (a non-transversal start).
     offset : float64 [n, dim], optional
         The lattice offset in units of the grid size, instead of a random one.
+    axes : float64 [dim, dim], optional
+        The directions of the lattice, one unit vector in each row; default: the coordinate axes. An obstacle that
+        is much stiffer than the body acts on the scale of the grid as a wall of lattice facets: oblique to the
+        axes it is rough, and pushes nodes along the axes, however small h is. With an axis along its normal
+        it is smooth, and the rebound converges with h.
     count_crossings : bool, default False
         Count also the simplex crossings that change no force, which the event loop skips. The paper's steps
         are ``events + other_crossings``. Costs O(n) per event.
@@ -50,6 +55,7 @@ class ForceStepping(Integrator):
     grid: float | Array
     seed: int = 0
     offset: Array | None = None
+    axes: Array | None = None
     count_crossings: bool = False
 
     order = 2
@@ -59,6 +65,10 @@ class ForceStepping(Integrator):
     def __post_init__(self):
         if not (np.all(np.isfinite(self.grid)) and np.all(np.asarray(self.grid) > 0)):
             raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {self.grid} m.")
+        if self.axes is not None and not np.allclose(
+            np.dot(self.axes, np.transpose(self.axes)), np.eye(len(self.axes))
+        ):
+            raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {self.axes}.")
 
     def start(self, system: System, state: State) -> ForceSteppingMotion:
         """Return the motion that begins at a state.
@@ -98,17 +108,23 @@ class ForceSteppingMotion(Motion):
                 "velocity. Use Newmark, or a constant (dead) load."
             )
         shape = (system.n_nodes, system.dim)
+        self._axes = None if integrator.axes is None else np.asarray(integrator.axes, float)
+        if self._axes is not None:
+            _check_axes(system, self._axes)
         spacing = np.broadcast_to(np.asarray(integrator.grid, float), shape).ravel()
         inertia = np.where(system.fixed, np.inf, mass[:, None]).ravel() * spacing
         self.system = system
         self.integrator = integrator
         self._t = t
         # The tables hold addresses into these arrays: they must live as long as the motion.
-        self._functions = lattice_functions(system.energies, name)
+        self._functions = lattice_functions(system.energies, name, self._axes)
         stencils = [energy.nodes for energy in system.energies.values()]
         self._tables = interactions(system.n_nodes, system.dim, stencils, self._functions)
         self._lattice = events.Lattice(
-            np.ascontiguousarray(spacing), integrator._offset(shape).ravel().astype(float), inertia, np.uint32(system.dim)
+            spacing=np.ascontiguousarray(spacing),
+            offset=integrator._offset(shape).ravel().astype(float),
+            inertia=inertia,
+            dim=np.uint32(system.dim),
         )
         self._tracks = _empty_tracks(self._tables, len(spacing))
         self._x = np.zeros(system.n_nodes * system.dim)
@@ -178,19 +194,19 @@ class ForceSteppingMotion(Motion):
         m, k = energy.nodes.shape
         spacing = self._lattice.spacing.reshape(state.q.shape)[energy.nodes].reshape(m, -1)
         origin = spacing * self.offset[energy.nodes].reshape(m, -1)
-        z = state.q[energy.nodes].reshape(m, -1) / spacing - origin / spacing
+        z = self._to_axes(state.q[energy.nodes]).reshape(m, -1) / spacing - origin / spacing
         order = np.argsort(np.floor(z) - z, axis=1, kind="stable")
         vertex = origin + spacing * np.floor(z)
         rows = np.arange(m)
         slopes = np.empty_like(z)
         shape = (m, k, self.system.dim)
-        before = energy.value(vertex.reshape(shape))
+        before = energy.value(self._from_axes(vertex.reshape(shape)))
         for i in order.T:  # one coordinate after the other goes one grid size on, the largest fraction first
             vertex[rows, i] += spacing[rows, i]
-            after = energy.value(vertex.reshape(shape))
+            after = energy.value(self._from_axes(vertex.reshape(shape)))
             slopes[rows, i] = (after - before) / spacing[rows, i]
             before = after
-        return slopes.reshape(shape)
+        return self._from_axes(slopes.reshape(shape))
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
@@ -201,7 +217,7 @@ class ForceSteppingMotion(Motion):
     def lattice_potential(self, q: Array) -> float:
         """Return V_h(q) in J, the piecewise-linear interpolation of V at the positions q [n, dim] in m."""
         energies = np.zeros(len(self._functions))
-        z = q.ravel() / self._lattice.spacing - self._lattice.offset
+        z = self._to_axes(q).ravel() / self._lattice.spacing - self._lattice.offset
         events.lattice_energies(self._tables, self._lattice, z, energies)
         return float(energies.sum())
 
@@ -213,11 +229,13 @@ class ForceSteppingMotion(Motion):
     # -- inside ----------------------------------------------------------------------------------------------
 
     def _begin(self, state: State) -> None:
-        z = state.q.ravel() / self._lattice.spacing - self._lattice.offset
+        z = self._to_axes(state.q).ravel() / self._lattice.spacing - self._lattice.offset
         dof = self._tracks.dof
         dof[:, events.CELL] = np.floor(z)
         dof[:, events.FRACTION] = z - dof[:, events.CELL]
-        dof[:, events.RATE] = np.where(self.system.fixed.ravel(), 0.0, state.v.ravel() / self._lattice.spacing)
+        dof[:, events.RATE] = np.where(
+            self.system.fixed.ravel(), 0.0, self._to_axes(state.v).ravel() / self._lattice.spacing
+        )
         dof[:, events.START] = state.t
         events.set_gaps(self._tables, self._lattice, self._tracks)
         i = events.begin(self._tables, self._lattice, self._tracks, state.t, self._x, self._local)
@@ -241,11 +259,18 @@ class ForceSteppingMotion(Motion):
         v = spacing * (dof[:, events.RATE] + tau * dof[:, events.ACCEL])
         a = spacing * dof[:, events.ACCEL]
         shape = (self.system.n_nodes, self.system.dim)
-        return State(t, q.reshape(shape), v.reshape(shape), a.reshape(shape))
+        return State(t, *(self._from_axes(values.reshape(shape)) for values in (q, v, a)))
+
+    def _to_axes(self, x: Array) -> Array:
+        return x if self._axes is None else x @ self._axes.T
+
+    def _from_axes(self, x: Array) -> Array:
+        return x if self._axes is None else x @ self._axes
 
     def _why(self, status: int, i: int, t: float) -> str:
         node, component = divmod(int(i), self.system.dim)
-        place = f"at t = {t:.6g} s, node {node}, direction {'xyz'[component]}"
+        direction = "xyz"[component] if self._axes is None else f"of lattice axis {component + 1}"
+        place = f"at t = {t:.6g} s, node {node}, direction {direction}"
         h = self._lattice.spacing[i]
         if status == events.INFINITE:
             return (
@@ -256,6 +281,17 @@ class ForceSteppingMotion(Motion):
         return (
             f"ForceStepping makes no progress {place}: events pile up at one time. "
             f"Try another lattice offset (seed = {self.integrator.seed + 1})."
+        )
+
+
+def _check_axes(system: System, axes: Array) -> None:
+    if axes.shape != (system.dim, system.dim):
+        raise InvalidSystem(f"the axes of force-stepping have shape {axes.shape}, wanted {(system.dim,) * 2}.")
+    partly = np.flatnonzero(system.fixed.any(axis=1) & ~system.fixed.all(axis=1))
+    if len(partly):
+        raise InvalidSystem(
+            f"force-stepping with rotated axes cannot hold single components fixed (node {partly[0]} is); "
+            "fix all components of a node, or use the coordinate axes."
         )
 
 

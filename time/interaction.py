@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Energy, IntArray, LatticeFunctions
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 
 
 class Interactions(NamedTuple):
@@ -61,8 +61,10 @@ class Interactions(NamedTuple):
     mixed: NDArray[np.int64]
 
 
-def lattice_functions(energies: Mapping[str, Energy], wanted_by: str) -> list[LatticeFunctions]:
-    """Return the compiled local functions of all energies.
+def lattice_functions(
+    energies: Mapping[str, Energy], wanted_by: str, axes: Array | None = None
+) -> list[LatticeFunctions]:
+    """Return the compiled local functions of all energies, in rotated axes [dim, dim] if given.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def lattice_functions(energies: Mapping[str, Energy], wanted_by: str) -> list[La
     """
     found = []
     for name, energy in energies.items():
-        functions = energy.lattice_functions()
+        functions = energy.lattice_functions(axes)
         if functions is None:
             raise InvalidSystem(
                 f"{wanted_by} needs compiled local functions; energy '{name}' ({type(energy).__name__}) has none: "
