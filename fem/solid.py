@@ -80,8 +80,8 @@ class Solid(Energy):
         """Return ∂²φ/∂x² [m, 12, 12] in N/m of the elements with nodes at x [m, 4, 3]."""
         return self._local(neo_hookean.hessian, x, np.empty((len(x), 12, 12)))
 
-    def lattice_functions(self) -> LatticeFunctions:
-        """Return compiled functions of one element; they return infinity where it is inverted."""
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+        """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""
         from symplex.fem.lattice import neo_hookean_lattice  # compiled when first needed
 
         G = tetrahedra.shape_gradients(self.points, self.nodes)
