@@ -231,6 +231,10 @@ def test_an_inverted_element_stops_with_time_and_advice():
     motion = Newmark(dt=1e-7).start(system, system.state(mesh.points, v))
     with pytest.raises(InvertedElement, match=r"at t = .* s \(dt = 1e-07 s\): element \d+ .*inverted.*Try"):
         motion.advance(1e-4)
+    with pytest.raises(StepFailed, match="stopped within the step from t = 1e-06 s"):
+        motion.checkpoint()
+    with pytest.raises(StepFailed, match="stopped within the step"):
+        motion.advance(1e-4)
 
 
 def test_a_position_that_is_not_finite_is_found_at_the_next_output():

@@ -68,6 +68,7 @@ class FixedStepMotion(Motion):
         self.t0 = t0
         self.dt = dt
         self.n = n
+        self._broken = False  # stopped in the middle of a step
 
     @property
     def t(self) -> float:
@@ -100,7 +101,10 @@ class FixedStepMotion(Motion):
             )
         if target < self.n:
             raise StepFailed(f"cannot go back from t = {self.t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        self._refuse_broken()
+        self._broken = True
         self._run(target - self.n)
+        self._broken = False
         arrays = self._arrays()
         state = State(self.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
         _refuse_infinite(state)
@@ -116,9 +120,22 @@ class FixedStepMotion(Motion):
 
     @final
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays.
+
+        Raises
+        ------
+        StepFailed
+            If the last step was not finished.
+        """
+        self._refuse_broken()
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
         return grid | {name: array.copy() for name, array in self._arrays().items()}
+
+    def _refuse_broken(self) -> None:
+        if self._broken:
+            raise StepFailed(
+                f"the motion stopped within the step from t = {self.t:.6g} s; resume from an earlier checkpoint."
+            )
 
     @final
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
