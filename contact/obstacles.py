@@ -186,24 +186,17 @@ class Sphere(Obstacle):
         return Sphere(axes @ self.center, self.radius)
 
 
-@njit(inline="always")
-def squared_distance(p, x):
-    """Return |x − c|² for the parameters p of an obstacle (pointer or array) and a point x."""
-    s = 0.0
-    for i in range(int(p[DIM])):
-        s += (x[i] - p[POINT + i]) ** 2
-    return s
-
-
-@njit(inline="always")
+@njit(cache=True)
 def gap(p, x):
-    """Return g(x) for the parameters p of an obstacle (pointer or array) and a point x."""
+    """Return g(x) for the parameters p [COLUMNS] of an obstacle and a point x [dim]."""
+    s = 0.0
     if p[RADIUS] > 0.0:
-        return np.sqrt(squared_distance(p, x)) - p[RADIUS]
-    g = 0.0
+        for i in range(int(p[DIM])):
+            s += (x[i] - p[POINT + i]) ** 2
+        return np.sqrt(s) - p[RADIUS]
     for i in range(int(p[DIM])):
-        g += (x[i] - p[POINT + i]) * p[NORMAL + i]
-    return g
+        s += (x[i] - p[POINT + i]) * p[NORMAL + i]
+    return s
 
 
 def _vector(name: str, values: ArrayLike) -> Array:
