@@ -94,20 +94,21 @@ def _info(arguments: argparse.Namespace) -> int:
 
 def _plot(arguments: argparse.Namespace) -> int:
     from symplex.pictures import draw_plot
+    from symplex.results import Folder
 
-    print(draw_plot([Path(result) for result in arguments.results], arguments.output))
+    print(draw_plot([Folder.of_run(result) for result in arguments.results], arguments.output))
     return OK
 
 
 def _render(arguments: argparse.Namespace) -> int:
-    from symplex.pictures import draw_film, draw_snapshots
+    from symplex.pictures import draw_film, draw_snapshots, view_of
     from symplex.results import Folder
 
-    folder = Folder.of_run(arguments.result)
-    options = {"field": arguments.field, "view": arguments.view, "slice_": arguments.slice}
-    print(draw_snapshots(folder, times=arguments.times, output=arguments.output, **options))
+    folder, view = Folder.of_run(arguments.result), view_of(arguments.view, arguments.slice)
+    field, output = arguments.field, arguments.output
+    print(draw_snapshots(folder, field=field, view=view, times=arguments.times, output=output))
     if arguments.film != "none":
-        print(draw_film(folder, arguments.film, **options))
+        print(draw_film(folder, arguments.film, field=field, view=view))
     return OK
 
 
@@ -172,7 +173,9 @@ def _parser() -> argparse.ArgumentParser:
     info.add_argument("path", metavar="MESH-or-RESULT")
     plot = _add(commands, "plot", _plot, "plot the histories of one run, or of several in one picture")
     plot.add_argument("results", metavar="RESULT", nargs="+", help="results folder")
-    plot.add_argument("--output", metavar="FILE", help="picture (.png, .pdf, .svg); default: RESULT/history.png")
+    plot.add_argument(
+        "--output", metavar="FILE", help="picture (.png, .pdf, .svg); default: RESULT/history.png, or comparison.png"
+    )
     _add_render(commands)
     _add_mesh(commands)
     return parser
@@ -198,10 +201,10 @@ def _add_run(commands) -> None:
 def _add_render(commands) -> None:
     render = _add(commands, "render", _render, "draw snapshots and a film of a run")
     render.add_argument("result", metavar="RESULT", help="results folder")
-    render.add_argument("--field", default="von_mises", help="what colours show; default: von_mises")
+    render.add_argument("--field", help="what colours show: von_mises (default), displacement, speed, contact_force")
     render.add_argument("--times", type=float, nargs="+", metavar="T", help="times of the snapshots in s")
-    render.add_argument("--view", default="iso", help="iso, xy, xz, yz …; default: iso")
-    render.add_argument("--slice", metavar="PLANE", help="cut at the middle: x, y or z")
+    render.add_argument("--view", default="auto", help="direction to the eye: x, -x, y … or three numbers 1,-2,0.5")
+    render.add_argument("--slice", choices=["x", "y", "z"], help="show the section across an axis, at mid-body")
     render.add_argument("--film", choices=["auto", "mp4", "gif", "none"], default="auto", help="format of the film")
     render.add_argument("--output", metavar="FILE", help="snapshots; default: RESULT/snapshots.png")
 

@@ -40,7 +40,6 @@ class Folder:
         self.summary = self.path / "summary.json"
         self.plot = self.path / "history.png"
         self.snapshots = self.path / "snapshots.png"
-        self.film = self.path / "film"  # with the suffix of its format
 
     @classmethod
     def of_run(cls, path: str | Path) -> Folder:

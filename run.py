@@ -173,21 +173,33 @@ class _Run:
                 self._shown.end()
 
     def finish(self, status: str, reason: str, pictures: bool) -> dict[str, Any]:
-        """Draw pictures, write the summary and return it."""
-        skipped = ""
-        if pictures and self._problem.scenario.tables.output.pictures:
-            from symplex.pictures import draw_all
+        """Write the summary, draw pictures, and return the summary."""
+        summary = self._summarize(status, reason)
+        if pictures and self._problem.scenario.tables.output.pictures and "t_end" in summary:
+            skipped = self._draw()
+            summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
+            self._folder.write_summary(summary)
+        return summary
 
-            self._shown.say("drawing …")
-            with self._clock.part("pictures"):
-                skipped = draw_all(self._folder, film=self._problem.scenario.tables.output.film)
-            if skipped:
-                self._shown.say(f"pictures skipped: {skipped}")
+    def _summarize(self, status: str, reason: str) -> dict[str, Any]:
         summary = summarize(self._problem, self._folder, self._clock, status, reason, self._statistics)
-        if skipped:
-            summary["pictures_skipped"] = skipped
         self._folder.write_summary(summary)
         return summary
+
+    def _draw(self) -> str:
+        """Draw all pictures; return why some were skipped, if they were."""
+        from symplex.pictures import draw_all
+
+        tables = self._problem.scenario.tables
+        self._shown.say("drawing …")
+        try:
+            with self._clock.part("pictures"):
+                skipped = draw_all(self._folder, film=tables.output.film, title=tables.title)
+        except KeyboardInterrupt:
+            skipped = f"stopped from outside; draw them with: symplex render {self._folder.path}"
+        if skipped:
+            self._shown.say(f"pictures skipped: {skipped}")
+        return skipped
 
     # -- where it begins --------------------------------------------------------------------------------------
 
