@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
-from symplex.meshes.scene import COLOURS, Scene, View
+from symplex.meshes.scene import Scene, View, colours
 from symplex.meshes.series import Series
 from symplex.units import si_scale
 
@@ -114,9 +114,9 @@ def render_film(
     *,
     field: str = "von_mises",
     view: View | None = None,
-    max_frames: int = 240,
+    max_frames: int = 96,
     fps: int | None = None,
-    size: tuple[int, int] = (1280, 720),
+    size: tuple[int, int] = (960, 600),
 ) -> Path:
     """Draw a film of the deformation.
 
@@ -126,11 +126,11 @@ def render_film(
         As for `render_snapshots`.
     path : path-like
         ``.mp4`` or ``.gif``. Without the package imageio-ffmpeg an .mp4 becomes a .gif of the same name.
-    max_frames : int, default 240
+    max_frames : int, default 96
         Of longer series so many frames are shown, evenly spaced.
     fps : int, optional
         Frames per second; by default 24, fewer if the film would be shorter than 4 s.
-    size : tuple of int, default (1280, 720)
+    size : tuple of int, default (960, 600)
         Pixels of a frame.
 
     Returns
@@ -146,7 +146,7 @@ def render_film(
     path = Path(path)
     if path.suffix == ".mp4" and not _has_ffmpeg():
         path = path.with_suffix(".gif")
-    chosen = _evenly(len(series), min(max_frames, 120) if path.suffix == ".gif" else max_frames)
+    chosen = _evenly(len(series), max_frames)
     scene = Scene(series, field, view or View(), chosen)
     require_rendering()
     width, height = size
@@ -202,7 +202,7 @@ def _plotter(width: int, height: int) -> Iterator:
         plotter = pyvista.Plotter(off_screen=True, window_size=[width, height], lighting="light kit")
         plotter.set_background("white")
         try:
-            plotter.enable_anti_aliasing("ssaa")
+            plotter.enable_anti_aliasing("msaa", multi_samples=4)
             plotter.show(auto_close=False, interactive=False)
             yield plotter
         finally:
@@ -237,7 +237,7 @@ def _add_colour_bar(figure: Figure, scene: Scene, place: tuple[float, float, flo
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    shades = ScalarMappable(Normalize(*scene.limits), COLOURS)
+    shades = ScalarMappable(Normalize(*scene.limits), colours())
     bar = figure.colorbar(shades, cax=figure.add_axes(place), extend="max" if scene.is_clipped else "neither")
     bar.set_label(scene.label, fontsize=13)
     bar.ax.tick_params(labelsize=11)

@@ -15,8 +15,8 @@ from symplex.units import si_scale
 
 if TYPE_CHECKING:
     import pyvista
+    from matplotlib.colors import Colormap
 
-COLOURS = "viridis"
 _PLAIN = "#c9ced6"
 _OBSTACLE = "#8a94a3"
 _EDGES = "#1c2833"
@@ -153,13 +153,14 @@ class Scene:
     def draw(self, plotter: pyvista.Plotter, i: int) -> NDArray[np.uint8]:
         """Return the picture [height, width, 3] of frame i."""
         frame = self._series.frame(i)
-        plotter.clear_actors()
+        plotter.renderer.clear_actors()
         plane = self._plane(frame)
         for name in self._bodies:
             self._add_body(plotter, frame, name, plane)
         for block in self._obstacles:
             self._add_obstacle(plotter, block, plane)
         self._aim(plotter, plane)
+        plotter.render()
         return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
 
     def _plane(self, frame: Frame) -> NDArray[np.float64] | None:
@@ -194,7 +195,7 @@ class Scene:
             shown = grid.slice(normal=self._normal, origin=plane)
         if not shown.n_points:
             return
-        style = {"scalars": "shown", "clim": self.limits, "cmap": COLOURS} if values is not None else {"color": _PLAIN}
+        coloured = {"scalars": "shown", "clim": self.limits, "cmap": colours()}
         crowded = self._edge_length_in_pixels(plotter, shown) < 5
         plotter.add_mesh(
             shown,
@@ -204,8 +205,12 @@ class Scene:
             line_width=1.0,
             edge_opacity=0.55,
             lighting=plane is None,
+            ambient=0.45,
+            diffuse=0.65,
             copy_mesh=False,
-            **style,
+            reset_camera=False,
+            render=False,
+            **(coloured if values is not None else {"color": _PLAIN}),
         )
 
     def _edge_length_in_pixels(self, plotter: pyvista.Plotter, shown: pyvista.PolyData) -> float:
@@ -216,11 +221,11 @@ class Scene:
     def _add_obstacle(self, plotter: pyvista.Plotter, block: Block, plane: NDArray[np.float64] | None) -> None:
         grid = _grid(block, block.points)
         if plane is None:
-            plotter.add_mesh(grid, color=_OBSTACLE, opacity=0.35, smooth_shading=False, show_edges=False)
+            plotter.add_mesh(grid, color=_OBSTACLE, opacity=0.35, lighting=False, reset_camera=False, render=False)
             return
         line = grid.slice(normal=self._normal, origin=plane)
         if line.n_points:
-            plotter.add_mesh(line, color=_OBSTACLE, line_width=4, lighting=False)
+            plotter.add_mesh(line, color=_OBSTACLE, line_width=4, lighting=False, reset_camera=False, render=False)
 
     # -- the camera -------------------------------------------------------------------------------------------
 
@@ -289,9 +294,18 @@ class Scene:
         camera.focal_point = centre
         camera.position = centre + 4 * self._size * self._eye
         camera.up = self._up
+        camera.is_set = True
         camera.parallel_projection = True
         camera.parallel_scale = max(self._half_height, self._half_width * height / width)
         plotter.reset_camera_clipping_range()
+
+
+def colours() -> Colormap:
+    """Return the colours of the scale, none so dark or so light that edges or the surface are lost in them."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["turbo"](np.linspace(0.08, 0.92, 256)))
 
 
 def _source(series: Series, field: str) -> tuple[str, str]:
