@@ -11,6 +11,7 @@ from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.time.force_stepping import ForceStepping
 from symplex.time.force_stepping_reference import _first_root, algorithm_1_2, kuhn_walk
 from symplex.time.newmark import Newmark
 
@@ -46,7 +47,7 @@ class Well(Energy):
     def hessian(self, x):
         raise NotImplementedError
 
-    def lattice_functions(self):
+    def lattice_functions(self, axes=None):
         parameters = np.tile([self.k, self.c], (len(self.nodes), 1))
         return LatticeFunctions(parameters, *well_functions())
 
@@ -315,3 +316,30 @@ def test_a_grid_too_coarse_for_the_elements_stops(walk):
     system, state = body()
     with pytest.raises(StepFailed):
         walk(system, state, [1.0], 3.0, offset_for(state))
+
+
+# -- the event-driven implementation ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mesh", "t"), [("I", 4e-6), ("II", 2e-6), ("III", 1.5e-6)])
+def test_events_give_the_same_trajectory_through_the_impact(impact_of, mesh, t):
+    system, state = impact_of(mesh)
+    offset = offset_for(state)
+    times = [0.6 * t, t]
+    reference = kuhn_walk(system, state, times, 5e-4, offset)
+    motion = ForceStepping(5e-4, offset=offset, count_crossings=True).start(system, state)
+    for time, expected in zip(times, reference.states, strict=True):
+        found = motion.advance(time)
+        np.testing.assert_allclose(found.q, expected.q, atol=1e-14)
+        np.testing.assert_allclose(found.v, expected.v, rtol=1e-9)
+    assert system.momentum(found)[1] < 0.9999 * system.momentum(state)[1]  # the wall has pushed
+    assert motion.statistics()["crossings"] == reference.crossings
+
+
+def test_events_give_the_same_motion_of_a_body_for_long():
+    system, state = body()
+    offset = offset_for(state)
+    expected = kuhn_walk(system, state, [5.0], 0.05, offset).states[0]
+    found = ForceStepping(0.05, offset=offset).start(system, state).advance(5.0)
+    np.testing.assert_allclose(found.q, expected.q, atol=1e-10)
+    np.testing.assert_allclose(found.v, expected.v, atol=1e-10)
