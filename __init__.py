@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from symplex.contact.obstacles import (
         HalfSpace as HalfSpace,
-    )
-    from symplex.contact.obstacles import (
         Sphere as Sphere,
     )
     from symplex.contact.rigid import RigidContact as RigidContact
@@ -17,23 +15,13 @@ if TYPE_CHECKING:
     from symplex.fem.energy import Energy as Energy
     from symplex.fem.loads import (
         Gravity as Gravity,
-    )
-    from symplex.fem.loads import (
         NodalForce as NodalForce,
-    )
-    from symplex.fem.loads import (
         NodalLoad as NodalLoad,
-    )
-    from symplex.fem.loads import (
         Pressure as Pressure,
-    )
-    from symplex.fem.loads import (
         SurfaceTraction as SurfaceTraction,
     )
     from symplex.fem.mass import (
         consistent_mass as consistent_mass,
-    )
-    from symplex.fem.mass import (
         lumped_mass as lumped_mass,
     )
     from symplex.fem.materials import NeoHookean as NeoHookean
@@ -41,41 +29,40 @@ if TYPE_CHECKING:
     from symplex.fem.supports import fixed_mask as fixed_mask
     from symplex.fem.system import (
         State as State,
-    )
-    from symplex.fem.system import (
         System as System,
     )
+    from symplex.history import read_history as read_history
     from symplex.meshes.bundled import bundled as bundled
     from symplex.meshes.generate import (
         box as box,
-    )
-    from symplex.meshes.generate import (
         cube_mesh as cube_mesh,
     )
     from symplex.meshes.mesh import (
         Mesh as Mesh,
-    )
-    from symplex.meshes.mesh import (
         merge as merge,
     )
     from symplex.meshes.read import read_mesh as read_mesh
-    from symplex.meshes.save import save_mesh as save_mesh
-    from symplex.meshes.series import (
-        open_series as open_series,
+    from symplex.meshes.render import (
+        render_film as render_film,
+        render_snapshots as render_snapshots,
     )
+    from symplex.meshes.save import save_mesh as save_mesh
+    from symplex.meshes.scene import View as View
     from symplex.meshes.series import (
+        Block as Block,
+        open_series as open_series,
         read_series as read_series,
+    )
+    from symplex.plots import (
+        compare_histories as compare_histories,
+        plot_history as plot_history,
     )
     from symplex.run import simulate as simulate
     from symplex.scenario import Scenario as Scenario
     from symplex.time.force_stepping import ForceStepping as ForceStepping
     from symplex.time.integrator import (
         Integrator as Integrator,
-    )
-    from symplex.time.integrator import (
         Motion as Motion,
-    )
-    from symplex.time.integrator import (
         march as march,
     )
     from symplex.time.newmark import Newmark as Newmark
@@ -94,12 +81,16 @@ _HOMES = {
     "symplex.fem.solid": ("Solid",),
     "symplex.fem.supports": ("fixed_mask",),
     "symplex.fem.system": ("State", "System"),
+    "symplex.history": ("read_history",),
     "symplex.meshes.bundled": ("bundled",),
     "symplex.meshes.generate": ("box", "cube_mesh"),
     "symplex.meshes.mesh": ("Mesh", "merge"),
     "symplex.meshes.read": ("read_mesh",),
+    "symplex.meshes.render": ("render_film", "render_snapshots"),
     "symplex.meshes.save": ("save_mesh",),
-    "symplex.meshes.series": ("open_series", "read_series"),
+    "symplex.meshes.scene": ("View",),
+    "symplex.meshes.series": ("Block", "open_series", "read_series"),
+    "symplex.plots": ("compare_histories", "plot_history"),
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),
     "symplex.time.force_stepping": ("ForceStepping",),
