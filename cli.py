@@ -21,7 +21,7 @@ examples:
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
   symplex info part.msh                            what is in a mesh, a scenario's results
-  symplex mesh box 1 0.2 0.2 --cells 10 2 2 beam.msh
+  symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh
 """
 
 
@@ -214,18 +214,18 @@ def _add_mesh(commands) -> None:
     kinds = mesh.add_subparsers(title="kinds", metavar="KIND", required=True)
     file_help = "the file to write: .msh, .inp, .vtu or .vtk"
     box = _add(kinds, "box", _mesh_box, "a box of equal cells, each split into tetrahedra")
-    box.add_argument("size", type=float, nargs=3, metavar=("LX", "LY", "LZ"), help="edge lengths in m")
+    box.add_argument("--size", type=float, nargs=3, required=True, metavar=("LX", "LY", "LZ"), help="edges in m")
     box.add_argument("file", metavar="FILE", help=file_help)
-    box.add_argument("--cells", type=int, nargs=3, required=True, metavar=("NX", "NY", "NZ"))
+    box.add_argument("--cells", type=int, nargs=3, required=True, metavar=("NX", "NY", "NZ"), help="cells each way")
     box.add_argument("--split", choices=["24", "6", "hexahedra", "body-centred"], default="24")
     cube = _add(kinds, "cube", _mesh_cube, "one of the cubes of the force-stepping paper")
     cube.add_argument("name", choices=["I", "II", "III"])
     cube.add_argument("file", metavar="FILE", help=file_help)
     cube.add_argument("--size", type=float, default=0.1, metavar="L", help="edge length in m; default: 0.1")
     lattice = _add(kinds, "lattice", _mesh_lattice, "a lattice of bars along edges and diagonals of cells")
-    lattice.add_argument("size", type=float, nargs=3, metavar=("LX", "LY", "LZ"), help="edge lengths in m")
+    lattice.add_argument("--size", type=float, nargs=3, required=True, metavar=("LX", "LY", "LZ"), help="edges in m")
     lattice.add_argument("file", metavar="FILE", help=file_help)
-    lattice.add_argument("--cells", type=int, nargs=3, required=True, metavar=("NX", "NY", "NZ"))
+    lattice.add_argument("--cells", type=int, nargs=3, required=True, metavar=("NX", "NY", "NZ"), help="cells each way")
     convert = _add(kinds, "convert", _mesh_convert, "read a mesh of any format and write it in another")
     convert.add_argument("source", metavar="MESH")
     convert.add_argument("file", metavar="FILE", help=file_help)

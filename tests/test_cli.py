@@ -1,0 +1,250 @@
+"""The command line: exit statuses, one-line errors, help, and what each command prints."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import symplex
+from symplex.cli import main
+from symplex.errors import RenderError
+from symplex.meshes.read import read_mesh
+
+SCENARIO = """
+title = "A block on the floor"
+[[body]]
+name = "block"
+mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+velocity = [0, 0, -10]
+[[obstacle]]
+name = "floor"
+kind = "half-space"
+point = [0, 0, -1e-4]
+normal = [0, 0, 1]
+stiffness = 1e8
+[integrator]
+kind = "newmark"
+[run]
+duration = 2e-4
+frames = 4
+"""
+# What must not be imported for --help.
+HEAVY = ("numpy", "scipy", "numba", "meshio", "pyvista", "matplotlib", "h5py", "pydantic", "rich", "symplex.fem")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A scenario file and the folder of its finished run, without pictures."""
+    folder = tmp_path_factory.mktemp("cli")
+    path = folder / "block.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    assert main(["run", str(path), "--output", str(folder / "out"), "--no-pictures", "--quiet"]) == 0
+    return path, folder / "out"
+
+
+def error_of(capsys, *arguments):
+    """Return the exit status and the only line on stderr."""
+    status = main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("symplex: error: ")
+    assert err.count("\n") == 1
+    return status, err.removeprefix("symplex: error: ").rstrip("\n")
+
+
+# -- starting --------------------------------------------------------------------------------------------------
+
+
+def test_help_is_light():
+    code = "import sys\nfrom symplex.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+    code += f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "symplex run oblique_impact.toml" in done.stdout
+
+
+def test_python_m_symplex_tells_its_version():
+    done = subprocess.run([sys.executable, "-m", "symplex", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"symplex {symplex.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["run", "check", "info", "plot", "render", "mesh", "mesh box", "mesh convert"])
+def test_each_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([*command.split(), "--help"])
+    assert caught.value.code == 0
+    assert "usage: symplex " + command in capsys.readouterr().out
+
+
+def test_wrong_arguments_end_with_2(capsys):
+    for arguments in ([], ["simulate"], ["run"], ["run", "a.toml", "--resume", "--overwrite"]):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 2
+        assert "usage: symplex" in capsys.readouterr().err
+
+
+# -- run -------------------------------------------------------------------------------------------------------
+
+
+def test_run_prints_a_summary(results, tmp_path, capsys):
+    path, _ = results
+    assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("A block on the floor: preparing")
+    for word in ("finished", "energy drift", "mean velocity", "wall time", "history.csv", "motion.vtkhdf"):
+        assert word in out
+
+
+def test_quiet_prints_nothing(results, capsys):
+    path, folder = results
+    assert main(["run", str(path), "--output", str(folder), "--resume", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_taken_folder_ends_with_2(results, capsys):
+    path, folder = results
+    status, message = error_of(capsys, "run", path, "--output", folder, "--quiet")
+    assert status == 2
+    assert message.startswith(f"{folder} already holds a run")
+
+
+def test_bad_scenarios_end_with_2(tmp_path, capsys):
+    path = tmp_path / "bad.toml"
+    path.write_text(SCENARIO.replace("1000", "-1000"), encoding="utf-8")
+    expected = (2, "bad.toml: [[body]] #1 'block': material.density is -1000, must be positive (kg/m³).")
+    assert error_of(capsys, "run", path) == expected
+    assert error_of(capsys, "check", path) == expected
+    status, message = error_of(capsys, "run", tmp_path / "none.toml")
+    assert status == 2
+    assert message == f"there is no scenario file {tmp_path / 'none.toml'}."
+
+
+def test_all_mistakes_are_printed_a_line_each(tmp_path, capsys):
+    path = tmp_path / "bad.toml"
+    path.write_text(SCENARIO.replace("1000", "-1000") + "frame = 4\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("symplex: error: bad.toml: ") for line in lines)
+
+
+def test_a_broken_mesh_file_ends_with_2(tmp_path, capsys):
+    (tmp_path / "part.msh").write_text("$MeshFormat\n4.1 0 8\n", encoding="utf-8")
+    path = tmp_path / "part.toml"
+    path.write_text(SCENARIO.replace('{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }', '"part.msh"'))
+    status, message = error_of(capsys, "run", path, "--quiet")
+    assert status == 2
+    assert message.startswith("part.toml: [[body]] #1 'block': part.msh")
+
+
+def test_a_failed_run_ends_with_1(tmp_path, capsys):
+    path = tmp_path / "crash.toml"
+    path.write_text(SCENARIO.replace("-10]", "-9000]"), encoding="utf-8")
+    assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures", "--quiet"]) == 1
+    kept, why = capsys.readouterr().err.splitlines()
+    assert kept == f"symplex: what was computed before is in {tmp_path / 'out'}"
+    assert why.startswith("symplex: error: Newmark stopped at t = ")
+    assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["status"] == "failed"
+
+
+def test_debug_shows_where(tmp_path):
+    with pytest.raises(symplex.SymplexError):
+        main(["--debug", "check", str(tmp_path / "none.toml")])
+
+
+def test_without_opengl_the_run_finishes_and_says_so(results, tmp_path, monkeypatch, capsys):
+    def no_opengl():
+        raise RenderError("no pictures can be drawn here: no OpenGL.")
+
+    monkeypatch.setattr("symplex.meshes.render.require_rendering", no_opengl)
+    path, _ = results
+    assert main(["run", str(path), "--output", str(tmp_path / "out")]) == 0
+    assert "pictures skipped: no pictures can be drawn here: no OpenGL." in capsys.readouterr().out
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert summary["status"] == "finished"
+    assert "no OpenGL" in summary["pictures_skipped"]
+    assert (tmp_path / "out" / "history.png").exists()
+    assert not (tmp_path / "out" / "snapshots.png").exists()
+
+
+# -- the others ------------------------------------------------------------------------------------------------
+
+
+def test_check_tells_sizes_step_and_time(results, capsys):
+    path, _ = results
+    assert main(["check", str(path)]) == 0
+    out = capsys.readouterr().out
+    for text in ("block.toml is valid.", "8 nodes, 24 degrees of freedom", "6 tetrahedra, 1 kg", "stable step"):
+        assert text in out
+    assert "the nearest at 0.0001 m" in out
+
+
+def test_info_of_a_result_and_of_a_mesh(results, tmp_path, capsys):
+    _, folder = results
+    assert main(["info", str(folder)]) == 0
+    assert "A block on the floor\n  status" in capsys.readouterr().out
+    assert main(["mesh", "cube", "I", str(tmp_path / "cube.msh")]) == 0
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'cube.msh'}: 71 nodes, ")
+    assert main(["info", str(tmp_path / "cube.msh")]) == 0
+    out = capsys.readouterr().out
+    assert "192 tetra" in out
+    assert "troubles  none" in out
+
+
+def test_info_of_what_is_neither(tmp_path, capsys):
+    status, message = error_of(capsys, "info", tmp_path)
+    assert (status, message) == (2, f"{tmp_path} is not a results folder: it has no scenario.toml.")
+    status, message = error_of(capsys, "info", tmp_path / "none.msh")
+    assert (status, message) == (2, f"there is no mesh file {tmp_path / 'none.msh'}.")
+
+
+def test_plot_one_run_and_several(results, tmp_path, capsys):
+    _, folder = results
+    for inputs in ([folder], [folder, folder]):
+        picture = tmp_path / f"{len(inputs)}.png"
+        assert main(["plot", *map(str, inputs), "--output", str(picture)]) == 0
+        assert capsys.readouterr().out == f"{picture}\n"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_render_asks_for_what_it_is_told(results, tmp_path, monkeypatch, capsys):
+    _, folder = results
+    asked = {}
+
+    def snapshots(series, path, *, times, field, view):
+        asked.update(frames=len(series), times=times, field=field, section=view.section, direction=view.direction)
+        return path
+
+    monkeypatch.setattr("symplex.pictures.render_snapshots", snapshots)
+    arguments = ["--field", "displacement", "--times", "0", "1e-4", "--slice", "y", "--view", "1,-2,0.5"]
+    assert main(["render", str(folder), *arguments, "--film", "none", "--output", "a.png"]) == 0
+    assert capsys.readouterr().out == "a.png\n"
+    assert asked == {
+        "frames": 5,
+        "times": [0.0, 1e-4],
+        "field": "displacement",
+        "section": "y",
+        "direction": (1.0, -2.0, 0.5),
+    }
+    status, message = error_of(capsys, "render", folder, "--view", "sideways")
+    assert status == 2
+    assert message.startswith("'sideways' is no view; take auto, x, y")
+
+
+def test_mesh_commands_write_what_they_say(tmp_path, capsys):
+    box, other, bars = tmp_path / "box.msh", tmp_path / "box.vtu", tmp_path / "bars.vtu"
+    assert main(["mesh", "box", "--size", "2", "1", "1", str(box), "--cells", "2", "1", "1", "--split", "6"]) == 0
+    assert main(["mesh", "convert", str(box), str(other), "--scale", "1e-3"]) == 0
+    assert main(["mesh", "lattice", "--size", "1", "1", "1", str(bars), "--cells", "2", "2", "2"]) == 0
+    mesh = read_mesh(other)
+    assert len(mesh.cells["tetra"]) == 12
+    assert mesh.points.max() == pytest.approx(2e-3)
+    assert "x_max" in mesh.groups
+    status, message = (
+        error_of(capsys, "mesh", "cube", "I", tmp_path / "cube.stl") if not capsys.readouterr().err else ()
+    )
+    assert status == 2
+    assert "cube.stl: meshes are written as .msh" in message

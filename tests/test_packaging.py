@@ -1,0 +1,92 @@
+"""What is built and installed: every room of the house, every module, every bundled mesh; and time stays time."""
+
+import importlib
+import pkgutil
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+
+import symplex
+
+
+@pytest.fixture(scope="module")
+def project(pytestconfig):
+    """The root of the repository and its pyproject.toml."""
+    root = pytestconfig.rootpath
+    return root, tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+
+
+def modules_of(root, packages):
+    """Return the paths of all modules of the packages, relative to the root."""
+    folders = [root / name.removeprefix("symplex").removeprefix(".").replace(".", "/") for name in packages]
+    return {path.relative_to(root).as_posix() for folder in folders for path in folder.glob("*.py")}
+
+
+def test_every_room_is_listed(project):
+    root, pyproject = project
+    rooms = {f"symplex.{path.parent.name}" for path in root.glob("*/__init__.py")}
+    assert set(pyproject["tool"]["setuptools"]["packages"]) == {"symplex"} | rooms
+
+
+def test_rooms_have_no_rooms_inside(project):
+    root, _ = project
+    deeper = [path for room in ("fem", "time", "contact", "meshes") for path in (root / room).rglob("*/__init__.py")]
+    assert deeper == []
+
+
+def test_the_version_is_the_same_everywhere(project):
+    root, pyproject = project
+    assert pyproject["project"]["version"] == symplex.__version__
+    assert f"## {symplex.__version__}" in (root / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_wheel_holds_all_modules_and_meshes(project, tmp_path):
+    root, pyproject = project
+    packages = pyproject["tool"]["setuptools"]["packages"]
+    source = tmp_path / "source"
+    ignored = shutil.ignore_patterns("__pycache__", ".*", "tests", "benchmarks", "docs", "build", "*.egg-info", "*.nb?")
+    shutil.copytree(root, source, ignore=ignored)
+    command = [sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "--quiet", "-w"]
+    subprocess.run([*command, str(tmp_path)], cwd=source, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        inside = set(archive.namelist())
+    wanted = modules_of(root, packages) | {path.relative_to(root).as_posix() for path in root.glob("meshes/*.msh")}
+    assert wanted - {name.removeprefix("symplex/") for name in inside} == set()
+    assert "meshes/bracket.msh" in wanted
+    assert {name.split("/")[0] for name in inside} <= {"symplex", f"symplex-{symplex.__version__}.dist-info"}
+
+
+def test_time_is_the_standard_library():
+    import time
+
+    assert time.sleep.__module__ == "time"
+    assert not hasattr(time, "__path__")
+
+
+@pytest.mark.parametrize(
+    "module", [m.name for m in pkgutil.walk_packages(symplex.__path__, "symplex.") if "." in m.name]
+)
+def test_modules_import(module):
+    if any(part in ("tests", "examples", "benchmarks", "docs") for part in module.split(".")):
+        pytest.skip("not part of the package")
+    if module != "symplex.__main__":
+        importlib.import_module(module)
+
+
+def test_public_names_are_there_and_documented():
+    for name in symplex._HOME:
+        assert getattr(symplex, name).__doc__, name
+    assert set(symplex._HOME) <= set(dir(symplex))
+    with pytest.raises(AttributeError, match="module 'symplex' has no attribute 'nothing'"):
+        _ = symplex.nothing
+
+
+def test_importing_symplex_is_light():
+    code = "import sys, symplex; print([m for m in ('numpy', 'numba', 'scipy', 'pydantic') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
