@@ -22,7 +22,7 @@ from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
 
 SIZE = 128  # elements in a block: 9 numbers of each fit the first-level cache together with their constants
-SLABS = 32  # at most
+SLABS = 32  # at most; halved until they fit, so that two or four threads get as many each
 SMALLEST_SLAB = 2048  # elements; smaller ones don't pay for starting a thread
 
 
@@ -87,17 +87,20 @@ def _slabs(nodes: IntArray, points: Array) -> NDArray[np.intp]:
     m = len(nodes)
     if m < 2 * SMALLEST_SLAB:
         return np.zeros(m, np.intp)
-    used = points[nodes.ravel()]
-    axis = int(np.argmax(used.max(axis=0) - used.min(axis=0)))
-    rank = np.empty(m, np.intp)
-    rank[np.argsort(points[nodes, axis].sum(axis=1), kind="stable")] = np.arange(m)
-    number = min(SLABS, m // SMALLEST_SLAB)
+    axis = int(np.argmax(np.ptp(points[np.unique(nodes)], axis=0)))
+    order = np.argsort(points[nodes, axis].sum(axis=1), kind="stable")
+    nodes = nodes[order]
+    number = SLABS
+    while number * SMALLEST_SLAB > m:
+        number //= 2
+    slab = np.empty(m, np.intp)
     while number > 1:
-        slab = rank * number // m
-        lowest, highest = np.full(len(points), number), np.zeros(len(points), np.intp)
-        np.minimum.at(lowest, nodes, slab[:, None])
-        np.maximum.at(highest, nodes, slab[:, None])
+        ascending = np.arange(m) * number // m
+        lowest, highest = np.zeros(len(points), np.intp), np.zeros(len(points), np.intp)
+        highest[nodes] = ascending[:, None]  # of several slabs the last assigned stays
+        lowest[nodes[::-1]] = ascending[::-1, None]
         if np.all(highest <= lowest + 1):
+            slab[order] = ascending
             return slab
         number //= 2
     return np.zeros(m, np.intp)

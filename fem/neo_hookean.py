@@ -13,7 +13,7 @@ S = λ ln J C⁻¹ + μ (1 − C⁻¹) (Gonzalez, Schmidt and Ortiz, eq. 74), be
 
 The constants of an element are k_11, k_22, k_33, k_12, k_13, k_23 and 1/D. Kernels for assembly work on blocks of
 elements (see `symplex.fem.blocks`) and vectors are tuples, so that the arithmetic vectorises over the elements.
-Where det F ≤ 0 (or is not a number) results are meaningless: kernels say so by what they return.
+Where det F ≤ 0 (or is not a number) results are meaningless, and kernels say so by what they return.
 """
 
 from __future__ import annotations
@@ -123,6 +123,19 @@ def _row(k, e):
     return k[e, 0], k[e, 1], k[e, 2], k[e, 3], k[e, 4], k[e, 5], k[e, 6]
 
 
+@_kernel
+def constants(x, mu, out):
+    """Set the constants out [m, 7] of elements whose undeformed nodes are at x [m, 4, 3]."""
+    for e in range(len(x)):
+        e1, e2, e3 = _edges(x, e)
+        c1, c2, c3 = _cross(e2, e3), _cross(e3, e1), _cross(e1, e2)
+        D = _dot(e1, c1)
+        r = mu / (6.0 * D)  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
+        out[e, 0], out[e, 1], out[e, 2] = r * _dot(c1, c1), r * _dot(c2, c2), r * _dot(c3, c3)
+        out[e, 3], out[e, 4], out[e, 5] = r * _dot(c1, c2), r * _dot(c1, c3), r * _dot(c2, c3)
+        out[e, 6] = 1.0 / D
+
+
 # -- all elements, at gathered positions ------------------------------------------------------------------------
 
 
@@ -175,6 +188,7 @@ def hessian(x, k, lmbda, mu, out):
 
 
 # -- blocks of elements -------------------------------------------------------------------------------------------
+# They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
 
 
 @_formula
@@ -239,7 +253,7 @@ def _scatter(work, nodes, n, out):
 
 @_kernel
 def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
-    """Add the gradient of the blocks first … last − 1 at q [n, 3] to out [n, 3]; return False if one is inverted."""
+    """Add the gradient of the blocks first … last − 1 at q [n, 3] to out [n, 3]."""
     q, out = q.ravel(), out.ravel()
     work = np.empty(9 * SIZE)
     for block in range(first, last):
@@ -252,14 +266,14 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
             _set_vectors(work, e, f1, f2, f3)
             upright += J > 0.0
         if upright < n:
-            return False
+            return np.nan
         _scatter(work, nodes[block], n, out)
-    return True
+    return 0.0
 
 
 @_kernel
 def total(q, nodes, counts, k, lmbda, mu, first, last):
-    """Return the energy of the blocks first … last − 1 at q [n, 3], or nan if an element is inverted."""
+    """Return the energy of the blocks first … last − 1 at q [n, 3]."""
     q = q.ravel()
     work = np.empty(9 * SIZE)
     result = 0.0
@@ -282,7 +296,7 @@ def total(q, nodes, counts, k, lmbda, mu, first, last):
 
 @_kernel
 def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, last):
-    """Add the Hessian of the blocks first … last − 1 at q [n, 3] to out [nnz, 3, 3]; return False if inverted.
+    """Add the Hessian of the blocks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
 
     The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
     """
@@ -298,7 +312,7 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
             _set_vectors(work, e, g1, g2, g3)
             upright += J > 0.0
         if upright < n:
-            return False
+            return np.nan
         for e in range(n):
             k_e = _column(constants, e)
             g, stiffness = _of_four_nodes(*_vectors(work, e), k_e)
@@ -317,4 +331,30 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
                         for i in range(3):
                             for j in range(3):
                                 out[start + np.uint64(3 * i + j)] += h[j][i]
-    return True
+    return 0.0
+
+
+@_kernel
+def cauchy(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
+    """Set the Cauchy stresses out [m, 3, 3] of the blocks first … last − 1.
+
+    σ = Σ_a ∂φ/∂x_a ⊗ d_a / (J V): the forces on the faces of an element are those of a uniform stress.
+    """
+    q = q.ravel()
+    work = np.empty(9 * SIZE)
+    for block in range(first, last):
+        n = counts[block]
+        constants = k[block]
+        _gather(q, nodes[block], n, work, constants)
+        for e in range(n):
+            d = _vectors(work, e)
+            k_e = _column(constants, e)
+            J, f1, f2, f3 = _forces(d[0], d[1], d[2], k_e, lmbda, mu)
+            if not J > 0.0:
+                return np.nan
+            r = 6.0 * k_e[6] / J
+            sigma = out[elements[block * SIZE + e]]
+            for i in range(3):
+                for j in range(3):
+                    sigma[i, j] = r * (f1[i] * d[0][j] + f2[i] * d[1][j] + f3[i] * d[2][j])
+    return 0.0

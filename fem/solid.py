@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from math import isfinite
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,21 +97,23 @@ class Solid(Energy):
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        total = sum(self._blocks.run(neo_hookean.total, q, *self._in_blocks))
-        if not isfinite(total):
-            raise self._inverted(q[self.nodes])
-        return total
+        return sum(self._run(neo_hookean.total, q))
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        if not all(self._blocks.run(neo_hookean.add_gradient, q, *self._in_blocks, out)):
-            raise self._inverted(q[self.nodes])
+        self._run(neo_hookean.add_gradient, q, out)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        elements = self._blocks.elements
-        if not all(self._blocks.run(neo_hookean.add_hessian, q, *self._in_blocks, elements, slots, out)):
+        self._run(neo_hookean.add_hessian, q, self._blocks.elements, slots, out)
+
+    def _run(self, kernel: Callable[..., Any], q: Array, *arguments: Any) -> list[Any]:
+        """Run a kernel on all blocks, and return what it returns for each slab."""
+        q = np.ascontiguousarray(q, dtype=float)
+        results = self._blocks.run(kernel, q, *self._in_blocks, *arguments)
+        if not all(map(isfinite, results)):
             raise self._inverted(q[self.nodes])
+        return results
 
     @cached_property
     def _blocks(self) -> Blocks:
@@ -129,10 +131,9 @@ class Solid(Energy):
 
     def _stiffness(self) -> Array:
         """Return k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ [m, 7] (see `neo_hookean`)."""
-        G = tetrahedra.shape_gradients(self.points, self.nodes)[:, 1:]
-        stiffness = self.material.mu * self.volumes
-        k = [stiffness * (G[:, a] * G[:, b]).sum(axis=1) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
-        return np.column_stack([*k, 1.0 / (6.0 * self.volumes)])
+        out = np.empty((len(self.nodes), neo_hookean.CONSTANTS))
+        neo_hookean.constants(self.points[self.nodes], self.material.mu, out)
+        return out
 
     @property
     def _moduli(self) -> tuple[float, float]:
@@ -171,8 +172,9 @@ class Solid(Energy):
         InvertedElement
             If det F ≤ 0 anywhere.
         """
-        F = self.deformation_gradients(q)
-        return np.einsum("eij,ekj,e->eik", self.first_piola(q), F, 1.0 / self.jacobians(q))
+        out = np.empty((len(self.nodes), 3, 3))
+        self._run(neo_hookean.cauchy, q, self._blocks.elements, out)
+        return out
 
     def von_mises(self, q: Array) -> Array:
         """Return the von Mises stress √(3/2 s:s) [m] in Pa, s the deviator of σ, at the nodal positions q [n, 3].
@@ -183,8 +185,8 @@ class Solid(Energy):
             If det F ≤ 0 anywhere.
         """
         sigma = self.cauchy(q)
-        s = sigma - np.trace(sigma, axis1=1, axis2=2)[:, None, None] / 3.0 * np.eye(3)
-        return np.sqrt(1.5 * (s * s).sum(axis=(1, 2)))
+        sigma[:, [0, 1, 2], [0, 1, 2]] -= np.trace(sigma, axis1=1, axis2=2)[:, None] / 3.0
+        return np.sqrt(1.5 * np.einsum("eij,eij->e", sigma, sigma))
 
     # -- failures ---------------------------------------------------------------------------------------------
 

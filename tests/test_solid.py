@@ -63,6 +63,13 @@ def test_forces_are_the_divergence_of_the_first_piola_stress(solid):
     np.testing.assert_allclose(solid.gradient(q[solid.nodes]), forces, atol=1e-11 * np.abs(forces).max())
 
 
+def test_cauchy_stress_belongs_to_the_first_piola_stress(solid):
+    q = shaken(solid)
+    F, J = solid.deformation_gradients(q), solid.jacobians(q)
+    sigma = np.einsum("eij,ekj->eik", solid.first_piola(q), F) / J[:, None, None]
+    np.testing.assert_allclose(solid.cauchy(q), sigma, atol=1e-11 * np.abs(sigma).max())
+
+
 def test_undeformed_and_rotated_solids_are_free_of_stress(solid):
     turn, _ = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))
     turn *= np.linalg.det(turn)
