@@ -197,6 +197,15 @@ def test_automatic_step_is_a_fraction_of_the_limit():
     assert motion.dt == pytest.approx(0.5, rel=1e-6)
 
 
+def test_automatic_step_resolves_contact(impact_of):
+    system, state = impact_of("I")
+    integrator = Newmark().fit(system, state, 1e-6)
+    lightest = system.mass[system.energies["wall"].nodes[:, 0]].min()
+    assert integrator.dt == pytest.approx(0.2 * 2 / np.sqrt(2e14 / lightest), rel=0.01)
+    totals = [system.energies_of(s)["total"] for s in march(system, integrator, state, 1e-6 * np.arange(31))]
+    np.testing.assert_allclose(totals, totals[0], rtol=5e-3)
+
+
 # -- trouble -------------------------------------------------------------------------------------------------------
 
 
@@ -251,6 +260,7 @@ def test_a_position_that_is_not_finite_is_found_at_the_next_output():
         ({"beta": 0.25}, "only the explicit member"),
         ({"gamma": 0.6}, "only the explicit member"),
         ({"safety": 1.5}, "safety"),
+        ({"contact_safety": 0.0}, "contact_safety"),
         ({"dt": -1.0}, "dt must be positive"),
         ({"dt": float("nan")}, "dt must be positive"),
         ({"dt": "fast"}, "dt must be positive"),

@@ -11,6 +11,7 @@ from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 
+_WANTED_BY = "the stable step of an explicit method"
 _RELATIVE_ERROR = 1e-2  # of ω²
 _DIFFERENCE = 1e-6  # displacement for differences of gradients, relative to the shortest distance in a stencil
 _SMALL = 32  # coordinates up to which the matrix is formed
@@ -41,15 +42,26 @@ def largest_frequency(system: System, q: Array) -> float:
     StepFailed
         If the eigenvalue cannot be found.
     """
-    mass = system.lumped_mass("the stable step of an explicit method")
+    mass = system.lumped_mass(_WANTED_BY)
     moving = ~system.fixed
     if not moving.any():
         return 0.0
-    latent = sum(energy.latent_stiffness(system.n_nodes) for energy in system.energies.values())
-    free_nodes = moving.any(axis=1)
     squared = max(_largest_eigenvalue(system, q, mass, moving), 0.0)
-    squared += float(np.max((latent / mass)[free_nodes], initial=0.0))
-    return float(np.sqrt(squared))
+    return float(np.hypot(np.sqrt(squared), latent_frequency(system)))
+
+
+def latent_frequency(system: System) -> float:
+    """Return the largest frequency √(k/m) in rad/s of one node on contact that may close; 0 without contact.
+
+    Raises
+    ------
+    InvalidSystem
+        If the mass is not lumped.
+    """
+    mass = system.lumped_mass(_WANTED_BY)
+    latent = sum((energy.latent_stiffness(system.n_nodes) for energy in system.energies.values()), np.zeros(len(mass)))
+    free = ~system.fixed.all(axis=1)
+    return float(np.sqrt(np.max((latent / mass)[free], initial=0.0)))
 
 
 def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: NDArray[np.bool_]) -> float:
