@@ -44,6 +44,8 @@ class RedoFile:
         self._file = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | binary)
         self._log = os.open(self.log_path, os.O_RDWR | os.O_CREAT | binary, 0o666) if writable else None
         self._position = 0
+        # HDF5 crashes if a write fails under it, so failures wait for the commit.
+        self._failure: OSError | None = None
         self._size = os.fstat(self._file).st_size
         self._wanted_size = self._size
         self._committed = _pages_in(self._size)
@@ -90,8 +92,11 @@ class RedoFile:
             page = self._page(number)
             low, high = max(start, number * _PAGE), min(start + n, (number + 1) * _PAGE)
             page[low - number * _PAGE : high - number * _PAGE] = data[low - start : high - start]
-        if direct < start + n:
-            _write_all(self._file, data[direct - start :], direct)
+        if direct < start + n and self._failure is None:
+            try:
+                _write_all(self._file, data[direct - start :], direct)
+            except OSError as error:
+                self._failure = error
         self._position += n
         self._size = max(self._size, self._position)
         self._wanted_size = max(self._wanted_size, self._position)
@@ -102,15 +107,26 @@ class RedoFile:
 
     def truncate(self, size: int) -> None:
         """Lengthen the file now; shorten it only at the next commit."""
-        if size > self._size:
-            os.ftruncate(self._file, size)
+        if size > self._size and self._failure is None:
+            try:
+                os.ftruncate(self._file, size)
+            except OSError as error:
+                self._failure = error
             self._size = size
         self._wanted_size = size
 
     # -- commits --------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Make all changes since the last commit part of the file."""
+        """Make all changes since the last commit part of the file.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written, now or when they were made; the file stays as of the last commit.
+        """
+        if self._failure is not None:
+            raise self._failure
         if self._pages:
             _write_all(self._log, _packed(self._pages), 0)
             _apply(self._file, self._pages)
@@ -122,10 +138,8 @@ class RedoFile:
         self._committed = _pages_in(self._size)
 
     def rollback(self) -> None:
-        """Forget all changes since the last commit, and take no more."""
-        self._pages = {}
-        self.write = self._forget
-        self.truncate = self._forget
+        """Let nothing written since the last commit, or from now on, become part of the file."""
+        self._failure = self._failure or OSError("the file was rolled back")
 
     def close(self) -> None:
         """Close the file without a commit, and remove the empty log."""
@@ -133,9 +147,6 @@ class RedoFile:
         if self._log is not None:
             os.close(self._log)
             self.log_path.unlink(missing_ok=True)
-
-    def _forget(self, data: memoryview | int) -> int:
-        return len(data) if isinstance(data, memoryview) else 0
 
     def _page(self, number: int) -> bytearray:
         if number not in self._pages:
