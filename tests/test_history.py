@@ -1,0 +1,63 @@
+"""Histories: exact numbers back, also after a cut and a resume."""
+
+import numpy as np
+import pytest
+
+from symplex.errors import OutputError
+from symplex.history import HistoryWriter, read_history
+
+
+def row(i):
+    return {"t": i / 3, "kinetic": 1 / (i + 1), "total": np.float64(1.1) ** i}
+
+
+def write(path, count):
+    with HistoryWriter(path) as history:
+        for i in range(count):
+            history.append(row(i))
+
+
+def test_numbers_come_back_exactly(tmp_path):
+    write(tmp_path / "history.csv", 50)
+    history = read_history(tmp_path / "history.csv")
+    assert list(history) == ["t", "kinetic", "total"]
+    for name, values in history.items():
+        np.testing.assert_array_equal(values, [row(i)[name] for i in range(50)])
+
+
+def test_each_row_is_there_at_once(tmp_path):
+    with HistoryWriter(tmp_path / "history.csv") as history:
+        history.append(row(0))
+        assert len(read_history(tmp_path / "history.csv")["t"]) == 1
+
+
+def test_a_torn_last_line_is_left_out_and_repaired_by_resuming(tmp_path):
+    path = tmp_path / "history.csv"
+    write(path, 5)
+    path.write_text(path.read_text()[:-3])
+    assert len(read_history(path)["t"]) == 4
+    with HistoryWriter.resume(path, up_to=2 / 3) as history:
+        history.append(row(7))
+    np.testing.assert_array_equal(read_history(path)["t"], [0, 1 / 3, 2 / 3, 7 / 3])
+
+
+def test_bad_rows_and_files_are_refused(tmp_path):
+    path = tmp_path / "history.csv"
+    with HistoryWriter(path) as history:
+        history.append(row(0))
+        with pytest.raises(OutputError, match="'work'"):
+            history.append(row(1) | {"work": 1.0})
+        with pytest.raises(OutputError, match="'total' is nan"):
+            history.append(row(1) | {"total": np.nan})
+    with pytest.raises(OutputError, match="exists already"):
+        HistoryWriter(path)
+    with pytest.raises(OutputError, match="does not exist"):
+        read_history(tmp_path / "other.csv")
+    with pytest.raises(OutputError, match="cannot be written"):
+        HistoryWriter(tmp_path / "missing" / "history.csv")
+    path.write_text("t,kinetic\n0,1\n1,x\n")
+    with pytest.raises(OutputError, match="line 3"):
+        read_history(path)
+    path.write_text("a,b\n")
+    with pytest.raises(OutputError, match="not a history"):
+        read_history(path)
