@@ -233,6 +233,6 @@ def _load_model(path: Path) -> tuple[NDArray[np.float64], dict[str, Block]]:
         blocks = {}
         for index, name in enumerate(arrays["names"].tolist()):
             cells = {kind: arrays[f"cells{index}_{kind}"] for kind in arrays[f"kinds{index}"].tolist()}
-            fixed = arrays[f"fixed{index}"] if f"fixed{index}" in arrays else None
+            fixed = arrays.get(f"fixed{index}")
             blocks[name] = Block(arrays[f"nodes{index}"], cells, fixed)
         return arrays["points"], blocks
