@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 
@@ -22,20 +22,32 @@ def count() -> int:
 def run(kernel: Callable[..., Any], tasks: Sequence[tuple], threads: int) -> list[Any]:
     """Return ``[kernel(*task) for task in tasks]``, computed on the given number of threads.
 
-    Each thread takes a run of consecutive tasks; the calling thread takes the last.
+    The calling thread is one of them. Each takes the next task as soon as it is free, and those that have not begun
+    when none is left are called off, so that a busy machine costs little.
     """
     threads = min(threads, len(tasks))
     if threads <= 1:
         return [kernel(*task) for task in tasks]
-    bounds = [len(tasks) * t // threads for t in range(threads + 1)]
-    parts = [tasks[start:stop] for start, stop in pairwise(bounds)]
-    others = [_pool(threads - 1).submit(_run_part, kernel, part) for part in parts[:-1]]
-    last = _run_part(kernel, parts[-1])
-    return [result for part in others for result in part.result()] + last
+    results: list[Any] = [None] * len(tasks)
+    waiting = deque(enumerate(tasks))
+    helpers = [_pool(threads - 1).submit(_work, kernel, waiting, results) for _ in range(threads - 1)]
+    try:
+        _work(kernel, waiting, results)
+    finally:
+        waiting.clear()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    return results
 
 
-def _run_part(kernel: Callable[..., Any], tasks: Sequence[tuple]) -> list[Any]:
-    return [kernel(*task) for task in tasks]
+def _work(kernel: Callable[..., Any], waiting: deque[tuple[int, tuple]], results: list[Any]) -> None:
+    while True:
+        try:
+            index, task = waiting.popleft()
+        except IndexError:
+            return
+        results[index] = kernel(*task)
 
 
 @cache
