@@ -7,7 +7,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,17 +47,12 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     OutputError
         If it cannot be written; the earlier one is then untouched.
     """
-    arrays = {_MOTION + name: array for name, array in checkpoint.motion.items()}
+    arrays: dict[str, Any] = {_MOTION + name: array for name, array in checkpoint.motion.items()}
+    arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "fingerprint": checkpoint.fingerprint}
     aside = path.with_name(path.name + ".new")
     try:
         with aside.open("wb") as file:
-            np.savez(
-                file,
-                sample=checkpoint.sample,
-                wall_time=checkpoint.wall_time,
-                fingerprint=checkpoint.fingerprint,
-                **arrays,
-            )
+            np.savez(file, **arrays)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)

@@ -109,15 +109,18 @@ class Bar:
         from rich.progress import BarColumn, Progress, TextColumn
 
         self._pace.begin(t, duration)
-        self._progress = Progress(BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
-        self._task = self._progress.add_task("", total=duration, completed=t)
-        self._progress.start()
+        progress = Progress(BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
+        self._task = progress.add_task("", total=duration)
+        progress.update(self._task, completed=t)
+        progress.start()
+        self._progress = progress
 
     def update(self, t: float, drift: float, done: str) -> None:
         """Move the bar."""
         self._pace.t = t
         text = f"{self._pace.text()} · drift {drift:.1e} · {done}"
-        self._progress.update(self._task, completed=t, description=text)
+        if self._progress is not None:
+            self._progress.update(self._task, completed=t, description=text)
 
     def end(self) -> None:
         """Leave the bar as it is."""

@@ -142,7 +142,7 @@ def check_report(problem: Problem) -> str:
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in energies.items())))
     rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
     if isinstance(problem.integrator, Newmark):
-        dt = problem.integrator.dt
+        dt = float(problem.integrator.dt)
         rows.append(("step", f"{si(dt, 's', 6)}, {round(tables.run.duration / dt):,} steps"))
     run = tables.run
     rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))

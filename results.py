@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symplex.contact.obstacles import HalfSpace, Obstacle
+from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
@@ -164,7 +164,9 @@ def surface_of(obstacle: Obstacle, points: Array) -> tuple[Array, dict[str, np.n
     """Return points and cells that show an obstacle beside bodies at the points [n, 3]."""
     if isinstance(obstacle, HalfSpace):
         return _patch(obstacle, points)
-    return _globe(obstacle.center, obstacle.radius)
+    if isinstance(obstacle, Sphere):
+        return _globe(np.asarray(obstacle.center), obstacle.radius)
+    raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
 
 
 def _patch(plane: HalfSpace, points: Array) -> tuple[Array, dict[str, np.ndarray]]:
@@ -200,4 +202,4 @@ def _globe(centre: Array, radius: float) -> tuple[Array, dict[str, np.ndarray]]:
             np.stack([upper + a, lower + a, lower + b], axis=1),
             np.stack([upper + a, lower + b, upper + b], axis=1),
         ]
-    return np.asarray(centre) + radius * directions, {"triangle": np.concatenate(triangles).astype(np.int32)}
+    return centre + radius * directions, {"triangle": np.concatenate(triangles).astype(np.int32)}

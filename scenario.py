@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array
 
 from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
@@ -191,10 +192,11 @@ class _Builder:
         fixed = self._fixed()
         energies, loads = self._energies_and_loads()
         self._raise_mistakes()
-        system = System(self._mass, energies, fixed=fixed, loads=loads)
+        system = System(self._mass(), energies, fixed=fixed, loads=loads)
         state = system.state(self._mesh.points, self._velocities())
         integrator = self._try(place("integrator"), self._integrator, system, state)
         self._raise_mistakes()
+        assert integrator is not None, "a mistake would have been raised"
         return Problem(self._scenario, self._mesh, system, state, integrator)
 
     def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
@@ -232,10 +234,12 @@ class _Builder:
         """Return a mesh and what to call it in messages."""
         if table.cube is not None:
             mesh, called = cube_mesh(table.cube), f"cube {table.cube}"
-        elif table.box is not None:
+        elif table.box is not None and table.cells is not None:
             mesh, called = box(table.box, table.cells, split=table.split), "box"
+        elif table.bundled is not None:
+            mesh, called = read_mesh(bundled(table.bundled)), table.bundled
         else:
-            path = bundled(table.bundled) if table.bundled is not None else self._scenario.path.parent / table.file
+            path = self._scenario.path.parent / str(table.file)
             return read_mesh(path, scale=scale), path.name
         return replace(mesh, points=mesh.points * scale), called
 
@@ -253,20 +257,18 @@ class _Builder:
             for body in self._tables.body
         }
 
-    @property
-    def _mass(self):
-        lumped = sum(self._body_mass[body.name] for body in self._tables.body if body.mass == "lumped")
+    def _mass(self) -> Array | csr_array:
+        """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
+        mesh, none = self._mesh, np.zeros(len(self._mesh.points))
+        lumped = sum((self._body_mass[body.name] for body in self._tables.body if body.mass == "lumped"), none)
         consistent = [body for body in self._tables.body if body.mass == "consistent"]
         if not consistent:
             return lumped
-        from scipy.sparse import diags_array
-
-        n = len(self._mesh.points)
-        mass = sum(
-            consistent_mass(self._mesh.points, self._mesh.cells_of("tetra", body.name), body.material.density, n)
-            for body in consistent
-        )
-        return (mass + diags_array(lumped + np.zeros(n))).tocsr()
+        mass = diags_array(lumped).tocsr()
+        for body in consistent:
+            cells = mesh.cells_of("tetra", body.name)
+            mass = mass + consistent_mass(mesh.points, cells, body.material.density, len(mesh.points))
+        return mass.tocsr()
 
     def _velocities(self) -> Array:
         """Return v + ω × (x − centre of mass) [n, 3], body by body."""
@@ -310,7 +312,8 @@ class _Builder:
             if contact is not None:
                 energies[obstacle.name] = contact
         if tables.gravity is not None:
-            energies["gravity"] = Gravity(sum(self._body_mass.values()), tables.gravity.acceleration)
+            mass = np.sum(list(self._body_mass.values()), axis=0)
+            energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
         loads: dict[str, Load] = {}
         for k, table in enumerate(tables.load):
             load = self._try(place("load", k, table.name), self._load, table)
@@ -389,7 +392,7 @@ def integrator_of(table: IntegratorTable) -> Integrator:
 
 def factor(history: History) -> Callable[[float], float] | tuple[Array, Array]:
     """Return the factor of a load as a function of time, or as a table."""
-    duration, f = history.duration, history.frequency
+    duration, f = cast(float, history.duration), cast(float, history.frequency)  # where the kind has them
     if history.kind == "ramp":
         return lambda t: min(t / duration, 1.0)
     if history.kind == "half-sine":

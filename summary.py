@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any
@@ -97,7 +96,7 @@ def summarize(
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
         "integrator": type(problem.integrator).__name__,
-        "parameters": {f.name: getattr(problem.integrator, f.name) for f in fields(problem.integrator)},
+        "parameters": dict(vars(problem.integrator)),
         "statistics": dict(statistics),
         "duration": scenario.tables.run.duration,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},

@@ -6,17 +6,38 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from symplex.errors import MaterialError
 from symplex.fem.materials import NeoHookean
 
 # -- kinds of values ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a value must be, and its unit, which is only told.
+
+    Attributes
+    ----------
+    check : callable
+        Returns the value as it is to be kept, or raises ValueError with what is wrong, after the name of the key.
+    unit : str
+    """
+
+    check: Callable[[Any], Any]
+    unit: str = ""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check before pydantic does."""
+        return no_info_before_validator_function(self.check, handler(source))
 
 
 def _number(value: Any) -> float:
@@ -27,46 +48,66 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _quantity(unit: str) -> Any:
-    """A number with a unit, which is only told."""
-    return Annotated[float, BeforeValidator(_number), Field(description=unit)]
+def number(unit: str) -> Quantity:
+    """Any finite number."""
+    return Quantity(_number, unit)
 
 
-def _positive(unit: str) -> Any:
+def positive(unit: str) -> Quantity:
+    """A number above zero."""
+
     def check(value: Any) -> float:
-        number = _number(value)
-        if number <= 0:
-            raise ValueError(f"is {number:g}, must be positive ({unit})")
-        return number
+        x = _number(value)
+        if x <= 0:
+            raise ValueError(f"is {x:g}, must be positive ({unit})")
+        return x
 
-    return Annotated[float, BeforeValidator(check), Field(description=unit)]
+    return Quantity(check, unit)
 
 
-def _count(least: int) -> Any:
+def positive_or_auto(unit: str) -> Quantity:
+    """A number above zero, or "auto"."""
+
+    def check(value: Any) -> float | str:
+        if isinstance(value, str) and value != "auto":
+            raise ValueError(f'is {value!r}, must be a number ({unit}) or "auto"')
+        return value if value == "auto" else positive(unit).check(value)
+
+    return Quantity(check, unit)
+
+
+def whole(least: int) -> Quantity:
+    """A whole number, at least so large."""
+
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f"is {value!r}, must be a whole number of at least {least}")
         return value
 
-    return Annotated[int, BeforeValidator(check)]
+    return Quantity(check)
 
 
-def _vector(unit: str) -> Any:
-    def check(value: Any) -> tuple[float, ...]:
+def vector(unit: str) -> Quantity:
+    """Three numbers."""
+
+    def check(value: Any) -> Triple:
         if not isinstance(value, list | tuple) or len(value) != 3:
             raise ValueError(f"is {value!r}, must be three numbers ({unit})")
-        return tuple(_number(x) for x in value)
+        x, y, z = (_number(component) for component in value)
+        return x, y, z
 
-    return Annotated[tuple[float, float, float], BeforeValidator(check), Field(description=unit)]
+    return Quantity(check, unit)
 
 
-def _numbers(unit: str) -> Any:
+def numbers(unit: str) -> Quantity:
+    """One number or more."""
+
     def check(value: Any) -> tuple[float, ...]:
         if not isinstance(value, list | tuple) or len(value) == 0:
             raise ValueError(f"is {value!r}, must be a list of numbers ({unit})")
         return tuple(_number(x) for x in value)
 
-    return Annotated[tuple[float, ...], BeforeValidator(check), Field(description=unit)]
+    return Quantity(check, unit)
 
 
 def _name(value: Any) -> str:
@@ -75,25 +116,16 @@ def _name(value: Any) -> str:
     return value
 
 
-def _length_or_auto(value: Any) -> float | Literal["auto"]:
-    if value == "auto":
-        return "auto"
-    if isinstance(value, str):
-        raise ValueError(f'is {value!r}, must be a number of seconds or "auto"')
-    number = _number(value)
-    if number <= 0:
-        raise ValueError(f"is {number:g}, must be positive (s)")
-    return number
-
-
-Name = Annotated[str, BeforeValidator(_name)]
+Triple = tuple[float, float, float]
+Name = Annotated[str, Quantity(_name)]
+Count = Annotated[int, whole(1)]
 ZERO = (0.0, 0.0, 0.0)
 
 
 class Table(BaseModel):
     """A table of a scenario: unknown keys are errors, and values are taken as they are written."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def _one_of(table: Table, keys: Sequence[str], what: str) -> str:
@@ -114,8 +146,8 @@ class MeshTable(Table):
     file: str | None = None
     bundled: str | None = None
     cube: Literal["I", "II", "III"] | None = None
-    box: _vector("m") | None = None
-    cells: tuple[_count(1), _count(1), _count(1)] | None = None
+    box: Annotated[Triple | None, vector("m")] = None
+    cells: tuple[Count, Count, Count] | None = None
     split: Literal["24", "6", "body-centred"] = "24"
 
     @model_validator(mode="before")
@@ -148,35 +180,36 @@ class MaterialTable(Table):
     """A neo-Hookean material by its Lamé constants or by Young's modulus and Poisson's ratio."""
 
     law: Literal["neo-hookean"] = "neo-hookean"
-    density: _positive("kg/m³")
-    lmbda: _quantity("Pa") | None = Field(None, alias="lambda")
-    mu: _positive("Pa") | None = None
-    young: _positive("Pa") | None = None
-    poisson: _quantity("1") | None = None
+    density: Annotated[float, positive("kg/m³")]
+    lmbda: Annotated[float | None, number("Pa")] = Field(None, alias="lambda")
+    mu: Annotated[float | None, positive("Pa")] = None
+    young: Annotated[float | None, positive("Pa")] = None
+    poisson: Annotated[float | None, number("1")] = None
 
     @model_validator(mode="after")
     def _check(self) -> MaterialTable:
         try:
             self.material()
         except MaterialError as error:
-            raise ValueError(str(error).removeprefix("NeoHookean: ").rstrip(".")) from None
+            reason = str(error).removeprefix("NeoHookean: ").rstrip(".")
+            raise ValueError(f"is impossible: {reason}") from None
         return self
 
     def material(self) -> NeoHookean:
         """Return the material."""
-        lame, technical = (self.lmbda, self.mu), (self.young, self.poisson)
-        if None not in lame and technical == (None, None):
-            return NeoHookean(self.lmbda, self.mu, self.density)
-        if None not in technical and lame == (None, None):
-            return NeoHookean.from_young(self.young, self.poisson, self.density)
+        lmbda, mu, E, nu = self.lmbda, self.mu, self.young, self.poisson
+        if lmbda is not None and mu is not None and E is None and nu is None:
+            return NeoHookean(lmbda, mu, self.density)
+        if lmbda is None and mu is None and E is not None and nu is not None:
+            return NeoHookean.from_young(E, nu, self.density)
         raise ValueError("needs either lambda and mu, or young and poisson")
 
 
 class Rotation(Table):
     """A turn about an axis through the origin of the mesh."""
 
-    axis: _vector("1")
-    degrees: _quantity("°")
+    axis: Annotated[Triple, vector("1")]
+    degrees: Annotated[float, number("°")]
 
     @model_validator(mode="after")
     def _check(self) -> Rotation:
@@ -192,12 +225,12 @@ class Body(Table):
     mesh: MeshTable
     material: MaterialTable
     group: str | None = None
-    scale: _positive("m per unit of the file") = 1.0
+    scale: Annotated[float, positive("m per unit of the file")] = 1.0
     repair: bool = False
     rotate: Rotation | None = None
-    translate: _vector("m") = ZERO
-    velocity: _vector("m/s") = ZERO
-    angular_velocity: _vector("rad/s") = ZERO
+    translate: Annotated[Triple, vector("m")] = ZERO
+    velocity: Annotated[Triple, vector("m/s")] = ZERO
+    angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
 
 
@@ -206,28 +239,30 @@ class Body(Table):
 
 class _ObstacleTable(Table):
     name: Name
-    stiffness: _positive("N/m") | None = None
-    penalty: _positive("m/N") | None = None
+    stiffness: Annotated[float | None, positive("N/m")] = None
+    penalty: Annotated[float | None, positive("m/N")] = None
     bodies: list[str] | None = None
     allow_initial_penetration: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> _ObstacleTable:
         _one_of(self, ["stiffness", "penalty"], "contact parameter")
+        if self.bodies == []:
+            raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
         return self
 
     @property
     def contact_stiffness(self) -> float:
         """The penalty stiffness k = 1/ε in N/m."""
-        return self.stiffness if self.stiffness is not None else 1.0 / self.penalty
+        return 1.0 / self.penalty if self.penalty is not None else cast(float, self.stiffness)
 
 
 class HalfSpaceTable(_ObstacleTable):
     """A half-space bounded by a plane."""
 
     kind: Literal["half-space"]
-    point: _vector("m")
-    normal: _vector("1")
+    point: Annotated[Triple, vector("m")]
+    normal: Annotated[Triple, vector("1")]
     normalize: bool = True
 
     @model_validator(mode="after")
@@ -241,8 +276,8 @@ class SphereTable(_ObstacleTable):
     """A rigid ball."""
 
     kind: Literal["sphere"]
-    center: _vector("m")
-    radius: _positive("m")
+    center: Annotated[Triple, vector("m")]
+    radius: Annotated[float, positive("m")]
 
 
 ObstacleTable = HalfSpaceTable | SphereTable
@@ -265,7 +300,7 @@ class Support(Table):
 class Gravity(Table):
     """Weight of all bodies."""
 
-    acceleration: _vector("m/s²")
+    acceleration: Annotated[Triple, vector("m/s²")]
 
 
 class History(Table):
@@ -277,10 +312,10 @@ class History(Table):
     """
 
     kind: Literal["table", "ramp", "half-sine", "sine"]
-    times: _numbers("s") | None = None
-    factors: _numbers("1") | None = None
-    duration: _positive("s") | None = None
-    frequency: _positive("Hz") | None = None
+    times: Annotated[tuple[float, ...] | None, numbers("s")] = None
+    factors: Annotated[tuple[float, ...] | None, numbers("1")] = None
+    duration: Annotated[float | None, positive("s")] = None
+    frequency: Annotated[float | None, positive("Hz")] = None
 
     @model_validator(mode="after")
     def _check(self) -> History:
@@ -291,7 +326,7 @@ class History(Table):
                 f"of kind '{self.kind}' needs {' and '.join(sorted(needs[self.kind]))}; "
                 f"given: {', '.join(sorted(given)) or 'none'}"
             )
-        if self.kind == "table":
+        if self.times is not None and self.factors is not None:
             if len(self.times) != len(self.factors):
                 raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
             if any(b <= a for a, b in pairwise(self.times)):
@@ -310,21 +345,21 @@ class NodalLoadTable(_LoadTable):
     """The same force on each node of a group."""
 
     kind: Literal["nodal"]
-    force: _vector("N per node")
+    force: Annotated[Triple, vector("N per node")]
 
 
 class TractionTable(_LoadTable):
     """A force per undeformed area of the faces of a group, of constant direction."""
 
     kind: Literal["traction"]
-    traction: _vector("Pa")
+    traction: Annotated[Triple, vector("Pa")]
 
 
 class PressureTable(_LoadTable):
     """A pressure on the faces of a group, normal to them as they move."""
 
     kind: Literal["pressure"]
-    pressure: _quantity("Pa")
+    pressure: Annotated[float, number("Pa")]
 
 
 LoadTable = NodalLoadTable | TractionTable | PressureTable
@@ -336,8 +371,8 @@ class NewmarkTable(Table):
     """Explicit Newmark (central differences)."""
 
     kind: Literal["newmark"]
-    dt: Annotated[float | Literal["auto"], BeforeValidator(_length_or_auto)] = "auto"
-    safety: _positive("1") = 0.8
+    dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
+    safety: Annotated[float, positive("1")] = 0.8
 
     @model_validator(mode="after")
     def _check(self) -> NewmarkTable:
@@ -350,8 +385,8 @@ class ForceSteppingTable(Table):
     """Force-stepping by events."""
 
     kind: Literal["force-stepping"]
-    grid: _positive("m")
-    seed: _count(0) = 0
+    grid: Annotated[float, positive("m")]
+    seed: Annotated[int, whole(0)] = 0
     count_crossings: bool = False
 
 
@@ -361,10 +396,10 @@ IntegratorTable = NewmarkTable | ForceSteppingTable
 class Run(Table):
     """How long, and how often something is stored."""
 
-    duration: _positive("s")
-    frames: _count(1) = 60
-    samples: _count(1) | None = None
-    checkpoint: _positive("s of wall time") = 60.0
+    duration: Annotated[float, positive("s")]
+    frames: Count = 60
+    samples: Count | None = None
+    checkpoint: Annotated[float, positive("s of wall time")] = 60.0
 
     @model_validator(mode="after")
     def _check(self) -> Run:
@@ -379,17 +414,12 @@ class Run(Table):
         return 10 * self.frames if self.samples is None else self.samples
 
 
-FIELDS = ("displacement", "velocity", "von_mises", "contact_force")
-
-
 class Output(Table):
     """Where the results go, and which."""
 
     directory: str | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
-    fields: list[Literal["displacement", "velocity", "von_mises", "contact_force"]] = Field(
-        default_factory=lambda: list(FIELDS)
-    )
+    fields: list[Literal["velocity", "von_mises", "contact_force"]] = ["velocity", "von_mises", "contact_force"]
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from symplex.errors import ScenarioError
-from symplex.tables import MODELS, NEEDED, RESERVED, SEVERAL, Table, Tables
+from symplex.tables import MODELS, NEEDED, RESERVED, SEVERAL, Quantity, Table, Tables
 
 
 def read_tables(data: Mapping[str, Any], name: str) -> Tables:
@@ -157,7 +157,8 @@ def _sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
         inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
         return f"unknown key '{keys[-1]}'{inside}; {suggestion(str(keys[-1]), _keys_of(model, keys[:-1]))}"
     if kind == "missing":
-        unit = next((i.description for n, i in _model_of(model, keys[:-1]).model_fields.items() if n == keys[-1]), None)
+        field = _model_of(model, keys[:-1]).model_fields[str(keys[-1])]
+        unit = next((item.unit for item in field.metadata if isinstance(item, Quantity)), "")
         return f"{key} is missing{f' ({unit})' if unit else ''}."
     if kind == "literal_error":
         known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]

@@ -161,11 +161,11 @@ MISTAKES = {
     ),
     "poisson": (
         BODY.replace("lambda = 60.5e9, mu = 26e9", "young = 1e9, poisson = 0.5") + REST,
-        "[[body]] #1 'cube': material Poisson's ratio nu is 0.5; it must be above -1 and below 0.5.",
+        "[[body]] #1 'cube': material is impossible: Poisson's ratio nu is 0.5; it must be above -1 and below 0.5.",
     ),
     "bulk modulus": (
         BODY.replace("60.5e9", "-60.5e9") + REST,
-        "[[body]] #1 'cube': material the bulk modulus lmbda + 2 mu/3 is -4.31667e+10 Pa; it must be positive, "
+        "[[body]] #1 'cube': material is impossible: the bulk modulus lmbda + 2 mu/3 is -4.31667e+10 Pa; it must be positive, "
         "so with mu = 2.6e+10 Pa lmbda must be above -1.73333e+10 Pa.",
     ),
     "half a material": (
@@ -215,6 +215,11 @@ MISTAKES = {
         BODY + WALL + "penalty = 1e-9\n" + REST,
         "[[obstacle]] #1 'wall': needs one contact parameter of stiffness, penalty; given are stiffness and penalty.",
     ),
+    "no bodies": (
+        BODY + WALL + "bodies = []\n" + REST,
+        "[[obstacle]] #1 'wall': bodies is [], must name a body; without the key all bodies are meant.",
+    ),
+    "missing name": (BODY.replace('name = "cube"', "") + REST, "[[body]] #1: name is missing."),
     "two numbers": (
         BODY + "velocity = [1, 2]\n" + REST,
         "[[body]] #1 'cube': velocity is [1, 2], must be three numbers (m/s).",
@@ -247,7 +252,7 @@ MISTAKES = {
     "zero duration": (BODY + REST.replace("1e-5", "0"), "[run]: duration is 0, must be positive (s)."),
     "dt": (
         BODY + REST.replace('"newmark"', '"newmark"\ndt = "small"'),
-        "[integrator]: dt is 'small', must be a number of seconds or \"auto\".",
+        "[integrator]: dt is 'small', must be a number (s) or \"auto\".",
     ),
     "consistent mass": (
         BODY + 'mass = "consistent"\n' + REST,
