@@ -40,7 +40,7 @@ def _from_bits(typingctx, bits):
 
 
 @njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
-def log(x):
+def log(x: float) -> float:
     """Return ln x within two units in the last place for positive normal doubles x, and anything for others.
 
     x = 2^k m with m in [√½, √2), s = (m − 1)/(m + 1), |s| ≤ 3 − 2√2:
@@ -49,7 +49,7 @@ def log(x):
 
     the series being replaced by the polynomial of degree 6 in s² that interpolates it at Chebyshev points.
     """
-    bits = _bits(x)
+    bits = _bits(x)  # pyright: ignore[reportCallIssue]
     exponent = (bits + BELOW_SQRT_HALF) >> FRACTION  # k + 1023
     k = _from_bits(BITS_OF_TWO52 | exponent) - (TWO52 + 1023.0)  # integers to doubles, without a conversion
     m = _from_bits(bits - ((exponent - BIAS) << FRACTION))

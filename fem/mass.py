@@ -30,7 +30,8 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
         If an element is inverted or flat.
     """
     share = 0.25 * density * tetrahedra.checked_volumes(points, cells)
-    return np.bincount(cells.ravel(), weights=np.repeat(share, 4), minlength=n_nodes)
+    masses = np.bincount(cells.ravel(), weights=np.repeat(share, 4), minlength=n_nodes)
+    return np.asarray(masses, dtype=float)
 
 
 def consistent_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> sp.csr_array:

@@ -198,7 +198,7 @@ def _gather(q, nodes, n, work, constants):
     The constants of the block, which come next, are fetched from memory meanwhile.
     """
     for e in range(n):
-        prefetch(constants, CONSTANTS * e)
+        prefetch(constants, CONSTANTS * e)  # pyright: ignore[reportCallIssue]
         n0, n1, n2, n3 = _places(nodes, e)
         x, y, z = q[n0], q[n0 + 1], q[n0 + 2]
         work[e], work[SIZE + e], work[2 * SIZE + e] = q[n1] - x, q[n1 + 1] - y, q[n1 + 2] - z

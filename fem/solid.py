@@ -64,7 +64,8 @@ class Solid(Energy):
 
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
-        return Solid(self.points, self.nodes[indices], self.material)
+        chosen = np.asarray(indices) if np.size(indices) else slice(0)
+        return Solid(self.points, self.nodes[chosen], self.material)
 
     # -- local functions --------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ class System:
         fixed: NDArray[np.bool_] | None = None,
         loads: Mapping[str, Load] | None = None,
     ):
-        self.n_nodes: int = mass.shape[0]
+        self.n_nodes: int = mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
         self.dim = dim
         self.mass = mass if sp.issparse(mass) else np.ascontiguousarray(mass, dtype=float)
         self.energies = dict(energies)
@@ -156,7 +156,7 @@ class System:
         """
         if not self.is_lumped:
             raise InvalidSystem(f"{wanted_by} needs a lumped (diagonal) mass; this system has a consistent one.")
-        return self.mass
+        return np.asarray(self.mass)
 
     def apply_mass(self, v: Array) -> Array:
         """Return M v [n, dim]."""

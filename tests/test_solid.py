@@ -113,6 +113,7 @@ def test_restriction_is_a_part(solid):
     assert len(parts[0].nodes) == 37
     assert sum(part.total(q) for part in parts) == pytest.approx(solid.total(q), rel=1e-13)
     np.testing.assert_array_equal(parts[1].nodes, solid.nodes[37:])
+    assert solid.restrict([]).total(q) == 0.0
 
 
 @pytest.mark.parametrize("function", ["value", "gradient", "hessian", "total", "add_gradient", "add_hessian", "stress"])
