@@ -48,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from symplex.results import Folder
     from symplex.run import default_folder, simulate
     from symplex.scenario import Scenario
 
@@ -64,7 +65,9 @@ def _run(arguments: argparse.Namespace) -> int:
             pictures=not arguments.no_pictures,
         )
     except KeyboardInterrupt:
-        print(f"symplex: interrupted; what was computed is in {output}; {again}", file=sys.stderr)
+        begun = Folder(output).checkpoint.exists()
+        done = f"what was computed is in {output}; {again}" if begun else "nothing was computed yet."
+        print(f"symplex: interrupted; {done}", file=sys.stderr)
         return INTERRUPTED
     except StepFailed:
         print(f"symplex: what was computed before is in {output}", file=sys.stderr)

@@ -26,12 +26,12 @@ def draw_all(folder: Folder, *, film: str, title: str = "") -> str:
     title : str, optional
         Over the plot.
     """
-    plot_history(read_history(folder.history), folder.plot, title=title or None)
     try:
+        plot_history(read_history(folder.history), folder.plot, title=title or None)
         draw_snapshots(folder)
         if film != "none":
             draw_film(folder, film)
-    except RenderError as error:
+    except (RenderError, OutputError) as error:
         return str(error)
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -33,7 +34,7 @@ def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     if "t_end" not in summary:
         return table([("status", summary["status"]), ("reason", summary["reason"])])
     drift = summary["drift"]
-    counts = ", ".join(f"{value:,} {name}" for name, value in summary["statistics"].items())
+    counts = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in summary["statistics"].items())
     rows = [
         ("status", f"{summary['status']} {summary['reason']}".strip()),
         ("time", f"{si(summary['t_end'], 's')} of {si(summary['duration'], 's')}"),
@@ -148,6 +149,7 @@ def check_report(problem: Problem) -> str:
     rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))
     rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
     rows.append(("time", _estimate(problem)))
+    rows.append(("memory", _memory()))
     return f"{scenario.path.name} is valid.\n{table(rows)}"
 
 
@@ -175,3 +177,13 @@ def _estimate(problem: Problem) -> str:
         return f"fails early: {error}"
     spent = perf_counter() - start
     return f"about {clock(spent * (len(times) - 1) / k)} at the speed of the first {si(times[k], 's')}, plus output"
+
+
+def _memory() -> str:
+    """Return the most memory that this process has used, which has built and begun the run."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return ""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6:.0f} MB, without pictures"

@@ -103,8 +103,17 @@ class Folder:
                     path.unlink()
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Write ``summary.json``."""
-        write_whole(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        """Write ``summary.json``.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        try:
+            write_whole(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        except OSError as error:
+            raise OutputError(f"{self.summary} cannot be written: {error.strerror or error}.") from error
 
     def read_summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``, empty if there is none."""

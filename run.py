@@ -6,14 +6,14 @@ import signal
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from symplex.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
-from symplex.errors import OutputError, StepFailed
+from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.history import HistoryWriter, read_history
@@ -88,8 +88,9 @@ def simulate(
     try:
         with _stoppable() as stop:
             run.go(stop)
-    except (StepFailed, OutputError) as error:
-        run.finish("failed", str(error), pictures)
+    except Exception as error:
+        with suppress(OutputError):  # where the disk is full, the first error is the one to tell
+            run.finish("failed", str(error), pictures)
         raise
     except KeyboardInterrupt:
         run.finish("interrupted", "stopped from outside", False)

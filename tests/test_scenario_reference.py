@@ -1,0 +1,26 @@
+"""The reference of scenario files names every key, and its example is valid."""
+
+import re
+
+import pytest
+
+from symplex.scenario import Scenario
+from symplex.tables import MODELS, MaterialTable, MeshTable
+
+
+@pytest.fixture(scope="module")
+def reference(pytestconfig):
+    """The text of the reference."""
+    return (pytestconfig.rootpath / "docs" / "scenario.md").read_text("utf-8")
+
+
+def test_every_key_is_in_the_reference(reference):
+    models = [m for model in MODELS.values() for m in (model.values() if isinstance(model, dict) else [model])]
+    keys = {field.alias or name for m in [*models, MaterialTable, MeshTable] for name, field in m.model_fields.items()}
+    words = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`\n]*)`", reference))))
+    assert keys - words == set()
+
+
+def test_the_example_is_valid(reference):
+    example = re.search(r"```toml\n(.*?)```", reference, re.DOTALL)
+    assert Scenario.parse(example.group(1)).build().system.n_nodes == 71
