@@ -248,11 +248,11 @@ class _Run:
 
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
         row = self._row(state, motion)
-        history.append(row)
-        self._watch(row[conserved_energy(row)], row["kinetic"])
         if k % self._problem.scenario.samples_per_frame == 0:
             at_points, at_cells = fields_of(self._problem, motion, state)
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
+        history.append(row)  # after the frame: a row that is there has its frame
+        self._watch(row[conserved_energy(row)], row["kinetic"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
         """Return a row of the history: energies, momenta, contact and the integrator's counts."""
