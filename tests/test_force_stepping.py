@@ -11,6 +11,7 @@ from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import cube_mesh
 from symplex.time.force_stepping import ForceStepping
+from symplex.time.force_stepping_reference import kuhn_walk
 
 GRID = 5e-4
 
@@ -105,6 +106,8 @@ def test_fixed_coordinates_stay(impact_of):
     totals = [motion.energies(motion.advance(t))["lattice_total"] for t in np.linspace(0.0, 3e-6, 7)]
     end = motion.advance(3e-6)
     assert np.abs(end.q - start.q)[fixed].max() < 1e-15
+    walk = kuhn_walk(held, start, [3e-6], GRID, motion.offset)
+    assert np.abs(end.q - walk.states[-1].q).max() < 1e-14
     assert not np.any(end.v[fixed])
     assert np.ptp(totals) / totals[0] < 1e-12
 

@@ -58,7 +58,7 @@ class ForceStepping(Integrator):
     axes: Array | None = None
     count_crossings: bool = False
 
-    order = 2
+    order = 1.5
     conserves = frozenset({"energy", "symplectic form"})
     symmetric = True
 
@@ -119,7 +119,7 @@ class ForceSteppingMotion(Motion):
         # The tables hold addresses into these arrays: they must live as long as the motion.
         self._functions = lattice_functions(system.energies, name, self._axes)
         stencils = [energy.nodes for energy in system.energies.values()]
-        self._tables = interactions(system.n_nodes, system.dim, stencils, self._functions)
+        self._tables = interactions(~system.fixed, stencils, self._functions)
         self._lattice = events.Lattice(
             spacing=np.ascontiguousarray(spacing),
             offset=integrator._offset(shape).ravel().astype(float),
@@ -127,7 +127,8 @@ class ForceSteppingMotion(Motion):
             dim=np.uint32(system.dim),
         )
         self._tracks = _empty_tracks(self._tables, len(spacing))
-        self._x = np.zeros(system.n_nodes * system.dim)
+        self._fixed = system.fixed.ravel()
+        self._x = np.zeros(system.n_nodes * system.dim)  # on a lattice vertex; where fixed, the position
         self._local = np.zeros(max((nodes.shape[1] for nodes in stencils), default=1) * system.dim)
 
     # -- Motion ---------------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ class ForceSteppingMotion(Motion):
         With ``count_crossings`` also ``other_crossings``, and ``crossings``: the steps of the paper's algorithm.
         """
         count = self._tracks.count
-        found = {
+        found: dict[str, float] = {
             "events": int(count[events.INTEGER_EVENTS] + count[events.PAIR_EVENTS]),
             "integer_events": int(count[events.INTEGER_EVENTS]),
             "pair_events": int(count[events.PAIR_EVENTS]),
@@ -194,7 +195,7 @@ class ForceSteppingMotion(Motion):
         m, k = energy.nodes.shape
         spacing = self._lattice.spacing.reshape(state.q.shape)[energy.nodes].reshape(m, -1)
         origin = spacing * self.offset[energy.nodes].reshape(m, -1)
-        z = self._to_axes(state.q[energy.nodes]).reshape(m, -1) / spacing - origin / spacing
+        z = self._lattice_coordinates(self._to_axes(state.q))[energy.nodes].reshape(m, -1)
         order = np.argsort(np.floor(z) - z, axis=1, kind="stable")
         vertex = origin + spacing * np.floor(z)
         rows = np.arange(m)
@@ -210,15 +211,15 @@ class ForceSteppingMotion(Motion):
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
-        return {"t": np.array(self._t), **{name: array.copy() for name, array in self._tracks._asdict().items()}}
+        return {"t": np.array(self._t), **{name: array.copy() for name, array in self._arrays().items()}}
 
     # -- beside the interface --------------------------------------------------------------------------------
 
     def lattice_potential(self, q: Array) -> float:
         """Return V_h(q) in J, the piecewise-linear interpolation of V at the positions q [n, dim] in m."""
         energies = np.zeros(len(self._functions))
-        z = self._to_axes(q).ravel() / self._lattice.spacing - self._lattice.offset
-        events.lattice_energies(self._tables, self._lattice, z, energies)
+        z = self._lattice_coordinates(self._to_axes(q))
+        events.lattice_energies(self._tables, self._lattice, z.ravel(), energies)
         return float(energies.sum())
 
     @property
@@ -229,13 +230,14 @@ class ForceSteppingMotion(Motion):
     # -- inside ----------------------------------------------------------------------------------------------
 
     def _begin(self, state: State) -> None:
-        z = self._to_axes(state.q).ravel() / self._lattice.spacing - self._lattice.offset
+        # Coordinates that do not move are no lattice coordinates: a plane of their own goes through each.
+        self._x[self._fixed] = self._to_axes(state.q).ravel()[self._fixed]
+        self._lattice.offset[self._fixed] = (self._x / self._lattice.spacing)[self._fixed]
+        z = self._lattice_coordinates(self._to_axes(state.q)).ravel()
         dof = self._tracks.dof
         dof[:, events.CELL] = np.floor(z)
         dof[:, events.FRACTION] = z - dof[:, events.CELL]
-        dof[:, events.RATE] = np.where(
-            self.system.fixed.ravel(), 0.0, self._to_axes(state.v).ravel() / self._lattice.spacing
-        )
+        dof[:, events.RATE] = np.where(self._fixed, 0.0, self._to_axes(state.v).ravel() / self._lattice.spacing)
         dof[:, events.START] = state.t
         events.set_gaps(self._tables, self._lattice, self._tracks)
         i = events.begin(self._tables, self._lattice, self._tracks, state.t, self._x, self._local)
@@ -243,13 +245,22 @@ class ForceSteppingMotion(Motion):
             raise StepFailed(self._why(events.INFINITE, i, state.t))
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        for name, array in self._tracks._asdict().items():
+        for name, array in self._arrays().items():
             if checkpoint[name].shape != array.shape:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system: {name} has shape {checkpoint[name].shape}, "
                     f"wanted {array.shape}."
                 )
             array[...] = checkpoint[name]
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {"offset": self._lattice.offset, "x": self._x, **self._tracks._asdict()}
+
+    def _lattice_coordinates(self, q: Array) -> Array:
+        """Return z [n, dim] at positions in the axes of the lattice; 0 where fixed."""
+        z = q / self._lattice.spacing.reshape(q.shape) - self.offset
+        z[self.system.fixed] = 0.0
+        return z
 
     def _state(self, t: float) -> State:
         dof, spacing = self._tracks.dof, self._lattice.spacing

@@ -164,7 +164,7 @@ class Integrator(ABC):
 
     Attributes
     ----------
-    order : int
+    order : float
         Order of accuracy in the step (or grid) size.
     conserves : frozenset of str
         What it keeps to round-off: of ``energy``, ``momentum``, ``angular momentum``, ``symplectic form``.
@@ -172,7 +172,7 @@ class Integrator(ABC):
         Whether a run with reversed velocities comes back.
     """
 
-    order: int
+    order: float
     conserves: frozenset[str]
     symmetric: bool
 

@@ -16,14 +16,17 @@ from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 class Interactions(NamedTuple):
     """Neighbourhoods and stencils, laid out for compiled loops; n nodes in dim dimensions have n·dim dofs.
 
-    The *star* of a node are the nodes that share a local energy with it, itself included. An *edge* is an
-    ordered pair (node, member of its star). Unsigned, as unsigned indices compile to fewer instructions.
+    Two nodes that share a local energy, or a node and itself, make an *edge* (an ordered pair). The *star* of a node
+    are the dofs of the nodes it has edges to, except those that do not move. Unsigned, as unsigned indices compile to
+    fewer instructions.
 
     Attributes
     ----------
     star_ptr : uint32 [n + 1]
-        The dofs of the star of node a are ``star[star_ptr[a]:star_ptr[a+1]]``, ascending.
-    star : uint32 [edges·dim]
+        The star of node a is ``star[star_ptr[a]:star_ptr[a+1]]``, ascending.
+    star : uint32 [...]
+    edge : uint32 [...]
+        The edge to the node of each dof of a star.
     row : uint64 [n·dim]
         Where a table with one entry for each dof i and each dof of the star of its node begins the row of i.
     own : uint32 [n]
@@ -46,6 +49,7 @@ class Interactions(NamedTuple):
 
     star_ptr: NDArray[np.uint32]
     star: NDArray[np.uint32]
+    edge: NDArray[np.uint32]
     row: NDArray[np.uint64]
     own: NDArray[np.uint32]
     shared_ptr: NDArray[np.uint32]
@@ -83,11 +87,14 @@ def lattice_functions(
     return found
 
 
-def interactions(n_nodes: int, dim: int, stencils: list[IntArray], functions: list[LatticeFunctions]) -> Interactions:
-    """Build the tables from the stencils [m, k] and local functions of each energy.
+def interactions(
+    moving: NDArray[np.bool_], stencils: list[IntArray], functions: list[LatticeFunctions]
+) -> Interactions:
+    """Build the tables from the dofs that move [n, dim], and the stencils [m, k] and local functions of each energy.
 
     The addresses point into the arrays of ``functions``: keep those alive as long as the tables.
     """
+    n_nodes, dim = moving.shape
     width = _joined([np.full(len(nodes), nodes.shape[1]) for nodes in stencils])
     members = _joined([nodes.ravel() for nodes in stencils])
     edge_ptr, first, second = _edges(n_nodes, width, members)
@@ -107,12 +114,16 @@ def interactions(n_nodes: int, dim: int, stencils: list[IntArray], functions: li
     order = np.argsort(edge_of, kind="stable")
     shared_ptr = np.concatenate([[0], np.cumsum(np.bincount(edge_of, minlength=len(key)))])
 
-    star_size = np.diff(edge_ptr) * dim
+    star, edge = _dofs(second, dim), np.repeat(np.arange(len(second)), dim)
+    moves = moving.ravel()[star]
+    star_ptr = np.concatenate([[0], np.cumsum(moves)])[edge_ptr * dim]
+    star_size = np.diff(star_ptr)
     row = np.concatenate([[0], np.cumsum(np.repeat(star_size, dim))[:-1]])
     rows = [f.parameters.ctypes.data + f.parameters.strides[0] * np.arange(len(f.parameters)) for f in functions]
     return Interactions(
-        star_ptr=(edge_ptr * dim).astype(np.uint32),
-        star=_dofs(second, dim),
+        star_ptr=star_ptr.astype(np.uint32),
+        star=star[moves],
+        edge=edge[moves].astype(np.uint32),
         row=row.astype(np.uint64),
         own=np.searchsorted(key, np.arange(n_nodes, dtype=np.int64) * (n_nodes + 1)).astype(np.uint32),
         shared_ptr=shared_ptr.astype(np.uint32),
@@ -133,7 +144,7 @@ def _edges(n_nodes: int, width: NDArray, members: NDArray) -> tuple[NDArray, NDA
     """Return row pointers and both ends of all edges: the pattern of incidence · incidenceᵀ, diagonal included."""
     stencil_of = np.repeat(np.arange(len(width)), width)
     holds = sp.csr_array((np.ones(len(members), np.int32), (members, stencil_of)), shape=(n_nodes, len(width)))
-    pattern = sp.csr_array(holds @ holds.T + sp.eye_array(n_nodes, dtype=np.int32))
+    pattern = sp.csr_array(holds @ holds.T + sp.eye_array(n_nodes))
     pattern.sort_indices()
     first = np.repeat(np.arange(n_nodes, dtype=np.int64), np.diff(pattern.indptr))
     return pattern.indptr, first, pattern.indices.astype(np.int64)

@@ -191,7 +191,10 @@ def _schedule(things, lattice, tracks, i, t):
 
 @_inlined
 def _vertex(things, lattice, tracks, i, x):
-    """Write into x the positions in m, on the vertex seen by dof i, of all dofs of its star."""
+    """Write into x the positions in m, on the vertex seen by dof i, of all dofs of its star.
+
+    Dofs that do not move belong to no star: their positions stay in x as they are.
+    """
     node = i // lattice.dim
     first = things.star_ptr[node]
     row = things.row[i]
@@ -239,9 +242,9 @@ def _mixed_difference(things, lattice, tracks, i, k, plane, x, local):
     """
     dim = lattice.dim
     node_i = i // dim
-    edge = things.star_ptr[node_i] // dim + k // dim
     j = things.star[things.star_ptr[node_i] + k]
-    component_i, component_j = i - node_i * dim, k % dim
+    edge = things.edge[things.star_ptr[node_i] + k]
+    component_i, component_j = i - node_i * dim, j % dim
     _vertex(things, lattice, tracks, i, x)
     x[j] = lattice.spacing[j] * (tracks.dof[i, CELL] + plane + lattice.offset[j])
     total = 0.0
@@ -406,8 +409,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
                     _count_others(things, lattice, tracks, j, t)
                 tracks.count[PAIR_EVENTS] += 1
                 finite = _pair_event(things, lattice, tracks, i, j, t, x, local)
-                if lattice.inertia[j] < np.inf:
-                    renew = j
+                renew = j
         if not finite:
             return INFINITE, i, t
         while True:
@@ -441,6 +443,8 @@ def _count_others(things, lattice, tracks, i, t):
         if k < stop and things.star[k] == j:
             k += np.uint32(1)
             continue
+        if lattice.inertia[j] == np.inf:
+            continue
         crossings += _crossings_of_pair(dof[i], dof[j], t)
     tracks.count[OTHER_CROSSINGS] += int(crossings)
 
@@ -470,7 +474,8 @@ def count_rest(things, lattice, tracks, t):
     before = tracks.count[OTHER_CROSSINGS]
     for k in range(len(tracks.dof)):
         i = np.uint32(k)
-        _count_others(things, lattice, tracks, i, t)
+        if lattice.inertia[i] < np.inf:
+            _count_others(things, lattice, tracks, i, t)
     twice = tracks.count[OTHER_CROSSINGS] - before
     tracks.count[OTHER_CROSSINGS] = before
     return twice // 2

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from symplex.errors import UnstableStep
+from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.mass import lumped_mass
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.time.force_stepping import ForceStepping
 from symplex.time.integrator import Integrator
 from symplex.time.newmark import Newmark
 
@@ -51,6 +52,19 @@ CASES = {
         size=0.05,
         impossible=lambda: Newmark(dt=1.0),
         refusal=UnstableStep,
+    ),
+    "ForceStepping": Case(
+        make=lambda h, seed: ForceStepping(grid=h, seed=seed),
+        sizes=(0.02, 0.005, 0.00125),
+        size=0.02,
+        impossible=lambda: ForceStepping(grid=5.0),
+        refusal=StepFailed,
+        energy="lattice_total",
+        seeds=range(16),
+        order_tolerance=0.25,
+        round_off=1e-11,
+        steps=2,
+        nudge=1e-7,
     ),
 }
 
