@@ -89,7 +89,9 @@ class Solid(Energy):
         return neo_hookean_lattice(*self._moduli, self.volumes, G)
 
     def _local(self, kernel: Callable[..., int], x: Array, out: Array) -> Array:
-        inverted = kernel(np.ascontiguousarray(x), self._constants, *self._moduli, out)
+        if x.shape != (len(self.nodes), 4, 3):
+            raise InvalidSystem(f"Solid: gathered positions have shape {x.shape}, wanted {(len(self.nodes), 4, 3)}.")
+        inverted = kernel(np.ascontiguousarray(x, dtype=float), self._constants, *self._moduli, out)
         if inverted >= 0:
             raise self._inverted(x)
         return out
@@ -102,6 +104,8 @@ class Solid(Energy):
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
+        if out.shape != q.shape or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
+            raise InvalidSystem(f"Solid: the gradient has shape {out.shape}, wanted a contiguous array {q.shape}.")
         self._run(neo_hookean.add_gradient, q, out)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
@@ -111,10 +115,16 @@ class Solid(Energy):
     def _run(self, kernel: Callable[..., Any], q: Array, *arguments: Any) -> list[Any]:
         """Run a kernel on all blocks, and return what it returns for each slab."""
         q = np.ascontiguousarray(q, dtype=float)
+        if q.ndim != 2 or q.shape[1] != 3 or len(q) < self._least_nodes:
+            raise InvalidSystem(f"Solid: positions have shape {q.shape}, wanted ({len(self.points)}, 3).")
         results = self._blocks.run(kernel, q, *self._in_blocks, *arguments)
         if not all(map(isfinite, results)):
             raise self._inverted(q[self.nodes])
         return results
+
+    @cached_property
+    def _least_nodes(self) -> int:
+        return int(self.nodes.max(initial=-1)) + 1
 
     @cached_property
     def _blocks(self) -> Blocks:

@@ -185,6 +185,23 @@ def test_shapes_are_checked(points, cells, told):
         Solid(points, cells, ALUMINIUM)
 
 
+def test_positions_of_other_sizes_are_refused(solid):
+    q, n = solid.points, len(solid.points)
+    for wrong in (q[:-1], q[:, :2], q.ravel()):
+        with pytest.raises(InvalidSystem, match=rf"positions have shape .*wanted \({n}, 3\)"):
+            solid.total(wrong)
+    for out in (np.zeros((n - 1, 3)), np.zeros((3, n)).T):
+        with pytest.raises(InvalidSystem, match="the gradient has shape"):
+            solid.add_gradient(q, out)
+    with pytest.raises(InvalidSystem, match="gathered positions"):
+        solid.value(q[solid.nodes[:5]])
+
+
+def test_positions_in_any_order_of_memory(solid):
+    q = shaken(solid)
+    assert solid.total(np.asfortranarray(q)) == solid.total(q)
+
+
 def test_a_solid_without_elements_has_no_energy():
     nothing = Solid(np.zeros((2, 3)), np.empty((0, 4), int), ALUMINIUM)
     out = np.zeros((2, 3))
