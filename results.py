@@ -15,7 +15,7 @@ from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.meshes.series import Block
-from symplex.scenario import Problem
+from symplex.scenario import Problem, axes_along
 from symplex.time.integrator import Motion
 
 _PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene
@@ -180,14 +180,10 @@ def surface_of(obstacle: Obstacle, points: Array) -> tuple[Array, dict[str, np.n
 
 def _patch(plane: HalfSpace, points: Array) -> tuple[Array, dict[str, np.ndarray]]:
     """Return a square of a plane below the bodies."""
-    n = np.asarray(plane.normal) / np.linalg.norm(plane.normal)
+    n, first, second = axes_along(np.asarray(plane.normal))
     low, high = points.min(axis=0), points.max(axis=0)
     centre, half = 0.5 * (low + high), _PATCH * 0.5 * float(np.linalg.norm(high - low))
     foot = centre - ((centre - plane.point) @ n) * n
-    # Two directions in the plane, the first as near to a coordinate axis as can be.
-    first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
-    first /= np.linalg.norm(first)
-    second = np.cross(n, first)
     corners = [foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
     return np.array(corners), {"quad": np.array([[0, 1, 2, 3]], np.int32)}
 

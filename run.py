@@ -79,7 +79,9 @@ def simulate(
             return finished
     elif not overwrite:
         folder.refuse_taken()
-    shown.say(f"{scenario.tables.title or scenario.name}: preparing (the first run compiles, for some seconds) …")
+    shown.say(
+        f"{scenario.tables.title or scenario.name}: preparing (the first run compiles, for half a minute at most) …"
+    )
     with clock.part("build"):
         problem = scenario.build()
     if not (resume and folder.checkpoint.exists()):

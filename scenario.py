@@ -34,7 +34,6 @@ from symplex.tables import (
     ForceSteppingTable,
     HalfSpaceTable,
     History,
-    IntegratorTable,
     LoadTable,
     MeshTable,
     ObstacleTable,
@@ -373,7 +372,7 @@ class _Builder:
 
     def _integrator(self, system: System, state: State) -> Integrator:
         run = self._tables.run
-        return integrator_of(self._tables.integrator).fit(system, state, run.duration / run.n_samples)
+        return integrator_of(self._tables).fit(system, state, run.duration / run.n_samples)
 
 
 def obstacle_of(table: ObstacleTable) -> Obstacle:
@@ -383,11 +382,23 @@ def obstacle_of(table: ObstacleTable) -> Obstacle:
     return Sphere(table.center, table.radius)
 
 
-def integrator_of(table: IntegratorTable) -> Integrator:
-    """Return the integrator that a table describes."""
+def integrator_of(tables: Tables) -> Integrator:
+    """Return the integrator that a scenario describes."""
+    table = tables.integrator
     if isinstance(table, ForceSteppingTable):
-        return ForceStepping(table.grid, table.seed, count_crossings=table.count_crossings)
+        normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
+        axes = None if table.align is None else axes_along(np.array(normals[table.align]))
+        return ForceStepping(table.grid, table.seed, axes=axes, count_crossings=table.count_crossings)
     return Newmark(dt=table.dt, safety=table.safety)
+
+
+def axes_along(normal: Array) -> Array:
+    """Return three orthogonal unit vectors [3, 3], in rows, the first along a vector."""
+    n = normal / np.linalg.norm(normal)
+    # The second is orthogonal to a coordinate axis, too.
+    second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+    second /= np.linalg.norm(second)
+    return np.array([n, second, np.cross(n, second)])
 
 
 def factor(history: History) -> Callable[[float], float] | tuple[Array, Array]:

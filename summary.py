@@ -96,7 +96,10 @@ def summarize(
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
         "integrator": type(problem.integrator).__name__,
-        "parameters": dict(vars(problem.integrator)),
+        "parameters": {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in vars(problem.integrator).items()
+        },
         "statistics": dict(statistics),
         "duration": scenario.tables.run.duration,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},

@@ -387,6 +387,7 @@ class ForceSteppingTable(Table):
     kind: Literal["force-stepping"]
     grid: Annotated[float, positive("m")]
     seed: Annotated[int, whole(0)] = 0
+    align: str | None = None
     count_crossings: bool = False
 
 

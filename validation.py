@@ -114,6 +114,10 @@ def _wrong_names(tables: Tables) -> list[str]:
                 lines.append(
                     f"{place('obstacle', k, obstacle.name)}: there is no body '{name}'; {suggestion(name, bodies)}"
                 )
+    planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
+    align = getattr(tables.integrator, "align", None)
+    if align is not None and align not in planes:
+        lines.append(f"[integrator]: align names no half-space: there is no '{align}'; {suggestion(align, planes)}")
     return lines
 
 

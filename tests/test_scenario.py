@@ -127,6 +127,13 @@ def test_histories(history, at):
     assert {t: factor(t) for t in at} == pytest.approx(at)
 
 
+def test_the_lattice_can_be_aligned_with_a_wall():
+    rest = REST.replace('"newmark"', '"force-stepping"\ngrid = 1e-4\nalign = "wall"')
+    axes = build(BODY + WALL.replace("[0, 0, 2]", "[0, -1, -1]").replace("-0.01", "0.3") + rest).integrator.axes
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(axes[0], np.array([0, -1, -1]) / np.sqrt(2))
+
+
 def test_paths_are_relative_to_the_scenario(tmp_path):
     shutil.copy(bundled("bracket"), tmp_path / "part.msh")
     text = '[[body]]\nname = "part"\nmesh = "part.msh"\ngroup = "bracket"\nscale = 0.5\n'
@@ -165,8 +172,8 @@ MISTAKES = {
     ),
     "bulk modulus": (
         BODY.replace("60.5e9", "-60.5e9") + REST,
-        "[[body]] #1 'cube': material is impossible: the bulk modulus lmbda + 2 mu/3 is -4.31667e+10 Pa; it must be positive, "
-        "so with mu = 2.6e+10 Pa lmbda must be above -1.73333e+10 Pa.",
+        "[[body]] #1 'cube': material is impossible: the bulk modulus lmbda + 2 mu/3 is -4.31667e+10 Pa; "
+        "it must be positive, so with mu = 2.6e+10 Pa lmbda must be above -1.73333e+10 Pa.",
     ),
     "half a material": (
         BODY.replace("mu = 26e9,", "") + REST,
@@ -220,6 +227,10 @@ MISTAKES = {
         "[[obstacle]] #1 'wall': bodies is [], must name a body; without the key all bodies are meant.",
     ),
     "missing name": (BODY.replace('name = "cube"', "") + REST, "[[body]] #1: name is missing."),
+    "align": (
+        BODY + WALL + REST.replace('"newmark"', '"force-stepping"\ngrid = 1e-4\nalign = "wal"'),
+        "[integrator]: align names no half-space: there is no 'wal'; did you mean 'wall'?",
+    ),
     "two numbers": (
         BODY + "velocity = [1, 2]\n" + REST,
         "[[body]] #1 'cube': velocity is [1, 2], must be three numbers (m/s).",
