@@ -24,6 +24,9 @@ from symplex.scenario import Problem, Scenario
 from symplex.summary import Clock, conserved_energy, summarize
 from symplex.time.integrator import Motion
 
+# What may change before a run is resumed.
+_FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
+
 
 def simulate(
     scenario: Scenario | str | Path,
@@ -119,7 +122,7 @@ def refuse_changed(scenario: Scenario, folder: Folder) -> None:
     before, now = (_flat(tomllib.loads(text)) for text in (folder.scenario.read_text("utf-8"), scenario.text))
     for key in [*before, *now]:
         old, new = before.get(key, "not given"), now.get(key, "not given")
-        if old != new and not key.startswith("output."):
+        if old != new and key not in _FREE:
             raise OutputError(
                 f"{folder.path} cannot be resumed: {scenario.path.name} has changed since ({key} was {old}, is {new}). "
                 "Restore it, or start anew with --overwrite or another --output."

@@ -134,11 +134,15 @@ def test_summary(finished):
     assert {"symplex", "python", "numpy", "numba"} <= set(summary["versions"])
 
 
-def test_pvd_series_and_chosen_fields(tmp_path):
+def test_pvd_series_and_chosen_fields(tmp_path, monkeypatch):
     text = SCENARIO.replace("INTEGRATOR", KINDS["newmark"])
     text += '[output]\nformat = "pvd"\nfields = ["velocity"]\ndirectory = "here"\n'
     (tmp_path / "small.toml").write_text(text, encoding="utf-8")
-    simulate(tmp_path / "small.toml", progress=False, pictures=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(symplex.run, "display", lambda progress: Interrupting(18))
+        with pytest.raises(KeyboardInterrupt):
+            simulate(tmp_path / "small.toml", pictures=False)
+    simulate(tmp_path / "small.toml", resume=True, progress=False, pictures=False)
     series = read_series(tmp_path / "here" / "motion.pvd")
     assert len(series) == 11
     assert series.point_fields == ["velocity"]
