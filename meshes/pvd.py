@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import OutputError
-from symplex.meshes.series import Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
+_MODEL_ASIDE = "model.new.npz"
 _VTK_NAMES = {"f4": "Float32", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 _DTYPES = {name: np.dtype("<" + code if code != "u1" else code) for code, name in _VTK_NAMES.items()}
 
@@ -63,12 +64,13 @@ class PvdWriter(SeriesWriter):
         writer._last = last.t
         writer._entries = _read_index(path)[:n]
         writer._write_index()
+        _remove_strays(path, n)
         return writer
 
     def _write(
         self, t: float, displacement: Floats, point_data: dict[str, Floats], cell_data: dict[str, dict[str, Floats]]
     ) -> None:
-        stem = f"frame{len(self._entries):06d}"
+        stem = _stem(len(self._entries))
         files = []
         for index, (name, block) in enumerate(self.blocks.items()):
             if block.is_obstacle:
@@ -96,7 +98,7 @@ class PvdWriter(SeriesWriter):
         lines = [
             f'    <DataSet timestep="{entry.t!r}" part="0" file={quoteattr(entry.file)}/>\n' for entry in self._entries
         ]
-        aside = self.path.with_name(self.path.name + ".new")
+        aside = _aside(self.path)
         with aside.open("w", encoding="utf-8") as file:
             file.write('<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0">\n  <Collection>\n')
             file.writelines(lines)
@@ -140,6 +142,37 @@ class PvdSeries(Series):
             key: {name: data[key] for name, (_, data) in parts.items() if key in data} for key in self.cell_fields
         }
         return Frame(float(self.times[i]), at_points.pop("displacement"), at_points, at_cells)
+
+
+def repair(path: Path) -> int:
+    """Remove what is left of frames that no index names; return the number of frames."""
+    count = len(PvdSeries(path))
+    try:
+        _remove_strays(path, count)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({error.strerror or error}).") from error
+    return count
+
+
+def _remove_strays(path: Path, count: int) -> None:
+    """Remove the files of all frames from the given number on, and those begun aside."""
+    kept = {_stem(i) for i in range(count)}
+    folder = path.with_suffix("")
+    for file in (*folder.glob("frame*.vtm"), *folder.glob("frame*_block*.vtu")):
+        if file.stem.split("_")[0] not in kept:
+            file.unlink()
+    for file in (_aside(path), folder / _MODEL_ASIDE):
+        file.unlink(missing_ok=True)
+
+
+def _stem(i: int) -> str:
+    """Return how the names of the files of frame i begin."""
+    return f"frame{i:06d}"
+
+
+def _aside(path: Path) -> Path:
+    """Return the path under which the index is written."""
+    return path.with_name(path.name + ".new")
 
 
 def _read_index(path: Path) -> list[_Entry]:
@@ -223,8 +256,8 @@ def _save_model(path: Path, points: NDArray[np.float64], blocks: Mapping[str, Bl
             arrays[f"cells{index}_{kind}"] = np.asarray(rows, np.int32)
         if block.points is not None:
             arrays[f"fixed{index}"] = block.points
-    aside = path.with_name("model.new.npz")
-    np.savez(aside, **arrays)
+    aside = path.with_name(_MODEL_ASIDE)
+    np.savez(aside, allow_pickle=False, **arrays)
     aside.replace(path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from io import FileIO
 from pathlib import Path
 from typing import final
 
@@ -40,13 +41,12 @@ class RedoFile:
         if writable:
             recover(path)
         self._pages = {} if writable else _read_log(self.log_path)
-        binary = getattr(os, "O_BINARY", 0)
-        self._file = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | binary)
-        self._log = os.open(self.log_path, os.O_RDWR | os.O_CREAT | binary, 0o666) if writable else None
+        self._file = FileIO(path, "r+" if writable else "r")
+        self._writable = writable
         self._position = 0
         # HDF5 crashes if a write fails under it, so failures wait for the commit.
         self._failure: OSError | None = None
-        self._size = os.fstat(self._file).st_size
+        self._size = os.fstat(self._file.fileno()).st_size
         self._wanted_size = self._size
         self._committed = _pages_in(self._size)
 
@@ -69,11 +69,7 @@ class RedoFile:
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer from the position on."""
         start, wanted = self._position, len(buffer)
-        data = os.pread(self._file, wanted, start)
-        while 0 < len(data) < wanted and (more := os.pread(self._file, wanted - len(data), start + len(data))):
-            data += more
-        buffer[: len(data)] = data
-        end = len(data)
+        end = _read_into(self._file, buffer, start)
         for number in self._touched(start, wanted):
             if (page := self._pages.get(number)) is not None:
                 low, high = max(start, number * _PAGE), min(start + wanted, (number + 1) * _PAGE)
@@ -84,7 +80,7 @@ class RedoFile:
 
     def write(self, data: memoryview) -> int:
         """Write at the position: at once beyond the committed end, else at the next commit."""
-        if self._log is None:
+        if not self._writable:
             raise OSError("the file is open for reading only")
         start, n = self._position, len(data)
         direct = max(start, self._committed * _PAGE)
@@ -109,7 +105,7 @@ class RedoFile:
         """Lengthen the file now; shorten it only at the next commit."""
         if size > self._size and self._failure is None:
             try:
-                os.ftruncate(self._file, size)
+                self._file.truncate(size)
             except OSError as error:
                 self._failure = error
             self._size = size
@@ -128,12 +124,13 @@ class RedoFile:
         if self._failure is not None:
             raise self._failure
         if self._pages:
-            _write_all(self._log, _packed(self._pages), 0)
-            _apply(self._file, self._pages)
-            os.ftruncate(self._log, 0)
+            with FileIO(self.log_path, "w") as log:
+                _write_all(log, _packed(self._pages), 0)
+                _apply(self._file, self._pages)
+                log.truncate(0)
             self._pages = {}
         if self._wanted_size < self._size:
-            os.ftruncate(self._file, self._wanted_size)
+            self._file.truncate(self._wanted_size)
         self._size = self._wanted_size
         self._committed = _pages_in(self._size)
 
@@ -143,14 +140,15 @@ class RedoFile:
 
     def close(self) -> None:
         """Close the file without a commit, and remove the empty log."""
-        os.close(self._file)
-        if self._log is not None:
-            os.close(self._log)
+        self._file.close()
+        if self._writable:
             self.log_path.unlink(missing_ok=True)
 
     def _page(self, number: int) -> bytearray:
         if number not in self._pages:
-            self._pages[number] = bytearray(os.pread(self._file, _PAGE, number * _PAGE).ljust(_PAGE, b"\0"))
+            page = bytearray(_PAGE)
+            _read_into(self._file, memoryview(page), number * _PAGE)
+            self._pages[number] = page
         return self._pages[number]
 
     @staticmethod
@@ -169,11 +167,8 @@ def recover(path: Path) -> None:
     if not log.exists():
         return
     if pages := _read_log(log):
-        file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-        try:
+        with FileIO(path, "r+") as file:
             _apply(file, pages)
-        finally:
-            os.close(file)
     log.unlink()
 
 
@@ -181,7 +176,7 @@ def _pages_in(size: int) -> int:
     return -(-size // _PAGE)
 
 
-def _apply(file: int, pages: dict[int, bytearray]) -> None:
+def _apply(file: FileIO, pages: dict[int, bytearray]) -> None:
     for number, page in pages.items():
         _write_all(file, page, number * _PAGE)
 
@@ -205,9 +200,17 @@ def _read_log(log: Path) -> dict[int, bytearray]:
     return {number: bytearray(body[8 * n + k * _PAGE : 8 * n + (k + 1) * _PAGE]) for k, number in enumerate(numbers)}
 
 
-def _write_all(file: int | None, data: bytes | bytearray | memoryview, offset: int) -> None:
-    assert file is not None
+def _read_into(file: FileIO, buffer: memoryview, offset: int) -> int:
+    """Fill the buffer from the offset on; return how many bytes there were."""
+    file.seek(offset)
+    end = 0
+    while end < len(buffer) and (n := file.readinto(buffer[end:])):
+        end += n
+    return end
+
+
+def _write_all(file: FileIO, data: bytes | bytearray | memoryview, offset: int) -> None:
+    file.seek(offset)
     rest = memoryview(data)
     while len(rest):
-        n = os.pwrite(file, rest, offset)
-        rest, offset = rest[n:], offset + n
+        rest = rest[file.write(rest) :]

@@ -4,7 +4,7 @@ A series holds named blocks of cells (one per body), their points, and for each 
 cell data. Two formats, chosen by the suffix of the path:
 
 ``.vtkhdf`` (the default)
-    One file (VTKHDF, a time-dependent PartitionedDataSetCollection); see `symplex.meshes.vtkhdf`. ParaView ≥ 5.13.
+    One file (VTKHDF, a MultiBlockDataSet with time steps); see `symplex.meshes.vtkhdf`. ParaView ≥ 5.13.
 ``.pvd``
     A small index and a folder of raw binary .vtu files; see `symplex.meshes.pvd`. Any ParaView, and other tools.
 
@@ -17,135 +17,28 @@ A run may be killed at any moment: what has been appended before is there, whole
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from symplex.errors import OutputError
+from symplex.meshes import pvd, vtkhdf
+from symplex.meshes.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space
 
-Floats = NDArray[np.float32]
-PointData = Mapping[str, ArrayLike]
-CellData = Mapping[str, Mapping[str, ArrayLike]]
-
-# meshio's name of a cell type -> VTK's number.
-VTK_TYPES = {
-    "vertex": 1,
-    "line": 3,
-    "triangle": 5,
-    "quad": 9,
-    "tetra": 10,
-    "hexahedron": 12,
-    "wedge": 13,
-    "pyramid": 14,
-    "line3": 21,
-    "triangle6": 22,
-    "quad8": 23,
-    "tetra10": 24,
-    "hexahedron20": 25,
-}
-_CELL_TYPES = {number: name for name, number in VTK_TYPES.items()}
-
-
-@dataclass(frozen=True)
-class Block:
-    """A named part of a series: cells of a body, or an obstacle that does not move.
-
-    Attributes
-    ----------
-    nodes : int32 [n_b]
-        The nodes of the block in the numbering of the whole model; empty for an obstacle.
-    cells : mapping of str to int32 [m, k]
-        Connectivity by meshio's cell type names, in the numbering of the whole model (of ``points`` for an obstacle).
-    points : float64 [n_b, 3], optional
-        The points of an obstacle.
-    """
-
-    nodes: NDArray[np.int32]
-    cells: Mapping[str, NDArray[np.int32]]
-    points: NDArray[np.float64] | None = None
-
-    @classmethod
-    def of(cls, cells: Mapping[str, NDArray[np.int32]]) -> Block:
-        """Return the block of the given cells and all their nodes, ascending."""
-        flat = [np.asarray(rows).ravel() for rows in cells.values()]
-        return cls(np.unique(np.concatenate(flat)).astype(np.int32), cells)
-
-    @classmethod
-    def obstacle(cls, points: ArrayLike, cells: Mapping[str, NDArray[np.int32]]) -> Block:
-        """Return a block that stands still, with points of its own."""
-        return cls(np.empty(0, np.int32), cells, in_space(np.asarray(points, float)))
-
-    @property
-    def is_obstacle(self) -> bool:
-        """Whether the block has points of its own and no part in the motion."""
-        return self.points is not None
-
-    @property
-    def n_points(self) -> int:
-        """Number of points."""
-        return len(self.nodes) if self.points is None else len(self.points)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells of all types."""
-        return sum(len(rows) for rows in self.cells.values())
-
-    @cached_property
-    def connectivity(self) -> NDArray[np.int32]:
-        """Connectivity of all cells in a row, in the numbering of the block."""
-        flat = [np.asarray(rows, np.int32).ravel() for rows in self.cells.values()]
-        joined = np.concatenate(flat) if flat else np.empty(0, np.int32)
-        if self.is_obstacle or not len(joined):
-            return joined
-        place = np.full(max(int(joined.max()), int(self.nodes.max(initial=-1))) + 1, -1, np.int32)
-        place[self.nodes] = np.arange(len(self.nodes), dtype=np.int32)
-        return place[joined]
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """Where each cell begins in `connectivity`, and its end [m + 1]."""
-        sizes = [np.full(len(rows), np.shape(rows)[1], np.int64) for rows in self.cells.values()]
-        return np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum()
-
-    @cached_property
-    def vtk_types(self) -> NDArray[np.uint8]:
-        """VTK's number of the type of each cell [m]."""
-        kinds = [np.full(len(rows), VTK_TYPES[kind], np.uint8) for kind, rows in self.cells.items()]
-        return np.concatenate([np.empty(0, np.uint8), *kinds])
-
-    @classmethod
-    def from_vtk(
-        cls,
-        connectivity: NDArray[np.integer],
-        vtk_types: NDArray[np.uint8],
-        sizes: NDArray[np.integer],
-        nodes: NDArray[np.int32],
-        points: NDArray[np.float64] | None,
-    ) -> Block:
-        """Return the block of cells given as VTK does (``sizes``: nodes per cell); the inverse of the three above."""
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        cells = {}
-        for kind in dict.fromkeys(vtk_types.tolist()):
-            chosen = np.flatnonzero(vtk_types == kind)
-            local = connectivity[starts[chosen][:, None] + np.arange(sizes[chosen[0]])]
-            cells[_CELL_TYPES[kind]] = (local if points is not None else nodes[local]).astype(np.int32)
-        return cls(nodes, cells, points)
-
-
-class Frame(NamedTuple):
-    """One moment of a series; data as in `SeriesWriter.append`."""
-
-    t: float
-    displacement: Floats
-    point_data: dict[str, Floats]
-    cell_data: dict[str, dict[str, Floats]]
+__all__ = [
+    "Block",
+    "CellData",
+    "Frame",
+    "PointData",
+    "Series",
+    "SeriesWriter",
+    "open_series",
+    "read_series",
+    "repair_series",
+    "resume_series",
+]
 
 
 def open_series(path: str | Path, points: ArrayLike, blocks: Mapping[str, Block]) -> SeriesWriter:
@@ -186,265 +79,44 @@ def resume_series(path: str | Path, up_to: float) -> SeriesWriter:
 def read_series(path: str | Path) -> Series:
     """Open a series for reading: all frames that were appended whole, even after a crash.
 
+    Nothing on the disk is changed, so that a run may be going on.
+
     Raises
     ------
     OutputError
         If there is no series or it cannot be read.
     """
     path = Path(path)
-    _writer_of(path)
+    reader = pvd.PvdSeries if _is_pvd(path) else vtkhdf.VtkHdfSeries
     if not path.exists():
         raise OutputError(f"{path} does not exist; a series appears there with its first frame.")
-    if path.suffix == ".pvd":
-        from symplex.meshes.pvd import PvdSeries
-
-        return PvdSeries(path)
-    from symplex.meshes.vtkhdf import VtkHdfSeries
-
-    return VtkHdfSeries(path)
+    return reader(path)
 
 
-def _writer_of(path: Path) -> type[SeriesWriter]:
-    if path.suffix == ".vtkhdf":
-        from symplex.meshes.vtkhdf import VtkHdfWriter
+def repair_series(path: str | Path) -> int:
+    """Tidy up a series whose writer was killed, so that other programs can open it; return its number of frames.
 
-        return VtkHdfWriter
-    if path.suffix == ".pvd":
-        from symplex.meshes.pvd import PvdWriter
-
-        return PvdWriter
-    raise OutputError(f"{path.name}: a series is a .vtkhdf or a .pvd file, not '{path.suffix}'.")
-
-
-class SeriesWriter(ABC):
-    """Appends frames to a series; a context manager.
-
-    Parameters
-    ----------
-    path : Path
-    points : float64 [n, 3]
-    blocks : mapping of str to Block
-    """
-
-    def __init__(self, path: Path, points: NDArray[np.float64], blocks: Mapping[str, Block]):
-        self.path = path
-        self.points = points
-        self.blocks = dict(blocks)
-        self._last: float | None = None
-        self._layout: dict[tuple[str, ...], tuple[int, ...]] | None = None
-        self._check_blocks()
-
-    @classmethod
-    @abstractmethod
-    def resume(cls, path: Path, up_to: float) -> SeriesWriter:
-        """Reopen the series without the frames later than ``up_to`` (see `resume_series`)."""
-
-    @abstractmethod
-    def _write(self, t: float, displacement: Floats, point_data: dict, cell_data: dict) -> None:
-        """Write a frame whose data were checked."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Finish the series; more than once does no harm."""
-
-    def append(
-        self,
-        t: float,
-        displacement: ArrayLike,
-        point_data: PointData | None = None,
-        cell_data: CellData | None = None,
-    ) -> None:
-        """Append a frame; on return it is safe from a kill of the process.
-
-        Parameters
-        ----------
-        t : float
-            Time in s, later than that of the last frame.
-        displacement : [n, dim]
-            Displacement of all nodes in m.
-        point_data : mapping of str to [n] or [n, c], optional
-            Values at all nodes; the same names and shapes in each frame.
-        cell_data : mapping of str to (mapping of str to [m] or [m, c]), optional
-            Values by name and block, for the cells of a block in the order of its types. Blocks may be left out.
-
-        Raises
-        ------
-        OutputError
-            If the frame does not fit the series, a value is not finite, or the frame cannot be written.
-        """
-        if self._last is not None and not t > self._last:
-            raise OutputError(f"{self.path.name}: a frame at t = {t:g} s cannot follow one at t = {self._last:g} s.")
-        moved = self._values("displacement", displacement, len(self.points), t)
-        if moved.shape != (len(self.points), 3):
-            raise OutputError(f"{self.path.name}: displacement has {moved.ndim} dimensions, wanted [n, dim].")
-        at_points = {name: self._values(name, a, len(self.points), t) for name, a in (point_data or {}).items()}
-        at_cells = {
-            name: {block: self._values(name, a, self._cells_of(name, block), t) for block, a in by_block.items()}
-            for name, by_block in (cell_data or {}).items()
-        }
-        self._check_layout(at_points, at_cells)
-        try:
-            self._write(float(t), moved, at_points, at_cells)
-        except OSError as error:
-            raise OutputError(
-                f"{self.path}: the frame at t = {t:g} s cannot be written ({error.strerror or error}); "
-                "the frames before it are safe."
-            ) from error
-        self._last = float(t)
-
-    def _values(self, name: str, values: ArrayLike, n: int, t: float) -> Floats:
-        array = in_space(np.asarray(values))
-        if array.shape[:1] != (n,) or array.ndim > 2:
-            raise OutputError(f"{self.path.name}: '{name}' has shape {array.shape}, wanted ({n},) or ({n}, c).")
-        with np.errstate(over="ignore"):
-            array = np.ascontiguousarray(array, np.float32)
-        if not np.isfinite(array).all():
-            bad = int(np.argwhere(~np.isfinite(array))[0, 0])
-            raise OutputError(f"{self.path.name}: '{name}' is not finite in row {bad} at t = {t:g} s.")
-        return array
-
-    def _cells_of(self, name: str, block: str) -> int:
-        if block not in self.blocks:
-            raise OutputError(
-                f"{self.path.name}: cell data '{name}' for block '{block}', which is not there; "
-                f"the blocks are: {', '.join(self.blocks)}."
-            )
-        return self.blocks[block].n_cells
-
-    def _check_layout(self, at_points: dict[str, Floats], at_cells: dict[str, dict[str, Floats]]) -> None:
-        """Refuse data whose names or shapes differ from those of the first frame."""
-        layout = {("point", name): array.shape[1:] for name, array in at_points.items()}
-        layout |= {
-            ("cell", name, block): array.shape[1:]
-            for name, by_block in at_cells.items()
-            for block, array in by_block.items()
-        }
-        if self._layout is None:
-            self._layout = layout
-        if layout != self._layout:
-            odd = sorted(set(layout.items()) ^ set(self._layout.items()))[0][0]
-            raise OutputError(
-                f"{self.path.name}: {odd[0]} data '{odd[1]}' differ from the first frame; "
-                "every frame has the same fields of the same shape."
-            )
-
-    def _check_blocks(self) -> None:
-        used = np.zeros(len(self.points), bool)
-        for name, block in self.blocks.items():
-            if not name or "/" in name or name.startswith("."):
-                raise OutputError(f"{self.path.name}: '{name}' cannot name a block; leave out '/' and a leading dot.")
-            if unknown := set(block.cells) - set(VTK_TYPES):
-                raise OutputError(f"{self.path.name}: block '{name}' has cells of the unknown type '{unknown.pop()}'.")
-            limit = block.n_points if block.is_obstacle else len(self.points)
-            every = np.concatenate([block.nodes, *(np.ravel(rows) for rows in block.cells.values())])
-            if every.size and not (every.min() >= 0 and every.max() < limit and block.connectivity.min(initial=0) >= 0):
-                raise OutputError(f"{self.path.name}: a cell of block '{name}' has a node outside the block.")
-            used[block.nodes] = True
-        if not used.all():
-            raise OutputError(f"{self.path.name}: node {int(np.argmin(used))} is in no block; each must be in one.")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class Series(ABC):
-    """A series for reading.
-
-    Attributes
-    ----------
-    path : Path
-    times : float64 [frames]
-        Times of the frames in s, ascending.
-    points : float64 [n, 3]
-        Reference positions in m.
-    blocks : mapping of str to Block
-    point_fields, cell_fields : list of str
-        Names of the data, without the displacement.
-    """
-
-    path: Path
-    times: NDArray[np.float64]
-    points: NDArray[np.float64]
-    blocks: Mapping[str, Block]
-    point_fields: list[str]
-    cell_fields: list[str]
-
-    def _set(
-        self,
-        path: Path,
-        times: NDArray[np.float64],
-        points: NDArray[np.float64],
-        blocks: Mapping[str, Block],
-        point_fields: Iterable[str],
-        cell_fields: Iterable[str],
-    ) -> None:
-        self.path, self.times, self.points, self.blocks = path, times, points, blocks
-        self.point_fields, self.cell_fields = list(point_fields), list(cell_fields)
-
-    @abstractmethod
-    def _read(self, i: int) -> Frame:
-        """Return frame ``0 <= i < len(times)``."""
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    def frame(self, i: int) -> Frame:
-        """Return frame i; negative from the end.
-
-        Raises
-        ------
-        OutputError
-            If there is no such frame, or it cannot be read.
-        """
-        n = len(self.times)
-        if not -n <= i < n:
-            raise OutputError(f"{self.path.name} has {n} frames, 0 to {n - 1}; there is no frame {i}.")
-        try:
-            return self._read(i % n)
-        except (OSError, KeyError, ValueError) as error:
-            raise OutputError(f"{self.path}: frame {i} cannot be read ({error}).") from error
-
-    def frames(self) -> Iterator[Frame]:
-        """Yield all frames."""
-        for i in range(len(self.times)):
-            yield self.frame(i)
-
-    def index_at(self, t: float) -> int:
-        """Return the frame nearest to the time t.
-
-        Raises
-        ------
-        OutputError
-            If t lies outside the series.
-        """
-        first, last = self.times[0], self.times[-1]
-        slack = 1e-6 * (last - first)
-        if not first - slack <= t <= last + slack:
-            raise OutputError(f"{self.path.name} runs from t = {first:g} s to {last:g} s; t = {t:g} s is outside.")
-        return int(np.argmin(np.abs(self.times - t)))
-
-
-def in_space(array: NDArray) -> NDArray:
-    """Return rows of two (plane) as rows of three with a zero; others as they are."""
-    if array.ndim == 2 and array.shape[1] == 2:
-        return np.pad(array, ((0, 0), (0, 1)))
-    return array
-
-
-def kept_frames(path: Path, times: NDArray[np.float64], up_to: float) -> int:
-    """Return how many frames are not later than ``up_to``.
+    `read_series` and `resume_series` need no repair. ParaView does if the kill came in the very moment of a commit:
+    then the commit is finished. What was written of a frame that never became part of the series is removed.
+    Not to be called while a run writes the series.
 
     Raises
     ------
     OutputError
-        If none is.
+        If there is no series, or it cannot be read or written.
     """
-    kept = int(np.count_nonzero(times <= up_to))
-    if not kept:
-        raise OutputError(f"{path.name} has no frame up to t = {up_to:g} s to go on from; start a new series.")
-    return kept
+    path = Path(path)
+    repair = pvd.repair if _is_pvd(path) else vtkhdf.repair
+    if not path.exists():
+        raise OutputError(f"{path} does not exist; there is no series to repair.")
+    return repair(path)
+
+
+def _writer_of(path: Path) -> type[SeriesWriter]:
+    return pvd.PvdWriter if _is_pvd(path) else vtkhdf.VtkHdfWriter
+
+
+def _is_pvd(path: Path) -> bool:
+    if path.suffix not in (".vtkhdf", ".pvd"):
+        raise OutputError(f"{path.name}: a series is a .vtkhdf or a .pvd file, not '{path.suffix}'.")
+    return path.suffix == ".pvd"

@@ -11,6 +11,10 @@ a frame is in the file wholly or not at all. The file is also kept in HDF5's 1.8
 writing" that would lock out readers after a crash.
 """
 
+# h5py declares group["name"] as any of Group, Dataset and Datatype; which it is here, the layout above says.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportIndexIssue=false
+# pyright: reportGeneralTypeIssues=false, reportOperatorIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -21,8 +25,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from symplex.errors import OutputError
+from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 from symplex.meshes.redo import RedoFile, recover
-from symplex.meshes.series import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
 if TYPE_CHECKING:
     import h5py
@@ -34,20 +38,46 @@ _GEOMETRY_OFFSETS = ("PartOffsets", "PointOffsets", "CellOffsets", "Connectivity
 
 
 @final
+class _CommittedFile:
+    """An existing HDF5 file, open for changes that become part of it together, by `commit`."""
+
+    def __init__(self, path: Path):
+        import h5py
+
+        self._redo = RedoFile(path, writable=True)
+        try:
+            self.root = h5py.File(self._redo, "r+", libver=_LIBVER)
+        except BaseException:
+            self._redo.close()
+            raise
+
+    def commit(self) -> None:
+        self.root.flush()
+        self._redo.commit()
+
+    def close(self) -> None:
+        """Commit and close."""
+        self.root.close()
+        self._redo.commit()
+        self._redo.close()
+
+    def abandon(self) -> None:
+        """Close the file as of the last commit."""
+        self._redo.rollback()
+        self.root.close()
+        self._redo.close()
+
+
+@final
 class VtkHdfWriter(SeriesWriter):
     """Appends frames to a .vtkhdf file; the file appears with the first frame."""
 
     def __init__(self, path: Path, points: np.ndarray, blocks: Mapping[str, Block]):
         super().__init__(path, points, blocks)
-        self._redo: RedoFile | None = None
-        self._file: h5py.File | None = None
+        self._file: _CommittedFile | None = None
         self._count = 0
         with _reported(path):
-            self._aside.touch()
-
-    @property
-    def _aside(self) -> Path:
-        return self.path.with_name(self.path.name + ".new")
+            _aside(path).touch()
 
     @classmethod
     def resume(cls, path: Path, up_to: float) -> VtkHdfWriter:
@@ -57,20 +87,17 @@ class VtkHdfWriter(SeriesWriter):
         with _reported(path):
             recover(path)
         series = VtkHdfSeries(path)
-        last = series.frame(kept_frames(path, series.times, up_to) - 1)
+        count = kept_frames(path, series.times, up_to)
+        last = series.frame(count - 1)
         writer = cls(path, series.points, series.blocks)
-        writer._aside.unlink()
+        _aside(path).unlink()
         writer._check_layout(last.point_data, last.cell_data)
         writer._last = last.t
-        writer._count = kept_frames(path, series.times, up_to)
+        writer._count = count
         with _reported(path):
-            writer._open()
-            # VTK reads all times there are into room for NSteps of them: never leave more.
-            writer._file["symplex/times"].resize(writer._count, axis=0)
-            for name, block in writer.blocks.items():
-                _keep(writer._file["VTKHDF/Assembly"][name], block, writer._count)
-            writer._file["VTKHDF/Steps"].attrs.modify("NSteps", writer._count)
-            writer._commit()
+            writer._file = _CommittedFile(path)
+            _keep(writer._file.root, writer.blocks, count)
+            writer._file.commit()
         return writer
 
     def _write(
@@ -82,25 +109,27 @@ class VtkHdfWriter(SeriesWriter):
     ) -> None:
         import h5py
 
+        at_points = {"displacement": displacement, **point_data}
         fields = {
             name: (
-                {key: a[block.nodes] for key, a in {"displacement": displacement, **point_data}.items()},
+                {key: a[block.nodes] for key, a in at_points.items()},
                 {key: by_block[name] for key, by_block in cell_data.items() if name in by_block},
             )
             for name, block in self.blocks.items()
         }
         if self._count == 0:
-            with h5py.File(self._aside, "w", libver=_LIBVER) as file:
+            with h5py.File(_aside(self.path), "w", libver=_LIBVER) as file:
                 _write_geometry(file, self.points, self.blocks)
                 self._write_frame(file, t, fields)
-            self._aside.replace(self.path)
-            self._open()
+            _aside(self.path).replace(self.path)
         else:
+            self._file = self._file or _CommittedFile(self.path)
             try:
-                self._write_frame(self._file, t, fields)
-                self._commit()
+                self._write_frame(self._file.root, t, fields)
+                self._file.commit()
             except BaseException:
-                self._abandon()
+                self._file.abandon()
+                self._file = None
                 raise
         self._count += 1
 
@@ -120,36 +149,14 @@ class VtkHdfWriter(SeriesWriter):
             _add_step(group, i, block.n_points, at_points, at_cells)
         file["VTKHDF/Steps"].attrs.modify("NSteps", i + 1)
 
-    def _open(self) -> None:
-        import h5py
-
-        self._redo = RedoFile(self.path, writable=True)
-        self._file = h5py.File(self._redo, "r+", libver=_LIBVER)
-
-    def _commit(self) -> None:
-        self._file.flush()
-        self._redo.commit()
-
-    def _abandon(self) -> None:
-        """Leave the file as of the last commit."""
-        self._redo.rollback()
-        self._release()
-
-    def _release(self) -> None:
-        file, redo, self._file, self._redo = self._file, self._redo, None, None
-        file.close()
-        redo.close()
-
     def close(self) -> None:
         """Finish the series; more than once does no harm."""
-        if self._file is None:
-            self._aside.unlink(missing_ok=True)
-            return
         with _reported(self.path):
-            file, redo, self._file, self._redo = self._file, self._redo, None, None
-            file.close()
-            redo.commit()
-            redo.close()
+            if self._count == 0:
+                _aside(self.path).unlink(missing_ok=True)
+            if self._file is not None:
+                file, self._file = self._file, None
+                file.close()
 
 
 @final
@@ -189,13 +196,31 @@ class VtkHdfSeries(Series):
         return Frame(float(self.times[i]), at_points.pop("displacement"), at_points, at_cells)
 
     def _at_points(self, root: h5py.Group, key: str, i: int) -> Floats:
-        whole = None
-        for name, block in self.blocks.items():
-            if not block.is_obstacle:
-                values = _rows(root[name]["PointData"][key], i, block.n_points)
-                whole = np.empty((len(self.points), *values.shape[1:]), np.float32) if whole is None else whole
-                whole[block.nodes] = values
+        parts = {
+            name: _rows(root[name]["PointData"][key], i, block.n_points)
+            for name, block in self.blocks.items()
+            if not block.is_obstacle
+        }
+        columns = next(iter(parts.values())).shape[1:]
+        whole = np.empty((len(self.points), *columns), np.float32)
+        for name, values in parts.items():
+            whole[self.blocks[name].nodes] = values
         return whole
+
+
+def repair(path: Path) -> int:
+    """Finish a commit that was cut short and drop the beginning of the next; return the number of frames."""
+    with _reported(path):
+        file = _CommittedFile(path)
+        count = len(file.root["symplex/times"])
+        file.close()
+        _aside(path).unlink(missing_ok=True)
+    return count
+
+
+def _aside(path: Path) -> Path:
+    """Return the path under which a series is begun."""
+    return path.with_name(path.name + ".new")
 
 
 def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Block]) -> None:
@@ -213,7 +238,7 @@ def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Bl
         group = _typed_group(root, f"block_{index}", "UnstructuredGrid")
         assembly[name] = h5py.SoftLink(group.name)
         own[f"nodes/{name}"] = block.nodes
-        if block.is_obstacle:
+        if block.points is not None:
             own[f"nodes/{name}"].attrs["is_obstacle"] = True
             group["Points"] = block.points.astype(np.float32)
         group["NumberOfPoints"] = [block.n_points]
@@ -283,14 +308,19 @@ def _put_steps(steps: h5py.Group, name: str, i: int, values: np.ndarray) -> None
     data[i:] = values
 
 
-def _keep(group: h5py.Group, block: Block, n: int) -> None:
-    """Shorten a block to its first n frames."""
-    group["Steps"].attrs.modify("NSteps", n)
-    for part, rows in (("PointData", block.n_points), ("CellData", block.n_cells)):
-        for key in group[part]:
-            group[part][key].resize(n * rows, axis=0)
-    if not block.is_obstacle:
-        group["Points"].resize(n * block.n_points, axis=0)
+def _keep(file: h5py.File, blocks: Mapping[str, Block], n: int) -> None:
+    """Shorten a series to its first n frames."""
+    # VTK reads all times there are into room for NSteps of them: never leave more.
+    file["symplex/times"].resize(n, axis=0)
+    file["VTKHDF/Steps"].attrs.modify("NSteps", n)
+    for name, block in blocks.items():
+        group = file["VTKHDF/Assembly"][name]
+        group["Steps"].attrs.modify("NSteps", n)
+        for part, rows in (("PointData", block.n_points), ("CellData", block.n_cells)):
+            for key in group[part]:
+                group[part][key].resize(n * rows, axis=0)
+        if not block.is_obstacle:
+            group["Points"].resize(n * block.n_points, axis=0)
 
 
 def _rows(data: h5py.Dataset, i: int, n: int) -> Floats:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from symplex.errors import OutputError
 from symplex.meshes.redo import RedoFile, log_of
-from symplex.meshes.series import Block, open_series, read_series, resume_series
+from symplex.meshes.series import Block, open_series, read_series, repair_series, resume_series
 
 SUFFIXES = [".vtkhdf", ".pvd"]
 
@@ -129,6 +130,9 @@ def test_resuming_drops_later_frames(tmp_path, suffix):
     for k, i in enumerate((0, 1, 2, 4, 7)):
         assert_frame(series.frame(k), i)
     assert vtk_frame(path, 3)[0]["right"].cell_data["von_mises"][0] == 204.0
+    if suffix == ".pvd":
+        assert len(list(path.with_suffix("").glob("frame*.vtm"))) == 5
+        assert len(list(path.with_suffix("").glob("frame*.vtu"))) == 10
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -222,9 +226,8 @@ def test_every_moment_of_a_commit_reads_as_before_or_after(tmp_path, monkeypatch
 
         monkeypatch.setattr(redo, "_write_all", failing)
         try:
-            series._write_frame(series._file, *_checked(series, 3))
-            series._file.flush()
-            series._redo.commit()
+            series._write_frame(series._file.root, *_checked(series, 3))
+            series._file.commit()
             finished = True
         except Stopped:
             finished = False
@@ -232,16 +235,21 @@ def test_every_moment_of_a_commit_reads_as_before_or_after(tmp_path, monkeypatch
         copy = tmp_path / f"killed{stop_after}.vtkhdf"
         copy.write_bytes(path.read_bytes())
         log_of(copy).write_bytes(log_of(path).read_bytes())
-        series._redo.rollback()
         got = read_series(copy)
         seen.add(len(got))
         assert len(got) in (3, 4)
         for i in range(len(got)):
             assert_frame(got.frame(i), i)
+        repaired = tmp_path / f"repaired{stop_after}.vtkhdf"
+        shutil.copy(copy, repaired)
+        shutil.copy(log_of(copy), log_of(repaired))
+        assert repair_series(repaired) == len(got)
+        assert not log_of(repaired).exists()
+        assert vtk_frame(repaired, -1)[0]["right"].cell_data["von_mises"][0] == 199.0 + len(got)
         with resume_series(copy, up_to=got.times[-1]) as resumed:
             resumed.append(*frame(9))
         assert_frame(read_series(copy).frame(-1), 9)
-        series._release()
+        series._file.abandon()
         if finished:
             break
     assert finished
@@ -314,6 +322,55 @@ def kill_and_read(path, delay):
         assert (got.point_data["value"] == i).all()
         assert (got.cell_data["cell"]["body"] == i).all()
     return len(series)
+
+
+VTK_READER = """
+import sys
+from pathlib import Path
+import numpy as np
+import pyvista
+path, count = Path(sys.argv[1]), int(sys.argv[2])
+for i in {0, count - 1}:
+    reader = pyvista.get_reader(path)
+    if path.suffix == ".pvd":
+        times = reader.time_values
+        reader.set_active_time_point(i)
+        grid = reader.read()[0]["body"]
+    else:
+        from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline as Pipeline
+
+        reader.reader.UpdateInformation()
+        times = reader.reader.GetOutputInformation(0).Get(Pipeline.TIME_STEPS())
+        reader.reader.UpdateTimeStep(times[i])
+        grid = pyvista.wrap(reader.reader.GetOutputDataObject(0))["body"]
+    assert list(times) == list(range(count))
+    assert (grid["displacement"] == i).all() and (grid["value"] == i).all() and (grid["cell"] == i).all()
+    assert np.abs(grid.points - i).max() <= 1.0
+"""
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_vtk_opens_a_repaired_series_after_kills(tmp_path, suffix):
+    rng = random.Random(2)
+    path = tmp_path / f"run{suffix}"
+    for _ in range(3):
+        count = kill_and_read(path, rng.uniform(0.0, 0.08))
+        assert repair_series(path) == count
+        assert not log_of(path).exists()
+        assert not path.with_name(path.name + ".new").exists()
+        if suffix == ".pvd":
+            assert len(list(path.with_suffix("").glob("frame*.vtu"))) == count
+        # VTK can hang or crash on a damaged file.
+        subprocess.run([sys.executable, "-c", VTK_READER, str(path), str(count)], check=True, timeout=60)
+
+
+def test_there_is_nothing_to_repair(tmp_path):
+    with pytest.raises(OutputError, match="no series to repair"):
+        repair_series(tmp_path / "run.vtkhdf")
+    (tmp_path / "junk.vtkhdf").write_bytes(b"junk" * 1000)
+    with pytest.raises(OutputError, match="cannot be read"):
+        repair_series(tmp_path / "junk.vtkhdf")
+    assert (tmp_path / "junk.vtkhdf").read_bytes() == b"junk" * 1000
 
 
 def kill_often(tmp_path, suffix, times):
