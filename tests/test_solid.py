@@ -6,6 +6,7 @@ from numba import njit
 
 from symplex.errors import InvalidSystem, InvertedElement, MeshError
 from symplex.fem import blocks, logarithm, tetrahedra, threads
+from symplex.fem.assembly import Pattern
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.meshes.generate import box
@@ -247,15 +248,18 @@ def test_slabs_that_run_at_the_same_time_share_no_node(large):
 
 def test_results_do_not_depend_on_the_number_of_threads(large, monkeypatch):
     q = shaken(large, 1e-3)
+    pattern = Pattern(len(q), [large.nodes])
     results = []
     for number in (1, 2, 3, 1):
         monkeypatch.setattr(threads, "count", lambda number=number: number)
         gradient = np.zeros_like(q)
         large.add_gradient(q, gradient)
-        results.append((large.total(q), gradient))
-    for total, gradient in results[1:]:
-        assert total == results[0][0]
-        np.testing.assert_array_equal(gradient, results[0][1])
+        hessian = pattern.zeros(3)
+        large.add_hessian(q, pattern.slots[0], hessian)
+        results.append((large.total(q), gradient, hessian, large.cauchy(q)))
+    for other in results[1:]:
+        for part, first in zip(other, results[0], strict=True):
+            np.testing.assert_array_equal(part, first)
     scattered = np.zeros_like(q)
     np.add.at(scattered, large.nodes, large.gradient(q[large.nodes]))
     np.testing.assert_allclose(results[0][1], scattered, atol=1e-12 * np.abs(scattered).max())
