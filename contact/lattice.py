@@ -6,6 +6,9 @@ h n_i for a plane, and h (2 d_i + h)/(r1 + r0) for a sphere, with d = x − c an
 Rows of parameters: those of the obstacle (`symplex.contact.obstacles`), then k.
 """
 
+# numba declares the address of a compiled function as int | None, and does not re-export carray.
+# pyright: reportArgumentType=false, reportPrivateImportUsage=false
+
 import numpy as np
 from numba import carray, cfunc, njit, types
 

@@ -11,6 +11,9 @@ The differences are written with these increments, not as differences of energie
 Rows of parameters: [λ V, μ V, 1/D, K_01, K_02, K_03, K_11, …, K_33] (K_a0 follows, as rows of K sum to zero).
 """
 
+# numba declares the address of a compiled function as int | None, and does not re-export carray.
+# pyright: reportArgumentType=false, reportPrivateImportUsage=false
+
 import math
 
 import numpy as np

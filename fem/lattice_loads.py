@@ -3,6 +3,9 @@
 φ = −f·x. Rows of parameters: [dim, f].
 """
 
+# numba declares the address of a compiled function as int | None.
+# pyright: reportArgumentType=false
+
 import numpy as np
 from numba import cfunc, types
 
