@@ -17,6 +17,7 @@ from symplex.meshes.read import read_mesh
 from symplex.progress import clock, si
 from symplex.results import Folder
 from symplex.scenario import Problem
+from symplex.time.integrator import FixedStepMotion
 from symplex.time.newmark import Newmark
 from symplex.time.stability import stable_step
 
@@ -164,19 +165,21 @@ def _disk(problem: Problem) -> float:
 
 def _estimate(problem: Problem) -> str:
     """Return how long a run will take at the speed of its first moments."""
+    duration = problem.scenario.tables.run.duration
     try:
         motion = problem.integrator.start(problem.system, problem.state)
-        times = [float(t) for t in problem.scenario.times]
-        motion.advance(times[0])
-        start = perf_counter()
-        k = 0
-        while k + 1 < len(times) and perf_counter() - start < _TRIAL:
-            k += 1
-            motion.advance(times[k])
+        piece = motion.dt if isinstance(motion, FixedStepMotion) else duration / 1e4
+        motion.advance(piece)  # compiles
+        start, pieces = perf_counter(), 1
+        while perf_counter() - start < _TRIAL and 2 * pieces * piece <= duration:
+            pieces *= 2
+            motion.advance(pieces * piece)
     except (StepFailed, InvalidSystem) as error:
         return f"fails early: {error}"
-    spent = perf_counter() - start
-    return f"about {clock(spent * (len(times) - 1) / k)} at the speed of the first {si(times[k], 's')}, plus output"
+    if pieces == 1:
+        return "a moment"
+    rate = (pieces - 1) * piece / (perf_counter() - start)
+    return f"about {clock(duration / rate)} at the speed of the first {si(pieces * piece, 's')}, plus output"
 
 
 def _memory() -> str:
