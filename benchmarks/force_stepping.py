@@ -25,8 +25,9 @@ from symplex.fem.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
+from symplex.time.algorithm_1_2 import algorithm_1_2
 from symplex.time.force_stepping import ForceStepping, ForceSteppingMotion
-from symplex.time.force_stepping_reference import algorithm_1_2, kuhn_walk
+from symplex.time.kuhn_walk import kuhn_walk
 
 GRID = 5e-4  # m
 START, WINDOW = 3e-6, 1e-6  # s

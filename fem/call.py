@@ -5,6 +5,8 @@ An energy hands its local functions to an event loop as addresses of C functions
 passing jitted functions instead would compile it again in every process.
 """
 
+from collections.abc import Callable
+
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -22,7 +24,12 @@ def _call(builder, values, n_indices, n_steps):
     return builder.call(f, [*p_and_x, *values[3:]])
 
 
-@intrinsic
+def _compiled(function: Callable) -> Callable[..., float]:
+    """Return the intrinsic as compiled code calls it: without the typing context, with numbers."""
+    return intrinsic(function)
+
+
+@_compiled
 def call_value(typingctx, f, p, x):
     """Return f(p, x); all three are addresses (int64)."""
 
@@ -32,7 +39,7 @@ def call_value(typingctx, f, p, x):
     return types.float64(types.int64, types.int64, types.int64), codegen
 
 
-@intrinsic
+@_compiled
 def call_difference(typingctx, f, p, x, i, h):
     """Return f(p, x, i, h); f, p and x are addresses (int64)."""
 
@@ -42,7 +49,7 @@ def call_difference(typingctx, f, p, x, i, h):
     return types.float64(types.int64, types.int64, types.int64, types.int64, types.float64), codegen
 
 
-@intrinsic
+@_compiled
 def call_mixed(typingctx, f, p, x, i, j, hi, hj):
     """Return f(p, x, i, j, hi, hj); f, p and x are addresses (int64)."""
 

@@ -11,7 +11,7 @@ from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import cube_mesh
 from symplex.time.force_stepping import ForceStepping
-from symplex.time.force_stepping_reference import kuhn_walk
+from symplex.time.kuhn_walk import kuhn_walk
 
 GRID = 5e-4
 

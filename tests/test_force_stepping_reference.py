@@ -11,9 +11,11 @@ from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.time.algorithm_1_2 import algorithm_1_2
 from symplex.time.force_stepping import ForceStepping
-from symplex.time.force_stepping_reference import _first_root, algorithm_1_2, kuhn_walk
+from symplex.time.kuhn_walk import kuhn_walk
 from symplex.time.newmark import Newmark
+from symplex.time.reference_lattice import first_root
 
 WALKS = {
     "algorithm 1-2": algorithm_1_2,
@@ -110,7 +112,7 @@ def offset_for(state, seed=0):
     ],
 )
 def test_first_root(c, b, a, root):
-    assert _first_root(c, b, a) == pytest.approx(root, rel=1e-12)
+    assert first_root(c, b, a) == pytest.approx(root, rel=1e-12)
 
 
 # -- exact motions -----------------------------------------------------------------------------------------------

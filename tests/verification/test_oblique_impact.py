@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from symplex.time.algorithm_1_2 import algorithm_1_2
 from symplex.time.force_stepping import ForceStepping
-from symplex.time.force_stepping_reference import algorithm_1_2, kuhn_walk
+from symplex.time.kuhn_walk import kuhn_walk
 from symplex.time.newmark import Newmark
 
 GRID = 5e-4
