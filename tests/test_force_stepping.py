@@ -117,9 +117,8 @@ def test_a_start_on_lattice_planes_is_told(impact_of):
 
     Such a motion is non-transversal, and has no continuation from simplex to simplex.
     """
-    motion = started(impact_of, offset=np.zeros(3))
     with pytest.raises(StepFailed, match=r"makes no progress at t = .* another lattice offset"):
-        motion.advance(4e-6)
+        started(impact_of, offset=np.zeros(3)).advance(4e-6)
 
 
 def test_wrong_grid_is_refused():

@@ -144,6 +144,10 @@ class ForceSteppingMotion(Motion):
         """
         if t < self._t:
             raise ValueError(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        self._process_events(t)
+        return self._state(t)
+
+    def _process_events(self, t: float) -> None:
         status = events.PAUSED
         while status == events.PAUSED:
             status, i, at = events.advance(
@@ -160,7 +164,6 @@ class ForceSteppingMotion(Motion):
             self._t = at
             raise StepFailed(self._why(status, i, at))
         self._t = t
-        return self._state(t)
 
     def statistics(self) -> dict[str, float]:
         """Return the counts of ``events`` (of which ``integer_events`` and ``pair_events``) and of queue ``renewals``.
@@ -239,10 +242,8 @@ class ForceSteppingMotion(Motion):
         dof[:, events.FRACTION] = z - dof[:, events.CELL]
         dof[:, events.RATE] = np.where(self._fixed, 0.0, self._to_axes(state.v).ravel() / self._lattice.spacing)
         dof[:, events.START] = state.t
-        events.set_gaps(self._tables, self._lattice, self._tracks)
-        i = events.begin(self._tables, self._lattice, self._tracks, state.t, self._x, self._local)
-        if i >= 0:
-            raise StepFailed(self._why(events.INFINITE, i, state.t))
+        events.begin(self._tables, self._lattice, self._tracks, state.t)
+        self._process_events(state.t)
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         for name, array in self._arrays().items():

@@ -35,6 +35,7 @@ N_COUNTS = 4
 REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
 _OWN = np.int32(-1)  # partner of an event of the first kind
+_NO_SIDE = np.int8(0)
 _STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
 
 
@@ -69,7 +70,7 @@ class Tracks(NamedTuple):
         How often the parabola of a dof has changed.
     partner, side : int32, int8 [n·dim]
         The next event of a dof: with which dof of its star (its place there, or −1: with its own planes);
-        through the lower or upper plane (∓1).
+        through the lower or upper plane (∓1), or none (0: its first event, see `begin`).
     partner_version : int64 [n·dim]
         The partner's version when the event was scheduled.
     key, winner : float64, uint32 [2·2^p]
@@ -315,12 +316,14 @@ def lattice_energies(things, lattice, z, out):
 
 @_inlined
 def _integer_event(things, lattice, tracks, i, t, x, local):
-    """Let z_i cross an integer; return whether the new gradient is finite."""
+    """Let z_i cross an integer, or none at its first event; return whether the new gradient is finite."""
     me = tracks.dof[i]
     _move(me, t)
-    up = tracks.side[i] > 0
-    me[FRACTION] = 0.0 if up else 1.0
-    me[CELL] += 1.0 if up else -1.0
+    side = tracks.side[i]
+    if side != _NO_SIDE:
+        me[FRACTION] = 0.0 if side > 0 else 1.0
+        me[CELL] += side
+        tracks.count[INTEGER_EVENTS] += 1
     g = _gradient(things, lattice, tracks, i, x, local)
     me[GRADIENT] = g
     me[ACCEL] = -g / lattice.inertia[i]
@@ -387,7 +390,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
         if not t <= t_end:
             return REACHED, i, t_end
         i = winner[1]
-        at_once = at_once + 1 if t == last else 0
+        at_once = at_once + 1 if t == last and tracks.side[i] != _NO_SIDE else 0
         last = t
         if at_once > _STUCK_AFTER:
             return STUCK, i, t
@@ -397,7 +400,6 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
         if partner == _OWN:
             if count_all:
                 _count_others(things, lattice, tracks, i, t)
-            tracks.count[INTEGER_EVENTS] += 1
             finite = _integer_event(things, lattice, tracks, i, t, x, local)
         else:
             j = things.star[things.star_ptr[i // lattice.dim] + np.uint32(partner)]
@@ -485,7 +487,7 @@ def count_rest(things, lattice, tracks, t):
 
 
 @_jit
-def set_gaps(things, lattice, tracks):
+def _set_gaps(things, lattice, tracks):
     """Set all gaps ⌊z_j − z_i⌋ from cells and fractions; equal fractions are ordered by index."""
     dof = tracks.dof
     for k_i in range(len(dof)):
@@ -499,19 +501,12 @@ def set_gaps(things, lattice, tracks):
             tracks.gap[things.row[i] + k] = int(dof[j, CELL] - dof[i, CELL]) - (1 if behind else 0)
 
 
-@_bare
-def begin(things, lattice, tracks, t, x, local):
-    """Compute all gradients and schedule all dofs; return the first dof with an infinite gradient, or −1."""
+@_jit
+def begin(things, lattice, tracks, t):
+    """Set all gaps, and let each dof that moves have its first event now: no crossing, but a first gradient."""
+    _set_gaps(things, lattice, tracks)
     for k in range(len(tracks.dof)):
         i = np.uint32(k)
         if lattice.inertia[i] < np.inf:
-            g = _gradient(things, lattice, tracks, i, x, local)
-            if not np.isfinite(g):
-                return k
-            tracks.dof[i, GRADIENT] = g
-            tracks.dof[i, ACCEL] = -g / lattice.inertia[i]
-    for k in range(len(tracks.dof)):
-        i = np.uint32(k)
-        if lattice.inertia[i] < np.inf:
-            _schedule(things, lattice, tracks, i, t)
-    return -1
+            tracks.side[i] = _NO_SIDE
+            _set_time(tracks.key, tracks.winner, i, t)
