@@ -63,9 +63,14 @@ if TYPE_CHECKING:
     from symplex.time.integrator import (
         Integrator as Integrator,
         Motion as Motion,
-        march as march,
     )
     from symplex.time.newmark import Newmark as Newmark
+    from symplex.time.trajectory import (
+        Recorder as Recorder,
+        Trajectory as Trajectory,
+        march as march,
+        record as record,
+    )
 
 __version__ = "0.1.0"
 
@@ -94,8 +99,9 @@ _HOMES = {
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),
     "symplex.time.force_stepping": ("ForceStepping",),
-    "symplex.time.integrator": ("Integrator", "Motion", "march"),
+    "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.newmark": ("Newmark",),
+    "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

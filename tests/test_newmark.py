@@ -13,9 +13,9 @@ from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.integrator import march
 from symplex.time.newmark import Newmark
 from symplex.time.stability import largest_frequency, stable_step
+from symplex.time.trajectory import march
 
 
 class Spring(Energy):

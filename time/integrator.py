@@ -1,9 +1,9 @@
-"""The interface of all integrators, and the driver that marches one through time."""
+"""The interface of all integrators."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -190,16 +190,3 @@ class Integrator(ABC):
         Methods that reach any time by themselves return themselves.
         """
         return self
-
-
-def march(system: System, integrator: Integrator, state: State, times: Iterable[float]) -> Iterator[State]:
-    """Yield the states at the given times in s, in order.
-
-    Raises
-    ------
-    StepFailed
-        If a step cannot be taken; all states before it have been yielded.
-    """
-    motion = integrator.start(system, state)
-    for t in times:
-        yield motion.advance(t)

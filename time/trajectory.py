@@ -1,0 +1,114 @@
+"""Marching a system through time, with observers, and recording what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.integrator import Integrator, Motion
+
+# What is called with the motion and its state at each of the wanted times.
+Observer = Callable[[Motion, State], None]
+
+
+def march(
+    system: System,
+    integrator: Integrator,
+    state: State,
+    times: Iterable[float],
+    observers: Sequence[Observer] = (),
+) -> Iterator[State]:
+    """Yield the states at the given times in s, in order, after showing them to the observers.
+
+    Raises
+    ------
+    StepFailed
+        If a step cannot be taken; all states before it have been yielded.
+    """
+    motion = integrator.start(system, state)
+    for t in times:
+        reached = motion.advance(t)
+        for observer in observers:
+            observer(motion, reached)
+        yield reached
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A recorded motion: one row for each time.
+
+    Attributes
+    ----------
+    t : float64 [k]
+        Times in s.
+    q, v : float64 [k, n, dim]
+        Positions in m and velocities in m/s.
+    energies : dict of str to float64 [k]
+        ``kinetic``, one entry per named energy, ``total``, and those that only the integrator knows, in J.
+    momentum : float64 [k, dim]
+        In kg m/s.
+    angular_momentum : float64 [k, 3], [k, 1] in the plane, [k, 0] on a line
+        About the origin, in kg m²/s.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    energies: dict[str, Array]
+    momentum: Array
+    angular_momentum: Array
+
+
+@dataclass
+class Recorder:
+    """An observer that keeps every state it is shown.
+
+    Examples
+    --------
+    >>> recorder = Recorder()
+    >>> for state in march(system, integrator, start, times, observers=[recorder]):
+    ...     pass
+    >>> recorder.trajectory().energies["total"]
+    """
+
+    _states: list[State] = field(default_factory=list)
+    _energies: list[dict[str, float]] = field(default_factory=list)
+    _momenta: list[Array] = field(default_factory=list)
+    _angular_momenta: list[Array] = field(default_factory=list)
+
+    def __call__(self, motion: Motion, state: State) -> None:
+        """Keep a state, its energies and its momenta."""
+        self._states.append(state)
+        self._energies.append(motion.energies(state))
+        self._momenta.append(motion.system.momentum(state))
+        self._angular_momenta.append(motion.system.angular_momentum(state))
+
+    def trajectory(self) -> Trajectory:
+        """Return what was recorded so far."""
+        names = self._energies[0] if self._energies else {}
+        return Trajectory(
+            t=np.array([state.t for state in self._states]),
+            q=np.array([state.q for state in self._states]),
+            v=np.array([state.v for state in self._states]),
+            energies={name: np.array([row[name] for row in self._energies]) for name in names},
+            momentum=np.array(self._momenta),
+            angular_momentum=np.array(self._angular_momenta),
+        )
+
+
+def record(system: System, integrator: Integrator, state: State, times: Iterable[float]) -> Trajectory:
+    """Return the trajectory through the given times in s.
+
+    Raises
+    ------
+    StepFailed
+        If a step cannot be taken. To keep what was computed until then, march with a `Recorder`.
+    """
+    recorder = Recorder()
+    for _ in march(system, integrator, state, times, observers=[recorder]):
+        pass
+    return recorder.trajectory()
