@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
+from symplex.meshes.frames import Series
 from symplex.meshes.scene import Scene, View, colours
-from symplex.meshes.series import Series
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
@@ -26,12 +26,21 @@ if TYPE_CHECKING:
 _DPI = 100
 # Pixels of the column with the colour bar, and of the line with the time.
 _BAR, _HEAD = 130, 44
-# Draws one triangle and exits; a driver that crashes takes only this process with it.
+# Draws a ball and exits; a driver that crashes takes only this process with it.
 _PROBE = """
-import pyvista
-plotter = pyvista.Plotter(off_screen=True, window_size=(16, 16))
-plotter.add_mesh(pyvista.Triangle())
-plotter.screenshot(None, return_img=True)
+import vtkmodules.vtkRenderingOpenGL2
+from vtkmodules.vtkFiltersSources import vtkSphereSource
+from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper, vtkRenderer, vtkRenderWindow
+
+ball, mapper, actor = vtkSphereSource(), vtkPolyDataMapper(), vtkActor()
+renderer, window = vtkRenderer(), vtkRenderWindow()
+mapper.SetInputConnection(ball.GetOutputPort())
+actor.SetMapper(mapper)
+renderer.AddActor(actor)
+window.SetOffScreenRendering(1)
+window.SetSize(16, 16)
+window.AddRenderer(renderer)
+window.Render()
 """
 
 
@@ -114,9 +123,9 @@ def render_film(
     *,
     field: str = "von_mises",
     view: View | None = None,
-    max_frames: int = 96,
+    max_frames: int = 61,
     fps: int | None = None,
-    size: tuple[int, int] = (960, 600),
+    size: tuple[int, int] = (800, 500),
 ) -> Path:
     """Draw a film of the deformation.
 
@@ -126,11 +135,11 @@ def render_film(
         As for `render_snapshots`.
     path : path-like
         ``.mp4`` or ``.gif``. Without the package imageio-ffmpeg an .mp4 becomes a .gif of the same name.
-    max_frames : int, default 96
+    max_frames : int, default 61
         Of longer series so many frames are shown, evenly spaced.
     fps : int, optional
         Frames per second; by default 24, fewer if the film would be shorter than 4 s.
-    size : tuple of int, default (960, 600)
+    size : tuple of int, default (800, 500)
         Pixels of a frame.
 
     Returns
@@ -153,13 +162,15 @@ def render_film(
     figure = _figure(_BAR, height)
     _add_colour_bar(figure, scene, (0.12, 0.2, 0.14, 0.6))
     strip = _pixels(figure)
-    time_label = _time_labels(series)
+    time_label, time_figure = _time_labels(series), _figure(260, 40)
+    time_text = time_figure.text(0, 0.5, "", va="center", fontsize=17)
     speed = fps or max(2, min(24, len(chosen) // 4))
     with _plotter(width - _BAR, height) as plotter, _film(path, speed) as add:
         for i in chosen:
             image = np.concatenate([scene.draw(plotter, i), strip], axis=1)
-            text = _text_image(time_label(i))
-            image[12 : 12 + text.shape[0], 16 : 16 + text.shape[1]] = text
+            time_text.set_text(time_label(i))
+            label = _pixels(time_figure)
+            image[12 : 12 + label.shape[0], 16 : 16 + label.shape[1]] = label
             add(image)
     return path
 
@@ -200,7 +211,9 @@ def _plotter(width: int, height: int) -> Iterator:
 
     with _quiet():
         plotter = pyvista.Plotter(off_screen=True, window_size=[width, height], lighting="light kit")
-        plotter.set_background("white")
+        plotter.background_color = pyvista.Color("white")
+        # Order-independent transparency costs as much as all the rest; only obstacles are transparent.
+        plotter.renderer.SetUseOIT(False)
         try:
             plotter.enable_anti_aliasing("msaa", multi_samples=4)
             plotter.show(auto_close=False, interactive=False)
@@ -241,12 +254,6 @@ def _add_colour_bar(figure: Figure, scene: Scene, place: tuple[float, float, flo
     bar = figure.colorbar(shades, cax=figure.add_axes(place), extend="max" if scene.is_clipped else "neither")
     bar.set_label(scene.label, fontsize=13)
     bar.ax.tick_params(labelsize=11)
-
-
-def _text_image(text: str) -> NDArray[np.uint8]:
-    figure = _figure(260, 40)
-    figure.text(0, 0.5, text, va="center", fontsize=17)
-    return _pixels(figure)
 
 
 def _evenly(n: int, wanted: int) -> list[int]:
@@ -291,10 +298,13 @@ def _film(path: Path, fps: int) -> Iterator[Callable[[NDArray[np.uint8]], None]]
     """Open a film for writing and yield the function that adds a picture to it."""
     import imageio.v2 as imageio
 
-    options = {"codec": "libx264", "quality": 8, "macro_block_size": 2} if path.suffix == ".mp4" else {"loop": 0}
-    speed = {"fps": fps} if path.suffix == ".mp4" else {"duration": 1000 / fps}
+    options: dict[str, Any] = {"duration": 1000 / fps, "loop": 0}
+    if path.suffix == ".mp4":
+        options = {"fps": fps, "codec": "libx264", "quality": 8, "macro_block_size": 2}
+        options["output_params"] = ["-preset", "veryfast"]
     try:
-        with imageio.get_writer(path, **speed, **options) as film:
+        film: Any = imageio.get_writer(path, **options)
+        with film:
             yield film.append_data
     except (OSError, ValueError) as error:
         raise RenderError(f"{path} cannot be written ({error}).") from error

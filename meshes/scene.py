@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
-from symplex.meshes.series import Block, Frame, Series
+from symplex.meshes.frames import Block, Frame, Series
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ class Scene:
         self._obstacles = [block for block in series.blocks.values() if block.is_obstacle]
         self._grids = {name: _grid(block, series.points[block.nodes]) for name, block in self._bodies.items()}
         self._surfaces = {} if view.section else {name: _surface(grid) for name, grid in self._grids.items()}
-        self._set_colours(field, chosen)
-        self._set_camera()
+        self._survey(field, chosen)
 
     # -- what is shown ----------------------------------------------------------------------------------------
 
@@ -130,17 +129,32 @@ class Scene:
             return data
         return np.linalg.norm(data, axis=1)
 
-    def _set_colours(self, field: str, chosen: Sequence[int]) -> None:
-        low, high, top = np.inf, -np.inf, -np.inf
-        for i in chosen:
+    def _survey(self, field: str, chosen: Sequence[int]) -> None:
+        """Look through the series once, for the colour scale and the camera."""
+        step = max(1, -(-len(self._series) // _FRAMES_FOR_BOUNDS))
+        bounding = {*range(0, len(self._series), step), len(self._series) - 1}
+        boxes, colours_in = [], []
+        for i in sorted({*chosen, *bounding}):
             frame = self._series.frame(i)
-            values = [v for name in self._bodies if (v := self._values(frame, name)) is not None and len(v)]
-            if values:
-                joined = np.concatenate(values)
-                low, top = min(low, float(joined.min())), max(top, float(joined.max()))
-                # A few corner elements would otherwise leave the rest of the picture dark.
-                high = max(high, float(np.quantile(joined, 0.995)))
-        low, high = (0.0, 1.0) if low > high else (low, high)
+            if i in bounding:
+                boxes.append(_box(self._moved(frame, name) for name in self._bodies))
+            if i in chosen:
+                colours_in += self._range(frame)
+        self._set_colours(field, colours_in)
+        self._set_camera(np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0))
+
+    def _range(self, frame: Frame) -> list[tuple[float, float, float]]:
+        """Return the least value of the field, one that few exceed, and the greatest, if there are any."""
+        values = [v for name in self._bodies if (v := self._values(frame, name)) is not None and len(v)]
+        if not values:
+            return []
+        joined = np.concatenate(values)
+        # A few corner elements would otherwise leave the rest of the picture dark.
+        return [(float(joined.min()), float(np.quantile(joined, 0.995)), float(joined.max()))]
+
+    def _set_colours(self, field: str, ranges: Sequence[tuple[float, float, float]]) -> None:
+        lows, highs, tops = zip(*ranges, strict=True) if ranges else ([0.0], [1.0], [1.0])
+        low, high, top = min(lows), max(highs), max(tops)
         low = 0.0 if 0 <= low < 0.2 * high else low
         self.is_clipped = top > high * (1 + 1e-6) > 0
         words, unit = _FIELDS.get(field, (field.replace("_", " "), ""))
@@ -153,12 +167,11 @@ class Scene:
     def draw(self, plotter: pyvista.Plotter, i: int) -> NDArray[np.uint8]:
         """Return the picture [height, width, 3] of frame i."""
         frame = self._series.frame(i)
-        plotter.renderer.clear_actors()
         plane = self._plane(frame)
         for name in self._bodies:
-            self._add_body(plotter, frame, name, plane)
-        for block in self._obstacles:
-            self._add_obstacle(plotter, block, plane)
+            self._show_body(plotter, frame, name, plane)
+        for k, block in enumerate(self._obstacles):
+            self._show_obstacle(plotter, f"obstacle {k}", block, plane)
         self._aim(plotter, plane)
         plotter.render()
         return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
@@ -176,68 +189,49 @@ class Scene:
         nodes = self._bodies[name].nodes
         return self._series.points[nodes] + frame.displacement[nodes]
 
-    def _add_body(self, plotter: pyvista.Plotter, frame: Frame, name: str, plane: NDArray[np.float64] | None) -> None:
+    def _show_body(self, plotter: pyvista.Plotter, frame: Frame, name: str, plane: NDArray[np.float64] | None) -> None:
         points, values = self._moved(frame, name), self._values(frame, name)
-        if values is not None:
-            values = values * self._scale
+        at_points = self._field[0] == "point"
         if plane is None:
-            shown, nodes, cells = self._surfaces[name]
-            shown = shown.copy(deep=False)
-            shown.points = points[nodes]
+            surface = self._surfaces[name]
+            shown, points = surface.mesh.copy(deep=False), points[surface.nodes]
             if values is not None:
-                at = nodes if self._field[0] == "point" else cells
-                (shown.point_data if self._field[0] == "point" else shown.cell_data)["shown"] = values[at]
+                values = values[surface.nodes if at_points else surface.cells]
         else:
-            grid = self._grids[name].copy(deep=False)
-            grid.points = points
-            if values is not None:
-                (grid.point_data if self._field[0] == "point" else grid.cell_data)["shown"] = values
-            shown = grid.slice(normal=self._normal, origin=plane)
-        if not shown.n_points:
-            return
-        coloured = {"scalars": "shown", "clim": self.limits, "cmap": colours()}
-        crowded = self._edge_length_in_pixels(plotter, shown) < 5
-        plotter.add_mesh(
-            shown,
-            show_scalar_bar=False,
-            show_edges=not crowded,
-            edge_color=_EDGES,
-            line_width=1.0,
-            edge_opacity=0.55,
-            lighting=plane is None,
-            ambient=0.45,
-            diffuse=0.65,
-            copy_mesh=False,
-            reset_camera=False,
-            render=False,
-            **(coloured if values is not None else {"color": _PLAIN}),
-        )
+            shown = self._grids[name].copy(deep=False)
+        shown.points = points
+        if values is not None:
+            (shown.point_data if at_points else shown.cell_data)["shown"] = values * self._scale
+        if plane is not None:
+            shown = shown.slice(normal=self._normal, origin=plane)
+        look: dict[str, Any] = {"color": _PLAIN}
+        if values is not None:
+            look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
+        light = {"lighting": plane is None, "ambient": 0.45, "diffuse": 0.65}
+        edges = {"edge_color": _EDGES, "edge_opacity": 0.55, "line_width": 1.0}
+        actor = _show(plotter, f"body {name}", shown, **look, **light, **edges)
+        if actor is not None:
+            actor.GetProperty().SetEdgeVisibility(self._edge_length_in_pixels(plotter, shown) >= 5)
 
-    def _edge_length_in_pixels(self, plotter: pyvista.Plotter, shown: pyvista.PolyData) -> float:
+    def _edge_length_in_pixels(self, plotter: pyvista.Plotter, shown: pyvista.DataSet) -> float:
         """Return about how long an edge of a cell is in the picture; where it is short, edges only blacken it."""
         per_pixel = 2 * self._half_height / plotter.window_size[1]
         return float(np.sqrt(shown.area / max(shown.n_cells, 1))) / per_pixel
 
-    def _add_obstacle(self, plotter: pyvista.Plotter, block: Block, plane: NDArray[np.float64] | None) -> None:
-        grid = _grid(block, block.points)
-        if plane is None:
-            plotter.add_mesh(grid, color=_OBSTACLE, opacity=0.35, lighting=False, reset_camera=False, render=False)
-            return
-        line = grid.slice(normal=self._normal, origin=plane)
-        if line.n_points:
-            plotter.add_mesh(line, color=_OBSTACLE, line_width=4, lighting=False, reset_camera=False, render=False)
+    def _show_obstacle(
+        self, plotter: pyvista.Plotter, name: str, block: Block, plane: NDArray[np.float64] | None
+    ) -> None:
+        assert block.points is not None
+        if plane is not None:
+            line = _grid(block, block.points).slice(normal=self._normal, origin=plane)
+            _show(plotter, name, line, color=_OBSTACLE, line_width=4, lighting=False)
+        elif name not in plotter.actors:
+            _show(plotter, name, _grid(block, block.points), color=_OBSTACLE, opacity=0.35, lighting=False)
 
     # -- the camera -------------------------------------------------------------------------------------------
 
-    def _set_camera(self) -> None:
-        series = self._series
-        step = max(1, -(-len(series) // _FRAMES_FOR_BOUNDS))
-        boxes = []
-        for i in sorted({*range(0, len(series), step), len(series) - 1}):
-            frame = series.frame(i)
-            boxes.append(_box(self._moved(frame, name) for name in self._bodies))
-        low = np.min([box[0] for box in boxes], axis=0)
-        high = np.max([box[1] for box in boxes], axis=0)
+    def _set_camera(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        """Place the camera so that the bodies stay within its picture while they are between two corners of a box."""
         self._centre = (low + high) / 2
         self._eye, self._right, self._up = self._axes_of_view()
         corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
@@ -288,9 +282,9 @@ class Scene:
     def _aim(self, plotter: pyvista.Plotter, plane: NDArray[np.float64] | None) -> None:
         width, height = plotter.window_size
         camera = plotter.camera
-        centre = (
-            self._centre if plane is None else self._centre + self._normal * ((plane - self._centre) @ self._normal)
-        )
+        centre = self._centre
+        if plane is not None and self._normal is not None:
+            centre = centre + self._normal * ((plane - centre) @ self._normal)
         camera.focal_point = centre
         camera.position = centre + 4 * self._size * self._eye
         camera.up = self._up
@@ -328,16 +322,33 @@ def _grid(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid
     return pyvista.UnstructuredGrid(cells, block.vtk_types, np.asarray(points, float))
 
 
-def _surface(grid: pyvista.UnstructuredGrid) -> tuple[pyvista.PolyData, NDArray, NDArray]:
-    """Return the surface of a grid, and the nodes and cells of the grid it is made of."""
-    surface = grid.extract_surface(pass_pointid=True, pass_cellid=True, algorithm=None)
-    nodes, cells = surface.point_data["vtkOriginalPointIds"], surface.cell_data["vtkOriginalCellIds"]
-    nodes, cells = np.array(nodes), np.array(cells)
-    surface.clear_data()
-    return surface, nodes, cells
+class _Surface(NamedTuple):
+    """The surface of a grid, and the nodes and cells of the grid that it is made of."""
+
+    mesh: pyvista.PolyData
+    nodes: NDArray[np.integer]
+    cells: NDArray[np.integer]
 
 
-def _box(parts: object) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _surface(grid: pyvista.UnstructuredGrid) -> _Surface:
+    mesh = grid.extract_surface(pass_pointid=True, pass_cellid=True, algorithm=None)
+    nodes, cells = np.array(mesh.point_data["vtkOriginalPointIds"]), np.array(mesh.cell_data["vtkOriginalCellIds"])
+    mesh.clear_data()
+    return _Surface(mesh, nodes, cells)
+
+
+def _show(plotter: pyvista.Plotter, name: str, mesh: pyvista.DataSet, **look: Any) -> pyvista.Actor | None:
+    """Show a mesh in place of the one of that name in the last picture, and return its actor if there is one."""
+    actor: Any = plotter.actors.get(name)
+    if actor is not None:
+        actor.visibility = bool(mesh.n_points)
+        actor.mapper.dataset = mesh
+    elif mesh.n_points:
+        actor = plotter.add_mesh(mesh, name=name, copy_mesh=False, reset_camera=False, render=False, **look)
+    return actor if mesh.n_points else None
+
+
+def _box(parts: Iterable[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     every = [points for points in parts if len(points)]
     return np.min([p.min(axis=0) for p in every], axis=0), np.max([p.max(axis=0) for p in every], axis=0)
 

@@ -77,3 +77,26 @@ def test_without_opengl_the_reason_is_given(series, tmp_path, monkeypatch):
             render.render_still(series, tmp_path / "x.png")
     finally:
         render._probe.cache_clear()
+
+
+@pytest.mark.usefixtures("drawing")
+@pytest.mark.parametrize("view", [View(), View(section="x", origin=(0.5, 0.0, 0.0))])
+def test_a_later_picture_shows_nothing_of_an_earlier_one(series, tmp_path, view):
+    """The actors stay from frame to frame; the section at x = 0.5 is left by the body behind it."""
+    both = pixels(render.render_snapshots(series, tmp_path / "both.png", times=[0, 6e-6], view=view, width=930))
+    again = pixels(render.render_snapshots(series, tmp_path / "again.png", times=[6e-6, 0], view=view, width=930))
+    first, second = both[60:-20, 10:390], both[60:-20, 410:790]
+    assert np.abs(first - second).mean() > 1.0
+    np.testing.assert_allclose(again[60:-20, 10:390], second, atol=2)
+    np.testing.assert_allclose(again[60:-20, 410:790], first, atol=2)
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_body_that_leaves_the_section_is_gone_and_comes_back(series, tmp_path):
+    view = View(section="x", origin=(0.05, 0.0, 0.0))
+    image = pixels(
+        render.render_snapshots(series, tmp_path / "x.png", times=[0, 3e-6, 0], view=view, columns=3, width=930)
+    )
+    coloured = [(np.ptp(image[60:-20, 266 * k + 10 : 266 * k + 260], axis=-1) > 60).mean() for k in range(3)]
+    assert coloured[1] == 0.0
+    assert coloured[0] == coloured[2] > 0.01
