@@ -12,6 +12,7 @@ from symplex.contact import obstacles
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy, LatticeFunctions
+from symplex.fem.nodes import distinct_nodes
 
 
 @final
@@ -35,15 +36,13 @@ class RigidContact(Energy):
     """
 
     def __init__(self, nodes: ArrayLike, obstacle: Obstacle, stiffness: float):
-        flat = np.asarray(nodes).ravel()
-        if len(flat) and (flat.min() < 0 or len(np.unique(flat)) < len(flat)):
-            raise InvalidSystem("RigidContact: nodes must be indices without repetition.")
         if not (np.isfinite(stiffness) and stiffness > 0):
             raise InvalidSystem(f"RigidContact: the stiffness must be positive; it is {stiffness} N/m.")
-        self.nodes = np.ascontiguousarray(flat.reshape(-1, 1), dtype=np.int32)
+        self.nodes = distinct_nodes("RigidContact", nodes)[:, None]
         self.obstacle = obstacle
         self.stiffness = float(stiffness)
         self._parameters = obstacle.parameters
+        self._least_nodes = int(self.nodes.max(initial=-1)) + 1
 
     @classmethod
     def from_penalty(cls, nodes: ArrayLike, obstacle: Obstacle, penalty: float) -> RigidContact:
@@ -77,11 +76,21 @@ class RigidContact(Energy):
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, dim]."""
+        self._check(q)
         return _total(q, self.nodes, self._parameters, self.stiffness)
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
+        self._check(q)
+        self._check(out)
         _add_gradient(q, self.nodes, self._parameters, self.stiffness, out)
+
+    def _check(self, q: Array) -> None:
+        if q.ndim != 2 or q.shape[1] != self.obstacle.dim or len(q) < self._least_nodes:
+            raise InvalidSystem(
+                f"RigidContact: an array for nodes has shape {q.shape}, wanted (n, {self.obstacle.dim}), "
+                f"the obstacle's dimension, with n at least {self._least_nodes}."
+            )
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return k |∂g/∂x|² in N/m for each node [n_nodes] that may touch, 0 for the others."""

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.typing import NDArray
 
+from symplex.fem.nodes import require_nodes
+
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
@@ -32,9 +34,16 @@ class Pattern:
         Row starts and columns (nodes), as in CSR.
     slots : list of int32 [m, k, k]
         For each array of stencils the place in ``indices`` of the coupling of its nodes a and b.
+
+    Raises
+    ------
+    InvalidSystem
+        If a stencil refers to a node that does not exist.
     """
 
     def __init__(self, n_nodes: int, stencils: Sequence[IntArray]):
+        for nodes in stencils:
+            require_nodes("a stencil", nodes, n_nodes)
         self.n_nodes = n_nodes
         sizes = np.concatenate([np.full(len(nodes), nodes.shape[1], np.int32) for nodes in stencils] or [[]])
         nodes = np.concatenate([nodes.ravel() for nodes in stencils] or [[]]).astype(np.int32)

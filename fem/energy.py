@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
 
 
@@ -70,7 +71,9 @@ class Energy(ABC):
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
-        scatter_vectors(np.ascontiguousarray(self.gradient(q[self.nodes])), self.nodes, out)
+        local = np.ascontiguousarray(self.gradient(q[self.nodes]))
+        self._require("gradient", local, (*self.nodes.shape, out.shape[1]))
+        scatter_vectors(local, self.nodes, out)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim].
@@ -84,7 +87,17 @@ class Energy(ABC):
         out : float64 [nnz, dim, dim]
             The blocks.
         """
-        scatter_blocks(np.ascontiguousarray(self.hessian(q[self.nodes])), slots, out)
+        local = np.ascontiguousarray(self.hessian(q[self.nodes]))
+        m, size = len(self.nodes), self.nodes.shape[1] * out.shape[1]
+        self._require("Hessian", local, (m, size, size))
+        scatter_blocks(local, slots, out)
+
+    def _require(self, name: str, local: Array, shape: tuple[int, ...]) -> None:
+        if local.shape != shape:  # the compiled loop would read beyond the end
+            raise InvalidSystem(
+                f"{type(self).__name__}: the local {name} has shape {local.shape}, wanted {shape}; "
+                "is the energy made for another dimension of space?"
+            )
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.nodes import distinct_nodes, require_nodes
 
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
@@ -102,7 +103,7 @@ class NodalForce(DeadLoad):
     """
 
     def __init__(self, nodes: ArrayLike, force: ArrayLike):
-        flat = _distinct("NodalForce", nodes)
+        flat = distinct_nodes("NodalForce", nodes)
         self.nodes = flat[:, None]
         self._forces = _per_node("NodalForce", flat, force)
 
@@ -136,7 +137,7 @@ class NodalLoad:
     """
 
     def __init__(self, nodes: ArrayLike, force: ArrayLike, history: History = 1.0):
-        self.nodes = _distinct("NodalLoad", nodes)
+        self.nodes = distinct_nodes("NodalLoad", nodes)
         self.forces = _per_node("NodalLoad", self.nodes, force)
         self.factor = factor_of(history)
 
@@ -176,8 +177,11 @@ class SurfaceTraction:
         history: History = 1.0,
     ):
         traction = _finite("SurfaceTraction: traction", traction)
+        if len(traction) != 3:
+            raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, wanted 3.")
         areas = np.zeros(len(points))
         for cells in _faces("SurfaceTraction", faces):
+            require_nodes("SurfaceTraction", cells, len(points))
             shape, normals = _area_normals(np.asarray(points, float), cells)
             local = np.einsum("ga,fg->fa", shape, np.linalg.norm(normals, axis=2))
             np.add.at(areas, cells, local)
@@ -299,13 +303,6 @@ def _finite(name: str, values: ArrayLike) -> Array:
     if array.ndim != 1 or not np.all(np.isfinite(array)):
         raise InvalidSystem(f"{name} must be finite numbers; it is {values}.")
     return array
-
-
-def _distinct(owner: str, nodes: ArrayLike) -> IntArray:
-    flat = np.ascontiguousarray(np.asarray(nodes).ravel(), dtype=np.int32)
-    if len(flat) and (flat.min() < 0 or len(np.unique(flat)) < len(flat)):
-        raise InvalidSystem(f"{owner}: nodes must be indices without repetition.")
-    return flat
 
 
 def _per_node(owner: str, nodes: IntArray, force: ArrayLike) -> Array:

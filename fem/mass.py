@@ -8,6 +8,7 @@ from numba import njit
 
 from symplex.fem import tetrahedra
 from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.nodes import require_nodes
 
 
 def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> Array:
@@ -28,7 +29,10 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
     ------
     MeshError
         If an element is inverted or flat.
+    InvalidSystem
+        If an element refers to a node that does not exist.
     """
+    require_nodes("the mass", cells, min(n_nodes, len(points)))
     share = 0.25 * density * tetrahedra.checked_volumes(points, cells)
     masses = np.bincount(cells.ravel(), weights=np.repeat(share, 4), minlength=n_nodes)
     return np.asarray(masses, dtype=float)
@@ -60,15 +64,18 @@ def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: I
     ------
     MeshError
         If an element is inverted or flat.
+    InvalidSystem
+        If an element refers to a node that does not exist.
     """
     points, cells = np.ascontiguousarray(points, dtype=float), np.ascontiguousarray(cells, dtype=np.int32)
+    require_nodes("the mass", cells, len(points))
     if not _add_consistent_mass(points, cells, density, slots, out):
         tetrahedra.checked_volumes(points, cells)
 
 
 @njit(cache=True, error_model="numpy")
 def _add_consistent_mass(points, cells, density, slots, out):
-    """Add ρ V (1 + δ_ab)/20; return whether all determinants are positive."""
+    """Add ρ V (1 + δ_ab)/20; return whether no element is inverted or flat (see `tetrahedra.checked_volumes`)."""
     good = True
     for e in range(len(cells)):
         o, x, y, z = points[cells[e, 0]], points[cells[e, 1]], points[cells[e, 2]], points[cells[e, 3]]
@@ -76,7 +83,8 @@ def _add_consistent_mass(points, cells, density, slots, out):
         vx, vy, vz = y[0] - o[0], y[1] - o[1], y[2] - o[2]
         wx, wy, wz = z[0] - o[0], z[1] - o[1], z[2] - o[2]
         determinant = ux * (vy * wz - vz * wy) + uy * (vz * wx - vx * wz) + uz * (vx * wy - vy * wx)
-        good = good and determinant > 0.0
+        squares = (ux * ux + uy * uy + uz * uz) * (vx * vx + vy * vy + vz * vz) * (wx * wx + wy * wy + wz * wz)
+        good = good and determinant > tetrahedra.FLAT * np.sqrt(squares)
         share = density * determinant / 120.0
         for a in range(4):
             for b in range(4):

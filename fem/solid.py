@@ -15,6 +15,7 @@ from symplex.fem import neo_hookean, tetrahedra
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.materials import NeoHookean
+from symplex.fem.nodes import require_nodes
 
 
 @final
@@ -45,7 +46,7 @@ class Solid(Energy):
     """
 
     def __init__(self, points: ArrayLike, cells: ArrayLike, material: NeoHookean):
-        self.points = np.ascontiguousarray(points, dtype=float)
+        self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
         self.nodes = np.ascontiguousarray(cells, dtype=np.int32)
         self.material = material
         self._check()
@@ -56,11 +57,7 @@ class Solid(Energy):
             raise InvalidSystem(f"Solid: points have shape {self.points.shape}, wanted (n, 3).")
         if self.nodes.ndim != 2 or self.nodes.shape[1] != 4:
             raise InvalidSystem(f"Solid: cells have shape {self.nodes.shape}, wanted (m, 4).")
-        if self.nodes.size and not (self.nodes.min() >= 0 and self.nodes.max() < len(self.points)):
-            raise InvalidSystem(
-                f"Solid: cells refer to nodes {self.nodes.min()} to {self.nodes.max()}, "
-                f"but there are {len(self.points)} points."
-            )
+        require_nodes("Solid", self.nodes, len(self.points))
 
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
@@ -110,6 +107,8 @@ class Solid(Energy):
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        if out.shape[1:] != (3, 3) or not out.flags.c_contiguous:  # as in add_gradient
+            raise InvalidSystem(f"Solid: the Hessian has shape {out.shape}, wanted a contiguous array (nnz, 3, 3).")
         self._run(neo_hookean.add_hessian, q, self._blocks.elements, slots, out)
 
     def _run(self, kernel: Callable[..., Any], q: Array, *arguments: Any) -> list[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
+from symplex.fem.nodes import node_indices, require_nodes
 
 AXES = "xyz"
 
@@ -29,9 +30,8 @@ def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int
     """
     fixed = np.zeros((n_nodes, dim), bool)
     for nodes, components in supports:
-        index = np.asarray(nodes, dtype=np.intp).ravel()
-        if len(index) and not (index.min() >= 0 and index.max() < n_nodes):
-            raise InvalidSystem(f"a support names nodes {index.min()} to {index.max()}, but there are {n_nodes} nodes.")
+        index = node_indices("a support", nodes)
+        require_nodes("a support", index, n_nodes)
         unknown = sorted(set(components) - set(AXES[:dim]))
         if unknown or not components:
             raise InvalidSystem(f"a support fixes '{components}'; components are letters of '{AXES[:dim]}'.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Pattern
 from symplex.fem.energy import Array, Energy
+from symplex.fem.nodes import require_nodes
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
@@ -71,17 +72,25 @@ class System:
         fixed: NDArray[np.bool_] | None = None,
         loads: Mapping[str, Load] | None = None,
     ):
-        self.n_nodes: int = mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
+        self.mass = mass.copy() if sp.issparse(mass) else np.array(mass, dtype=float)
+        self.n_nodes: int = self.mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
         self.dim = dim
-        self.mass = mass if sp.issparse(mass) else np.ascontiguousarray(mass, dtype=float)
         self.energies = dict(energies)
         self.loads = dict(loads or {})
-        self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.asarray(fixed, bool)
+        self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
         self._check()
 
     def _check(self) -> None:
-        lumped = self.mass.sum(axis=1) if sp.issparse(self.mass) else self.mass
-        bad = np.flatnonzero(~(np.asarray(lumped).ravel() > 0))
+        wanted = (self.n_nodes, self.n_nodes) if sp.issparse(self.mass) else (self.n_nodes,)
+        if self.mass.shape != wanted:
+            raise InvalidSystem(
+                f"the mass has shape {self.mass.shape}; wanted one mass per node [n], or a sparse matrix [n, n]."
+            )
+        lumped = np.asarray(self.mass.sum(axis=1) if sp.issparse(self.mass) else self.mass).ravel()
+        infinite = np.flatnonzero(~np.isfinite(lumped))
+        if len(infinite):
+            raise InvalidSystem(f"the mass of node {infinite[0]} is {lumped[infinite[0]]} kg; fix what does not move.")
+        bad = np.flatnonzero(lumped <= 0)
         if len(bad):
             raise InvalidSystem(
                 f"{len(bad)} of {self.n_nodes} nodes have no mass (the first is node {bad[0]}); "
@@ -90,10 +99,7 @@ class System:
         if self.fixed.shape != (self.n_nodes, self.dim):
             raise InvalidSystem(f"fixed has shape {self.fixed.shape}, wanted {(self.n_nodes, self.dim)}.")
         for name, energy in self.energies.items():
-            if energy.nodes.size and int(energy.nodes.max()) >= self.n_nodes:
-                raise InvalidSystem(
-                    f"energy '{name}' refers to node {int(energy.nodes.max())}, but there are {self.n_nodes} nodes."
-                )
+            require_nodes(f"energy '{name}'", energy.nodes, self.n_nodes)
 
     # -- energies and forces ------------------------------------------------------------------------------
 
@@ -221,10 +227,33 @@ class System:
         return np.empty(0)
 
     def state(self, q: Array, v: Array | None = None, t: float = 0.0) -> State:
-        """Return the state at the positions q and velocities v (default: at rest) with its accelerations."""
+        """Return the state at the positions q and velocities v (default: at rest) with its accelerations.
+
+        Parameters
+        ----------
+        q : float64 [n, dim]
+            Positions in m.
+        v : float64 [n, dim] or [dim], optional
+            Velocities in m/s, or one for all nodes; those of fixed coordinates are set to zero.
+        t : float, default 0
+            Time in s.
+
+        Raises
+        ------
+        InvalidSystem
+            If sizes do not match or a number is not finite.
+        """
+        shape = (self.n_nodes, self.dim)
         q = np.array(q, dtype=float, order="C")
-        v = np.zeros_like(q) if v is None else np.array(np.broadcast_to(v, q.shape), dtype=float, order="C")
-        if q.shape != (self.n_nodes, self.dim):
-            raise InvalidSystem(f"positions have shape {q.shape}, wanted {(self.n_nodes, self.dim)}.")
+        v = np.zeros(shape) if v is None else np.array(v, dtype=float, order="C")
+        if q.shape != shape:
+            raise InvalidSystem(f"positions have shape {q.shape}, wanted {shape}.")
+        if v.shape not in (shape, shape[1:]):
+            raise InvalidSystem(f"velocities have shape {v.shape}, wanted {shape} or {shape[1:]}.")
+        v = np.array(np.broadcast_to(v, shape))
+        for name, values in (("positions", q), ("velocities", v)):
+            if not np.isfinite(values).all():
+                node = int(np.argwhere(~np.isfinite(values))[0, 0])
+                raise InvalidSystem(f"{name} must be finite; that of node {node} is {values[node]}.")
         v[self.fixed] = 0.0
         return State(float(t), q, v, self.accelerations(self.force(t, q, v)))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Pattern, scatter_blocks, scatter_vectors
 
 
@@ -36,6 +37,12 @@ def test_pattern_without_stencils_is_the_diagonal():
     np.testing.assert_array_equal(pattern.indices, np.arange(4))
     assert pattern.slots == []
     assert Pattern(3, [np.empty((0, 4), np.int32)]).slots[0].shape == (0, 4, 4)
+
+
+@pytest.mark.parametrize("node", [-1, 4])
+def test_stencils_of_nodes_that_do_not_exist_are_refused(node):
+    with pytest.raises(InvalidSystem, match=r"a stencil refers to nodes .*, but there are 4 nodes"):
+        Pattern(4, [np.array([[0, 1]], np.int32), np.array([[2, node]], np.int32)])
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

@@ -134,6 +134,14 @@ def test_pressure_on_a_closed_surface_does_not_push(block):
 def test_bad_loads_are_refused():
     with pytest.raises(InvalidSystem, match="without repetition"):
         NodalLoad([1, 1], [0.0, 0.0, 1.0])
+    with pytest.raises(InvalidSystem, match="must be indices"):
+        NodalLoad([True, False], [0.0, 0.0, 1.0])
+    with pytest.raises(InvalidSystem, match="the force must be finite"):
+        NodalForce([1], [0.0, np.inf, 0.0])
+    with pytest.raises(InvalidSystem, match="has 2 components"):
+        SurfaceTraction(REST, [[0, 1, 2]], [0.0, 1.0])
+    with pytest.raises(InvalidSystem, match="SurfaceTraction refers to nodes 0 to 5, but there are 5 nodes"):
+        SurfaceTraction(REST, [[0, 1, 5]], [0.0, 1.0, 0.0])
     with pytest.raises(InvalidSystem, match="one row for each of 2 nodes"):
         NodalForce([1, 2], np.zeros((3, 3)))
     with pytest.raises(InvalidSystem, match="finite"):
@@ -154,7 +162,14 @@ def test_supports_fix_components():
 
 @pytest.mark.parametrize(
     ("nodes", "components", "dim", "text"),
-    [([4], "x", 3, "names nodes 4 to 4"), ([0], "w", 3, "'w'"), ([0], "z", 2, "'xy'"), ([0], "", 3, "fixes ''")],
+    [
+        ([4], "x", 3, "refers to nodes 4 to 4"),
+        ([0], "w", 3, "'w'"),
+        ([0], "z", 2, "'xy'"),
+        ([0], "", 3, "fixes ''"),
+        ([True, False, True, False], "x", 3, "flatnonzero"),
+        ([0.5], "x", 3, "must be indices"),
+    ],
 )
 def test_bad_supports_are_refused(nodes, components, dim, text):
     with pytest.raises(InvalidSystem, match=text):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from symplex.errors import MeshError
+from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.mass import add_consistent_mass, consistent_mass, lumped_mass
 from symplex.meshes.generate import box
 
@@ -61,3 +61,21 @@ def test_inverted_elements_are_named(body):
         lumped_mass(points, cells, 1.0, len(points))
     with pytest.raises(MeshError, match=r"elements 7\b.*1 inverted"):
         add_consistent_mass(points, cells, 1.0, np.zeros((len(cells), 4, 4), np.int32), np.zeros(1))
+
+
+def test_flat_elements_have_no_mass_of_either_kind():
+    points = np.vstack([np.zeros(3), np.eye(3)])
+    points[3] = [0.3, 0.3, 1e-14]
+    cells = np.array([[0, 1, 2, 3]], np.int32)
+    for mass in (lumped_mass, consistent_mass):
+        with pytest.raises(MeshError, match="1 flat"):
+            mass(points, cells, 1.0, 4)
+
+
+def test_elements_on_nodes_that_do_not_exist_are_refused(body):
+    points, cells = body
+    for mass in (lumped_mass, consistent_mass):
+        with pytest.raises(InvalidSystem, match=f"but there are {len(points) - 1} nodes"):
+            mass(points, cells, 1.0, len(points) - 1)
+        with pytest.raises(InvalidSystem, match=f"but there are {len(points) - 1} nodes"):
+            mass(points[:-1], cells, 1.0, len(points))

@@ -83,6 +83,15 @@ def test_contact_that_is_open_counts():
     assert largest_frequency(both, mesh.points) ** 2 == pytest.approx(alone**2 + 1e14 / lightest, rel=1e-6)
 
 
+@pytest.mark.parametrize("n", [3, 50])
+def test_free_flight_has_no_limit(n):
+    mass = np.ones(n)
+    system = System(mass, {"gravity": Gravity(mass, [0.0, 0.0, -9.81])})
+    state = system.state(np.random.default_rng(0).normal(size=(n, 3)))
+    assert stable_step(system, state.q) == np.inf
+    assert Newmark(dt=0.5).start(system, state).advance(1.0).v[0, 2] == pytest.approx(-9.81)
+
+
 def test_fixed_nodes_do_not_limit_the_step():
     system = System(
         np.array([1e-9, 1.0]), {"spring": Spring(2, 1.0)}, dim=2, fixed=np.array([[True, True], [False, False]])
@@ -181,6 +190,13 @@ def test_times_off_the_grid_are_refused_with_the_way_out():
         motion.advance(0.25)
 
 
+@pytest.mark.parametrize("t", [np.nan, np.inf])
+def test_times_that_are_no_numbers_are_refused(t):
+    system = oscillator()
+    with pytest.raises(StepFailed, match=r"the time t = (nan|inf) s"):
+        Newmark(dt=0.1).start(system, system.state([[1.0]])).advance(t)
+
+
 @pytest.mark.parametrize(("interval", "steps"), [(0.25, 3), (0.3, 3), (0.05, 1), (0.30001, 4)])
 def test_fit_divides_the_interval(interval, steps):
     system = oscillator()
@@ -252,6 +268,14 @@ def test_a_position_that_is_not_finite_is_found_at_the_next_output():
     motion.advance(0.4)
     with pytest.raises(StepFailed, match=r"At t = 0\.6 s the position of node 0 in direction x is nan"):
         motion.advance(0.6)
+
+
+def test_infinities_of_both_signs_are_found_without_a_warning():
+    apart = np.array([[np.inf], [-np.inf]])
+    away = System(np.ones(2), {}, dim=1, loads={"apart": lambda t, q, v: apart if t > 0 else 0 * q})
+    motion = Newmark(dt=0.1).start(away, away.state(np.zeros((2, 1))))
+    with pytest.raises(StepFailed, match=r"velocity of node 0 in direction x is inf"):
+        motion.advance(0.1)
 
 
 @pytest.mark.parametrize(

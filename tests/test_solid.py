@@ -177,7 +177,7 @@ def test_undeformed_mesh_must_be_upright(solid):
     [
         (np.zeros((4, 2)), np.zeros((1, 4), int), r"points have shape \(4, 2\)"),
         (np.zeros((4, 3)), np.zeros((1, 3), int), r"cells have shape \(1, 3\)"),
-        (np.zeros((4, 3)), np.array([[0, 1, 2, 4]]), "nodes 0 to 4, but there are 4 points"),
+        (np.zeros((4, 3)), np.array([[0, 1, 2, 4]]), "nodes 0 to 4, but there are 4 nodes"),
         (np.zeros((4, 3)), np.array([[-1, 1, 2, 3]]), "nodes -1 to 3"),
     ],
 )
@@ -194,8 +194,21 @@ def test_positions_of_other_sizes_are_refused(solid):
     for out in (np.zeros((n - 1, 3)), np.zeros((3, n)).T):
         with pytest.raises(InvalidSystem, match="the gradient has shape"):
             solid.add_gradient(q, out)
+    slots = np.zeros((len(solid.nodes), 4, 4), np.int32)
+    for out in (np.zeros((5, 2, 2)), np.zeros((3, 3, 5)).T):
+        with pytest.raises(InvalidSystem, match="the Hessian has shape"):
+            solid.add_hessian(q, slots, out)
     with pytest.raises(InvalidSystem, match="gathered positions"):
         solid.value(q[solid.nodes[:5]])
+
+
+def test_the_undeformed_body_is_its_own():
+    mesh = box((0.1, 0.1, 0.1), (1, 1, 1))
+    points = mesh.points.copy()
+    solid = Solid(points, mesh.cells["tetra"], ALUMINIUM)
+    points *= 1.1
+    assert solid.total(mesh.points) == pytest.approx(0.0, abs=1e-6)
+    assert solid.total(points) > 1e3
 
 
 def test_positions_in_any_order_of_memory(solid):

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Energy
+from symplex.fem.loads import Gravity
 from symplex.fem.mass import consistent_mass, lumped_mass
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
@@ -122,12 +123,55 @@ def test_misfits_are_refused(system, mesh):
         System(np.where(np.arange(71) == 2, 0.0, system.mass), system.energies)
     with pytest.raises(InvalidSystem, match=r"fixed has shape \(3, 3\)"):
         System(system.mass, system.energies, fixed=np.zeros((3, 3), bool))
-    with pytest.raises(InvalidSystem, match="energy 'solid' refers to node 70, but there are 70 nodes"):
+    with pytest.raises(InvalidSystem, match="energy 'solid' refers to nodes 0 to 70, but there are 70 nodes"):
         System(system.mass[:-1], {"solid": system.energies["solid"]})
     with pytest.raises(InvalidSystem, match="positions have shape"):
         system.state(mesh.points[:-1])
     with pytest.raises(InvalidSystem, match="have no mass"):
         System(sp.csr_array((3, 3)), {})
+    with pytest.raises(InvalidSystem, match="nodes -1 to 2"):
+        System(np.ones(3), {"tether": Tether([-1, 2], 1.0)})
+    for mass in (np.eye(3), sp.csr_array(np.ones((3, 2)))):
+        with pytest.raises(InvalidSystem, match=r"the mass has shape \(3, [32]\)"):
+            System(mass, {})
+    for mass in (np.nan, np.inf):
+        with pytest.raises(InvalidSystem, match=r"the mass of node 1 is (nan|inf) kg"):
+            System(np.array([1.0, mass, 1.0]), {})
+
+
+def test_states_that_do_not_fit_are_refused(system, mesh):
+    q = mesh.points.copy()
+    for v in (np.zeros((70, 3)), [1.0, 2.0], np.zeros((71, 1))):
+        with pytest.raises(InvalidSystem, match="velocities have shape"):
+            system.state(q, v)
+    with pytest.raises(InvalidSystem, match=r"velocities must be finite; that of node 0 is \[ 0\. inf  0\.\]"):
+        system.state(q, [0.0, np.inf, 0.0])
+    q[4, 1] = np.nan
+    with pytest.raises(InvalidSystem, match="positions must be finite; that of node 4"):
+        system.state(q)
+
+
+def test_an_energy_of_another_dimension_is_refused():
+    """Compiled loops would read beyond the end of its local gradients."""
+    system = System(np.ones(2), {"gravity": Gravity(np.ones(2), [0.0, -9.81])})
+    with pytest.raises(InvalidSystem, match=r"Gravity: the local gradient has shape \(2, 1, 2\), wanted \(2, 1, 3\)"):
+        system.gradient(np.zeros((2, 3)))
+
+    class Flat(Tether):
+        def hessian(self, x):
+            return np.zeros((len(x), 2, 2))
+
+    with pytest.raises(InvalidSystem, match=r"Flat: the local Hessian has shape \(1, 2, 2\), wanted \(1, 3, 3\)"):
+        System(np.ones(2), {"flat": Flat([0], 1.0)}).hessian(np.zeros((2, 3)))
+
+
+def test_a_system_keeps_its_own_masses_and_supports(mesh, system):
+    mass, fixed = system.mass.copy(), np.zeros(mesh.points.shape, bool)
+    own = System(mass, system.energies, fixed=fixed)
+    mass *= 2.0
+    fixed[:] = True
+    np.testing.assert_array_equal(own.mass, system.mass)
+    assert not own.has_supports
 
 
 def test_initial_velocity_vanishes_at_supports(mesh, system):

@@ -93,6 +93,8 @@ class FixedStepMotion(Motion):
             If t is not a whole number of steps away (to 1e-6 of a step), or a step cannot be taken.
         """
         steps = (t - self.t0) / self.dt
+        if not np.isfinite(steps):
+            raise StepFailed(f"there is no way to the time t = {t} s.")
         target = round(steps)
         if abs(steps - target) > _ON_GRID:
             raise StepFailed(
@@ -151,7 +153,7 @@ class FixedStepMotion(Motion):
 
 def _refuse_infinite(state: State) -> None:
     for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):
-        if not np.isfinite(np.sum(values)):
+        if not np.isfinite(values).all():
             node, axis = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
             raise StepFailed(
                 f"At t = {state.t:.6g} s the {name} of node {node} in direction {'xyz'[axis]} is "

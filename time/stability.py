@@ -70,6 +70,7 @@ def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: NDArray[n
     length = _DIFFERENCE * _shortest_distance(system, q)
     size = len(scale)
     at_q = system.gradient(q)
+    start = np.random.default_rng(0).standard_normal(size)
 
     def product(y: Array) -> Array:
         # ∇²V d ≈ [∇V(q + s d) − ∇V(q)]/s, with the largest component of s d of the given length
@@ -85,15 +86,16 @@ def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: NDArray[n
     if size <= _SMALL:
         matrix = np.column_stack([product(column) for column in np.eye(size)])
         return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[-1])
-    return _lanczos(product, size)
+    if not np.any(product(start)):
+        return 0.0  # nothing has stiffness, and Lanczos has nothing to work on
+    return _lanczos(product, start)
 
 
-def _lanczos(product: Callable[[Array], Array], size: int) -> float:
+def _lanczos(product: Callable[[Array], Array], start: Array) -> float:
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-    start = np.random.default_rng(0).standard_normal(size)
     # pyright reads the signature of the wrong constructor, and takes the tolerance for an int.
-    operator = LinearOperator((size, size), matvec=product, dtype=float)  # pyright: ignore
+    operator = LinearOperator((len(start), len(start)), matvec=product, dtype=float)  # pyright: ignore
     options = {"tol": _RELATIVE_ERROR, "ncv": _SUBSPACE, "maxiter": _RESTARTS}
     try:
         value, vector = eigsh(operator, k=1, which="LA", v0=start, **options)

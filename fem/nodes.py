@@ -1,0 +1,48 @@
+"""Indices of nodes, checked: compiled code reads and writes wherever they point."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symplex.errors import InvalidSystem
+
+
+def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
+    """Check that indices of nodes, of any shape, are those of n_nodes nodes.
+
+    Raises
+    ------
+    InvalidSystem
+        If one is not; ``what`` begins the message.
+    """
+    if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
+        raise InvalidSystem(f"{what} refers to nodes {nodes.min()} to {nodes.max()}, but there are {n_nodes} nodes.")
+
+
+def node_indices(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
+    """Return indices of nodes as a new array [m].
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not whole numbers (a mask, for example), or one is negative; ``what`` begins the message.
+    """
+    flat = np.asarray(nodes).ravel()
+    if len(flat) and not (np.issubdtype(flat.dtype, np.integer) and flat.min() >= 0):
+        raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
+    return flat.astype(np.int32)
+
+
+def distinct_nodes(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
+    """Return indices of nodes without repetition as a new array [m].
+
+    Raises
+    ------
+    InvalidSystem
+        As `node_indices`, or if a node is named twice.
+    """
+    flat = node_indices(what, nodes)
+    if len(np.unique(flat)) < len(flat):
+        raise InvalidSystem(f"{what}: nodes must be indices without repetition.")
+    return flat
