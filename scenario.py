@@ -398,7 +398,7 @@ def axes_along(normal: Array) -> Array:
     # The second is orthogonal to a coordinate axis, too.
     second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     second /= np.linalg.norm(second)
-    return np.array([n, second, np.cross(n, second)])
+    return np.array([n, second, np.cross(n, second)], dtype=float)
 
 
 def factor(history: History) -> Callable[[float], float] | tuple[Array, Array]:
