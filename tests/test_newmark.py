@@ -154,6 +154,15 @@ def test_loads_keep_the_second_order():
     np.testing.assert_allclose(np.log2(errors[:-1] / errors[1:]), 2.0, atol=0.1)
 
 
+@pytest.mark.parametrize("dt", [0.1, 0.2])
+def test_loads_act_at_the_times_of_the_run(dt):
+    # a = t from rest at t0 = 3: the trapezoidal rule gives v exactly
+    system = System(np.ones(1), {}, dim=1, loads={"push": lambda t, q, v: np.full_like(q, t)})
+    end = Newmark(dt=dt).start(system, system.state([[0.0]], t=3.0)).advance(4.0)
+    assert end.v[0, 0] == pytest.approx((4.0**2 - 3.0**2) / 2, rel=1e-12)
+    assert end.a[0, 0] == pytest.approx(4.0)
+
+
 def test_fixed_coordinates_stay():
     system, mesh = block(fixed=lambda points: points == 0.0)
     rng = np.random.default_rng(1)

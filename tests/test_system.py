@@ -102,6 +102,12 @@ def test_angular_momentum_in_each_dimension(dim, size):
     assert system.angular_momentum(state).shape == (size,)
 
 
+def test_angular_momentum_in_the_plane_is_that_about_its_normal():
+    system = System(np.array([2.0, 3.0]), {}, dim=2)
+    state = system.state([[1.0, 0.0], [0.0, 2.0]], [[5.0, 7.0], [-1.0, 4.0]])
+    np.testing.assert_allclose(system.angular_momentum(state), [2 * 7.0 + 3 * 2.0])
+
+
 def test_consistent_mass_gives_the_same_motion_of_rigid_bodies(mesh, system):
     fixed = np.zeros(mesh.points.shape, bool)
     fixed[4, 1] = True

@@ -258,10 +258,15 @@ def test_latent_stiffness_is_not_negative(case):
 DOUBLE, INT, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.POINTER(ctypes.c_double)
 
 
-@pytest.fixture
-def lattice(case):
+@pytest.fixture(params=["in x", "in rotated axes"])
+def lattice(case, request):
+    """Lattice functions in axes (rows), and positions in those axes."""
     chosen, energy, q = case
-    functions = energy.lattice_functions()
+    axes = np.eye(q.shape[1])
+    if request.param == "in rotated axes":
+        axes, _ = np.linalg.qr(np.random.default_rng(10).standard_normal(axes.shape))
+        axes[0] *= np.linalg.det(axes)
+    functions = energy.lattice_functions(None if request.param == "in x" else axes)
     if functions is None:
         pytest.skip("no lattice functions")
     assert len(functions.parameters) == len(energy.nodes)
@@ -270,7 +275,7 @@ def lattice(case):
     mixed = ctypes.CFUNCTYPE(DOUBLE, POINTER, POINTER, INT, INT, DOUBLE, DOUBLE)(functions.mixed)
     rows = np.ascontiguousarray(functions.parameters, dtype=float)
     p = [row.ctypes.data_as(POINTER) for row in rows]
-    return chosen, energy, q[energy.nodes], (rows, p, value, difference, mixed)
+    return chosen, lambda x: energy.value(x @ axes), q[energy.nodes] @ axes.T, (rows, p, value, difference, mixed)
 
 
 def at(x):
@@ -279,18 +284,18 @@ def at(x):
 
 
 def test_lattice_value_is_the_value(lattice):
-    _, energy, x, (_, p, value, _, _) = lattice
+    _, phi, x, (_, p, value, _, _) = lattice
     found = [value(p[e], at(np.ascontiguousarray(x[e]))) for e in range(len(x))]
-    wanted = energy.value(x)
+    wanted = phi(x)
     np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("step", [0.1, 1e-3])
 def test_lattice_differences_are_differences_of_the_value(lattice, step):
-    chosen, energy, x, (_, p, _, difference, mixed) = lattice
+    chosen, phi_at, x, (_, p, _, difference, mixed) = lattice
     m, k, dim = x.shape
     h, g = step * chosen.length, 0.7 * step * chosen.length
-    size = np.abs(energy.value(x)).max()
+    size = np.abs(phi_at(x)).max()
     rng = np.random.default_rng(9)
     for _ in range(12):
         i, j = (int(c) for c in rng.choice(k * dim, 2, replace=False))
@@ -299,7 +304,7 @@ def test_lattice_differences_are_differences_of_the_value(lattice, step):
         moved[2][:, j] += g
         moved[3][:, i] += h
         moved[3][:, j] += g
-        phi, phi_i, phi_j, phi_ij = (energy.value(y.reshape(x.shape)) for y in moved)
+        phi, phi_i, phi_j, phi_ij = (phi_at(y.reshape(x.shape)) for y in moved)
         d = [difference(p[e], at(moved[0][e]), i, h) for e in range(m)]
         d2 = [mixed(p[e], at(moved[0][e]), i, j, h, g) for e in range(m)]
         np.testing.assert_allclose(d, phi_i - phi, atol=1e-9 * np.abs(phi_i - phi).max() + 1e-12 * size)
