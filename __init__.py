@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     )
     from symplex.contact.rigid import RigidContact as RigidContact
     from symplex.errors import SymplexError as SymplexError
+    from symplex.fem.bars import (
+        Bars as Bars,
+        EngineeringStrain as EngineeringStrain,
+        GreenStrain as GreenStrain,
+        InverseDistance as InverseDistance,
+        LennardJones as LennardJones,
+        all_pairs as all_pairs,
+    )
     from symplex.fem.energy import Energy as Energy
     from symplex.fem.loads import (
         Gravity as Gravity,
@@ -79,6 +87,7 @@ _HOMES = {
     "symplex.contact.obstacles": ("HalfSpace", "Sphere"),
     "symplex.contact.rigid": ("RigidContact",),
     "symplex.errors": ("SymplexError",),
+    "symplex.fem.bars": ("Bars", "EngineeringStrain", "GreenStrain", "InverseDistance", "LennardJones", "all_pairs"),
     "symplex.fem.energy": ("Energy",),
     "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.mass": ("consistent_mass", "lumped_mass"),

@@ -10,6 +10,7 @@ import pytest
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.fem.assembly import Pattern
+from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, LennardJones, all_pairs
 from symplex.fem.energy import Energy
 from symplex.fem.loads import Gravity, NodalForce
 from symplex.fem.materials import NeoHookean
@@ -72,6 +73,14 @@ def nodal_force():
     return NodalForce([3, 1], [(1.0, 2.0), (0.0, -4.0)]), np.random.default_rng(5).standard_normal((5, 2))
 
 
+def bars(law):
+    def make():
+        corners = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3), -1).reshape(-1, 3)
+        return Bars(all_pairs(len(corners)), law), shaken(1.2 * corners, 0.05)
+
+    return make
+
+
 CASES = {
     "solid": Case(solid, 0.05, rigid=True),
     "auxetic solid": Case(auxetic_solid, 0.5, rigid=True),
@@ -80,6 +89,10 @@ CASES = {
     "half-plane": Case(contact(HalfSpace((0.0, 0.1), (1.0, 2.0)), dim=2), 1.0),
     "sphere": Case(contact(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0),
     "disc": Case(contact(Sphere((0.1, 0.2), 0.7), dim=2), 1.0),
+    "springs": Case(bars(EngineeringStrain(3.0, 1.3)), 1.0, rigid=True),
+    "truss": Case(bars(GreenStrain(3.0, 1.3)), 1.0, rigid=True),
+    "charges": Case(bars(InverseDistance(-2.0)), 1.0, rigid=True),
+    "Lennard-Jones": Case(bars(LennardJones(2.0, 1.1)), 1.0, rigid=True),
     "gravity": Case(gravity, 1.0, curved=False),
     "nodal force": Case(nodal_force, 1.0, curved=False),
 }
