@@ -96,9 +96,10 @@ def _slabs(nodes: IntArray, points: Array) -> NDArray[np.intp]:
     slab = np.empty(m, np.intp)
     while number > 1:
         ascending = np.arange(m) * number // m
-        lowest, highest = np.zeros(len(points), np.intp), np.zeros(len(points), np.intp)
-        highest[nodes] = ascending[:, None]  # of several slabs the last assigned stays
-        lowest[nodes[::-1]] = ascending[::-1, None]
+        of_nodes = np.repeat(ascending, nodes.shape[1])
+        lowest, highest = np.full(len(points), number), np.zeros(len(points), np.intp)
+        np.minimum.at(lowest, nodes.ravel(), of_nodes)
+        np.maximum.at(highest, nodes.ravel(), of_nodes)
         if np.all(highest <= lowest + 1):
             slab[order] = ascending
             return slab
