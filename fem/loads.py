@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import final
@@ -116,8 +116,45 @@ class NodalForce(DeadLoad):
 # -- functions of time ---------------------------------------------------------------------------------------
 
 
+class ProportionalLoad(ABC):
+    """Forces on some nodes that change with time but keep their direction, f(t) = factor(t) · forces.
+
+    Attributes
+    ----------
+    nodes : int32 [m]
+    forces : float64 [m, dim]
+        In N.
+    factor : callable
+        A function of t in s.
+    """
+
+    @abstractmethod
+    def __init__(self, nodes: IntArray, forces: Array, history: History):
+        self.nodes = nodes
+        self.forces = forces
+        self.factor = factor_of(history)
+        self._least_nodes = int(nodes.max(initial=-1)) + 1
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, dim] in N.
+
+        Raises
+        ------
+        InvalidSystem
+            If the positions q are too few, or of another dimension.
+        """
+        if q.shape[1] != self.forces.shape[1] or len(q) < self._least_nodes:
+            raise InvalidSystem(
+                f"{type(self).__name__}: positions have shape {q.shape}, wanted (n, {self.forces.shape[1]}), "
+                f"the dimension of the forces, with n at least {self._least_nodes}."
+            )
+        out = np.zeros_like(q)
+        out[self.nodes] = self.factor(t) * self.forces
+        return out
+
+
 @final
-class NodalLoad:
+class NodalLoad(ProportionalLoad):
     """Forces on some nodes that change with time, f(t) = factor(t) · force.
 
     Parameters
@@ -137,19 +174,12 @@ class NodalLoad:
     """
 
     def __init__(self, nodes: ArrayLike, force: ArrayLike, history: History = 1.0):
-        self.nodes = distinct_nodes("NodalLoad", nodes)
-        self.forces = _per_node("NodalLoad", self.nodes, force)
-        self.factor = factor_of(history)
-
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N."""
-        out = np.zeros_like(q)
-        out[self.nodes] = self.factor(t) * self.forces
-        return out
+        flat = distinct_nodes("NodalLoad", nodes)
+        super().__init__(flat, _per_node("NodalLoad", flat, force), history)
 
 
 @final
-class SurfaceTraction:
+class SurfaceTraction(ProportionalLoad):
     """A traction on reference faces that keeps its direction (dead), F_a(t) = factor(t) ∫ N_a dA · traction.
 
     Parameters
@@ -185,15 +215,8 @@ class SurfaceTraction:
             shape, normals = _area_normals(np.asarray(points, float), cells)
             local = np.einsum("ga,fg->fa", shape, np.linalg.norm(normals, axis=2))
             np.add.at(areas, cells, local)
-        self.nodes = np.flatnonzero(areas).astype(np.int32)
-        self.forces = areas[self.nodes, None] * traction
-        self.factor = factor_of(history)
-
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, 3] in N."""
-        out = np.zeros_like(q)
-        out[self.nodes] = self.factor(t) * self.forces
-        return out
+        loaded = np.flatnonzero(areas).astype(np.int32)
+        super().__init__(loaded, areas[loaded, None] * traction, history)
 
 
 @final

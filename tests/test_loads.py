@@ -131,6 +131,13 @@ def test_pressure_on_a_closed_surface_does_not_push(block):
     np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("q", [np.zeros((4, 3)), np.zeros((5, 2))])
+def test_loads_on_other_systems_are_refused(q):
+    for load in (NodalLoad([1, 4], [0.0, 1.0, 0.0]), SurfaceTraction(np.eye(5, 3), [[0, 1, 4]], [0.0, 1.0, 0.0])):
+        with pytest.raises(InvalidSystem, match=rf"{type(load).__name__}: positions have shape .*n at least 5"):
+            load(0.0, q, q)
+
+
 def test_bad_loads_are_refused():
     with pytest.raises(InvalidSystem, match="without repetition"):
         NodalLoad([1, 1], [0.0, 0.0, 1.0])

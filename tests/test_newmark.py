@@ -97,6 +97,9 @@ def test_fixed_nodes_do_not_limit_the_step():
         np.array([1e-9, 1.0]), {"spring": Spring(2, 1.0)}, dim=2, fixed=np.array([[True, True], [False, False]])
     )
     assert largest_frequency(system, np.ones((2, 2))) == pytest.approx(1.0, rel=1e-6)
+    floor = RigidContact([0], HalfSpace([0, -9], [0, 1]), 1.0)
+    beside_contact = System(system.mass, {**system.energies, "floor": floor}, dim=2, fixed=system.fixed)
+    assert largest_frequency(beside_contact, np.ones((2, 2))) == pytest.approx(1.0, rel=1e-6)
     everything = System(np.ones(1), {"spring": Spring(1, 1.0)}, dim=1, fixed=np.array([[True]]))
     assert stable_step(everything, np.ones((1, 1))) == np.inf
 
