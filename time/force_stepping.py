@@ -241,7 +241,6 @@ class ForceSteppingMotion(Motion):
         dof[:, events.CELL] = np.floor(z)
         dof[:, events.FRACTION] = z - dof[:, events.CELL]
         dof[:, events.RATE] = np.where(self._fixed, 0.0, self._to_axes(state.v).ravel() / self._lattice.spacing)
-        dof[:, events.START] = state.t
         events.begin(self._tables, self._lattice, self._tracks, state.t)
         self._process_events(state.t)
 
@@ -265,7 +264,7 @@ class ForceSteppingMotion(Motion):
 
     def _state(self, t: float) -> State:
         dof, spacing = self._tracks.dof, self._lattice.spacing
-        tau = t - dof[:, events.START]
+        tau = (t - self._tracks.epoch[0]) - dof[:, events.START]
         fraction = dof[:, events.FRACTION] + tau * (dof[:, events.RATE] + 0.5 * tau * dof[:, events.ACCEL])
         q = spacing * (dof[:, events.CELL] + self._lattice.offset + fraction)
         v = spacing * (dof[:, events.RATE] + tau * dof[:, events.ACCEL])
@@ -327,4 +326,5 @@ def _empty_tracks(tables: Interactions, n: int) -> events.Tracks:
         key=np.full(2 * leaves, np.inf),
         winner=winner,
         count=np.zeros(events.N_COUNTS, np.int64),
+        epoch=np.zeros(1),
     )

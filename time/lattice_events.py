@@ -10,6 +10,9 @@ The topology is kept in integers that events change by ±1 and that no rounding 
 ``gap`` = ⌊z_j − z_i⌋. The lattice vertex seen by i has u_i = ⌊z_i⌋ and u_j = ⌊z_i⌋ + ⌊z_j − z_i⌋ + 1, and
 g_i = [φ(u + e_i) − φ(u)]/h_i.
 
+All times inside are counted from an epoch that follows the motion (`_rebase`): the round-off of an event time is that
+of the short time since the last events, however long the motion has lasted.
+
 The queue holds one entry per dof, its earliest event, in a tournament tree. A pair of dofs is covered by the entry
 of the one that was scheduled last. So an event renews the entries of the dofs it changes and no others; an entry
 made stale by a change of its partner is recognised when it comes up (the partner's ``version`` has moved on),
@@ -29,8 +32,8 @@ FRACTION, RATE, ACCEL, START, CELL, GRADIENT = range(6)
 COLUMNS = 8
 
 # Columns of Tracks.count
-INTEGER_EVENTS, PAIR_EVENTS, RENEWALS, OTHER_CROSSINGS = range(4)
-N_COUNTS = 4
+INTEGER_EVENTS, PAIR_EVENTS, RENEWALS, OTHER_CROSSINGS, SINCE_EPOCH = range(5)
+N_COUNTS = 5
 
 REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
@@ -76,6 +79,8 @@ class Tracks(NamedTuple):
     key, winner : float64, uint32 [2·2^p]
         The tournament tree of event times.
     count : int64 [N_COUNTS]
+    epoch : float64 [1]
+        The time in s that ``START`` and the keys count from.
     """
 
     dof: NDArray[np.float64]
@@ -87,6 +92,7 @@ class Tracks(NamedTuple):
     key: NDArray[np.float64]
     winner: NDArray[np.uint32]
     count: NDArray[np.int64]
+    epoch: NDArray[np.float64]
 
 
 # Division as in C (no branch for a zero divisor), fused multiply-add. Without numba's reference counts: these
@@ -366,9 +372,19 @@ def _pair_event(things, lattice, tracks, i, j, t, x, local):
     return np.isfinite(delta)
 
 
+@_inlined
+def _rebase(tracks, t):
+    """Let the epoch be the time t (counted from the epoch before)."""
+    tracks.epoch[0] += t
+    for i in range(len(tracks.dof)):
+        tracks.dof[i, START] -= t
+    for k in range(len(tracks.key)):
+        tracks.key[k] -= t
+
+
 @_bare
 def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
-    """Process all events up to the time t_end, at most max_events of them.
+    """Process all events up to the time t_end in s, at most max_events of them.
 
     With ``count_all`` the crossings that change nothing (z_j − z_i of dofs that share no energy) are counted, too.
 
@@ -380,20 +396,29 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
     i : int
         The dof of the last event.
     t : float
-        Its time.
+        Its time in s.
     """
     key, winner = tracks.key, tracks.winner
+    # Some events per dof: few enough for the round-off, and many enough that the work of rebasing is lost in theirs.
+    # Counted in events, not in calls, so that the motion does not depend on when it is looked at.
+    period = 1024 + 8 * len(tracks.dof)
     last, at_once = -np.inf, 0
     i = winner[1]
     for _ in range(max_events):
         t = key[1]
-        if not t <= t_end:
+        if not t <= t_end - tracks.epoch[0]:
             return REACHED, i, t_end
+        tracks.count[SINCE_EPOCH] += 1
+        if tracks.count[SINCE_EPOCH] >= period:
+            tracks.count[SINCE_EPOCH] = 0
+            _rebase(tracks, t)
+            last -= t
+            t = 0.0
         i = winner[1]
         at_once = at_once + 1 if t == last and tracks.side[i] != _NO_SIDE else 0
         last = t
         if at_once > _STUCK_AFTER:
-            return STUCK, i, t
+            return STUCK, i, tracks.epoch[0] + t
         partner = tracks.partner[i]
         renew = i  # the other dof to schedule, if any
         finite = True
@@ -413,13 +438,13 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
                 finite = _pair_event(things, lattice, tracks, i, j, t, x, local)
                 renew = j
         if not finite:
-            return INFINITE, i, t
+            return INFINITE, i, tracks.epoch[0] + t
         while True:
             _schedule(things, lattice, tracks, renew, t)
             if renew == i:
                 break
             renew = i
-    return PAUSED, i, last
+    return PAUSED, i, tracks.epoch[0] + last
 
 
 # -- crossings that change nothing --------------------------------------------------------------------------
@@ -472,12 +497,12 @@ def _crossings_of_pair(me, you, t):
 
 @_jit
 def count_rest(things, lattice, tracks, t):
-    """Return the crossings of non-interacting pairs between their last change and the time t."""
+    """Return the crossings of non-interacting pairs between their last change and the time t in s."""
     before = tracks.count[OTHER_CROSSINGS]
     for k in range(len(tracks.dof)):
         i = np.uint32(k)
         if lattice.inertia[i] < np.inf:
-            _count_others(things, lattice, tracks, i, t)
+            _count_others(things, lattice, tracks, i, t - tracks.epoch[0])
     twice = tracks.count[OTHER_CROSSINGS] - before
     tracks.count[OTHER_CROSSINGS] = before
     return twice // 2
@@ -503,10 +528,11 @@ def _set_gaps(things, lattice, tracks):
 
 @_jit
 def begin(things, lattice, tracks, t):
-    """Set all gaps, and let each dof that moves have its first event now: no crossing, but a first gradient."""
+    """Set all gaps, and let each dof that moves have its first event at t: no crossing, but a first gradient."""
+    tracks.epoch[0] = t
     _set_gaps(things, lattice, tracks)
     for k in range(len(tracks.dof)):
         i = np.uint32(k)
         if lattice.inertia[i] < np.inf:
             tracks.side[i] = _NO_SIDE
-            _set_time(tracks.key, tracks.winner, i, t)
+            _set_time(tracks.key, tracks.winner, i, 0.0)
