@@ -48,6 +48,7 @@ def test_random_solids(seed, supports, sphere, anisotropic):
     cells = mesh.cells["tetra"]
     n = len(mesh.points)
     mass = lumped_mass(mesh.points, cells, 1.0, n)
+    normal = rng.normal(size=3) + np.array([0.0, 0.0, 4.0])
     obstacle = Sphere((0.5, 0.4, 1.2), 0.5) if sphere else HalfSpace((0, 0, -0.05), normal)
     system = System(
         mass,
