@@ -68,6 +68,14 @@ def test_largest_frequency_is_that_of_the_hessian(cells, stretch, supported):
     assert expected * (1 - 1e-6) <= largest_frequency(system, q) <= 1.01 * expected
 
 
+@pytest.mark.parametrize("n", [100, 1000])
+def test_largest_frequency_is_from_above_where_frequencies_lie_close(n):
+    """Lanczos stops a little below; the residual makes up for it."""
+    squared = np.linspace(0.0, 4.0, n + 1)[1:]
+    system = System(1.0 / squared, {"springs": Spring(n, 1.0)}, dim=1)
+    assert 2.0 <= largest_frequency(system, np.ones((n, 1))) <= 2.0 * 1.005
+
+
 def test_one_oscillator():
     system = oscillator(omega=2.0)
     assert largest_frequency(system, np.array([[0.3]])) == pytest.approx(2.0, rel=1e-6)
@@ -200,6 +208,14 @@ def test_times_off_the_grid_are_refused_with_the_way_out():
     motion = Newmark(dt=0.1).start(system, system.state([[1.0]]))
     with pytest.raises(StepFailed, match=r"2\.5 steps of dt = 0\.1 s.*integrator\.fit"):
         motion.advance(0.25)
+
+
+def test_not_even_one_step_back():
+    system = oscillator()
+    motion = Newmark(dt=0.1).start(system, system.state([[1.0]]))
+    assert motion.advance(0.3).q == motion.advance(0.3).q
+    with pytest.raises(StepFailed, match=r"cannot go back from t = 0\.3 s to 0\.2 s"):
+        motion.advance(0.2)
 
 
 @pytest.mark.parametrize("t", [np.nan, np.inf])

@@ -6,7 +6,7 @@ from numba import njit
 
 from symplex.errors import InvalidSystem, InvertedElement, MeshError
 from symplex.fem import blocks, logarithm, tetrahedra, threads
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.meshes.generate import box
@@ -279,7 +279,14 @@ def test_results_do_not_depend_on_the_number_of_threads(large, monkeypatch):
             np.testing.assert_array_equal(part, first)
     scattered = np.zeros_like(q)
     np.add.at(scattered, large.nodes, large.gradient(q[large.nodes]))
-    np.testing.assert_allclose(results[0][1], scattered, atol=1e-12 * np.abs(scattered).max())
+    total, gradient, hessian, sigma = results[0]
+    np.testing.assert_allclose(gradient, scattered, atol=1e-12 * np.abs(scattered).max())
+    assert total == pytest.approx(large.value(q[large.nodes]).sum(), rel=1e-12)
+    blockwise = pattern.zeros(3)
+    scatter_blocks(large.hessian(q[large.nodes]), pattern.slots[0], blockwise)
+    np.testing.assert_allclose(hessian, blockwise, atol=1e-12 * np.abs(blockwise).max())
+    kirchhoff = np.einsum("eij,ekj->eik", large.first_piola(q), large.deformation_gradients(q))
+    np.testing.assert_allclose(sigma * large.jacobians(q)[:, None, None], kirchhoff, atol=1e-11 * np.abs(sigma).max())
 
 
 def test_meshes_too_thin_for_slabs_stay_in_one_piece(monkeypatch):
