@@ -165,6 +165,17 @@ def test_grid_too_coarse_for_the_mesh_stops_with_place_and_advice(impact_of):
     motion = ForceStepping(2e-3).start(system, state)
     with pytest.raises(StepFailed, match=r"at t = .* s, node \d+, direction [xyz]: .* smaller grid"):
         motion.advance(60e-6)
+    with pytest.raises(StepFailed, match="smaller grid"):  # and it does not go on from there
+        motion.advance(60e-6)
+    with pytest.raises(StepFailed, match="smaller grid"):
+        motion.checkpoint()
+
+
+def test_a_start_that_is_not_finite_is_refused(impact_of):
+    system, state = impact_of("I")
+    state.v[3, 1] = np.nan
+    with pytest.raises(StepFailed, match="not finite"):
+        ForceStepping(GRID).start(system, state)
 
 
 def test_going_back_in_time_is_refused(impact_of):

@@ -116,6 +116,7 @@ class ForceSteppingMotion(Motion):
         self.system = system
         self.integrator = integrator
         self._t = t
+        self._stopped = ""  # why the motion cannot go on
         # The tables hold addresses into these arrays: they must live as long as the motion.
         self._functions = lattice_functions(system.energies, name, self._axes)
         stencils = [energy.nodes for energy in system.energies.values()]
@@ -148,6 +149,8 @@ class ForceSteppingMotion(Motion):
         return self._state(t)
 
     def _process_events(self, t: float) -> None:
+        if self._stopped:
+            raise StepFailed(self._stopped)
         status = events.PAUSED
         while status == events.PAUSED:
             status, i, at = events.advance(
@@ -162,7 +165,8 @@ class ForceSteppingMotion(Motion):
             )
         if status != events.REACHED:
             self._t = at
-            raise StepFailed(self._why(status, i, at))
+            self._stopped = self._why(status, i, at)
+            raise StepFailed(self._stopped)
         self._t = t
 
     def statistics(self) -> dict[str, float]:
@@ -213,7 +217,15 @@ class ForceSteppingMotion(Motion):
         return self._from_axes(slopes.reshape(shape))
 
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays.
+
+        Raises
+        ------
+        StepFailed
+            If the motion has stopped.
+        """
+        if self._stopped:
+            raise StepFailed(self._stopped)
         return {"t": np.array(self._t), **{name: array.copy() for name, array in self._arrays().items()}}
 
     # -- beside the interface --------------------------------------------------------------------------------
@@ -233,6 +245,8 @@ class ForceSteppingMotion(Motion):
     # -- inside ----------------------------------------------------------------------------------------------
 
     def _begin(self, state: State) -> None:
+        if not (np.all(np.isfinite(state.q)) and np.all(np.isfinite(state.v))):
+            raise StepFailed("ForceStepping cannot start: positions or velocities are not finite.")
         # Coordinates that do not move are no lattice coordinates: a plane of their own goes through each.
         self._x[self._fixed] = self._to_axes(state.q).ravel()[self._fixed]
         self._lattice.offset[self._fixed] = (self._x / self._lattice.spacing)[self._fixed]
