@@ -1,10 +1,12 @@
 """Wall time of force-stepping per simulated microsecond of the oblique impact, three ways and over sizes.
 
-    python benchmarks/force_stepping.py [--quick] [--json FILE]
+    OPENBLAS_NUM_THREADS=1 python benchmarks/force_stepping.py [--quick] [--json FILE]
 
 - events: the event-driven integrator of symplex;
 - walk: Algorithm 1 of the paper with O(d) per crossing (orderings instead of inverses), compiled;
 - algorithm 2: Algorithms 1 and 2 of the paper as printed, O(d²) per crossing (BLAS rank-one updates).
+
+Last, the parts of an event by themselves, called for all dofs in random order on mesh III.
 
 All three follow the same trajectory, from the state 3 µs into the motion: in the impact. Algorithm 2 is timed over a
 few hundred crossings and its time per microsecond is that per crossing times the crossings per microsecond.
@@ -16,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from numba import njit
 
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
@@ -25,6 +28,7 @@ from symplex.fem.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
+from symplex.time import lattice_events as events
 from symplex.time.algorithm_1_2 import algorithm_1_2
 from symplex.time.force_stepping import ForceStepping, ForceSteppingMotion
 from symplex.time.kuhn_walk import kuhn_walk
@@ -107,6 +111,48 @@ def time_published(system: System, state: State, crossings_wanted: int) -> dict:
     }
 
 
+@njit(_nrt=False)
+def _schedule_all(things, lattice, tracks, dofs, t):
+    for i in dofs:
+        events._schedule(things, lattice, tracks, i, t)
+
+
+@njit(_nrt=False)
+def _gradient_all(things, lattice, tracks, dofs, x, local):
+    total = 0.0
+    for i in dofs:
+        total += events._gradient(things, lattice, tracks, i, x, local)
+    return total
+
+
+@njit(_nrt=False)
+def _mixed_all(things, lattice, tracks, dofs, places, x, local):
+    total = 0.0
+    for n in range(len(dofs)):
+        total += events._mixed_difference(things, lattice, tracks, dofs[n], places[n], 100, x, local)
+    return total
+
+
+def profile(system: System, state: State) -> dict:
+    """Time the parts of an event: scheduling a dof, its gradient, a mixed difference with a random dof of its star."""
+    motion = ForceStepping(GRID).start(system, state)
+    motion.advance(START)
+    tables = motion._tables, motion._lattice, motion._tracks
+    rng = np.random.default_rng(0)
+    dofs = rng.permutation(3 * system.n_nodes).astype(np.uint32)
+    stars = np.diff(motion._tables.star_ptr)[dofs // 3]
+    places = (rng.random(len(dofs)) * stars).astype(np.uint32)
+    parts = {
+        "schedule": lambda: _schedule_all(*tables, dofs, 0.0),
+        "gradient": lambda: _gradient_all(*tables, dofs, motion._x, motion._local),
+        "mixed difference": lambda: _mixed_all(*tables, dofs, places, motion._x, motion._local),
+    }
+    for run in parts.values():
+        run()  # compile
+    found = {name: best_of(20, run) / len(dofs) * 1e9 for name, run in parts.items()}
+    return found | {"dofs in a star": float(stars.mean())}
+
+
 def exponent(rows: list[dict], key: str) -> float:
     """Return the slope of log(key) over log(dofs)."""
     return float(np.polyfit(np.log([row["dofs"] for row in rows]), np.log([row[key] for row in rows]), 1)[0])
@@ -149,8 +195,12 @@ def main() -> None:
         "crossings": exponent(rows, "crossings_per_us"),
     }
     print("exponents in the number of dofs:", ", ".join(f"{name} {value:.2f}" for name, value in fitted.items()))
+    parts = profile(*impact(cube_mesh("III")))
+    print("parts of an event in ns:", ", ".join(f"{name} {value:.0f}" for name, value in parts.items()))
     if options.json:
-        options.json.write_text(json.dumps({"rows": rows + large, "exponents": fitted}, indent=1) + "\n")
+        options.json.write_text(
+            json.dumps({"rows": rows + large, "exponents": fitted, "parts": parts}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":
