@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any
 
@@ -35,9 +35,10 @@ def run(kernel: Callable[..., Any], tasks: Sequence[tuple], threads: int) -> lis
         _work(kernel, waiting, results)
     finally:
         waiting.clear()
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)  # all of them, whatever fails: nothing may go on writing after the return
+    for helper in begun:
+        helper.result()
     return results
 
 

@@ -1,5 +1,7 @@
 """Solids: the law against NumPy, stresses of known deformations, failures by name, threads."""
 
+import threading
+
 import numpy as np
 import pytest
 from numba import njit
@@ -299,6 +301,20 @@ def test_threads_return_results_in_order_and_raise_errors():
     assert threads.run(divmod, [(i, 3) for i in range(7)], 3) == [divmod(i, 3) for i in range(7)]
     with pytest.raises(ZeroDivisionError):
         threads.run(divmod, [(1, 0), (1, 1), (1, 1)], 2)
+
+
+def test_errors_of_other_threads_arrive_after_all_have_ended():
+    caller, both_at_work, ended = threading.current_thread(), threading.Barrier(3), []
+
+    def work(number):
+        both_at_work.wait(10)
+        if threading.current_thread() is not caller:
+            ended.append(number)
+            raise ArithmeticError(f"in task {number}")
+
+    with pytest.raises(ArithmeticError, match="in task"):
+        threads.run(work, [(i,) for i in range(3)], 3)
+    assert len(ended) == 2
 
 
 def test_number_of_threads_from_the_environment(monkeypatch):

@@ -186,3 +186,5 @@ def test_initial_velocity_vanishes_at_supports(mesh, system):
     state = System(system.mass, system.energies, fixed=fixed).state(mesh.points, [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(state.v, np.broadcast_to([1.0, 2.0, 0.0], state.v.shape))
     np.testing.assert_array_equal(state.reversed().v, -state.v)
+    for name in ("t", "q", "a"):
+        assert getattr(state.reversed(), name) is getattr(state, name)
