@@ -6,6 +6,7 @@ import hashlib
 import os
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +58,8 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
             os.fsync(file.fileno())
         aside.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
         raise OutputError(f"{path}: the checkpoint cannot be written: {error.strerror or error}.") from error
 
 

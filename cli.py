@@ -36,6 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         for line in str(error).splitlines():
             print(f"symplex: error: {line}", file=sys.stderr)
         return FAILED if isinstance(error, StepFailed) else BAD_INPUT
+    except MemoryError as error:
+        why = str(error)
+        why = f" ({why[:1].lower()}{why[1:]})" if why else ""
+        print(f"symplex: error: there is not enough memory{why}; try a coarser mesh or fewer samples.", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("symplex: interrupted.", file=sys.stderr)
         return INTERRUPTED
@@ -69,8 +74,10 @@ def _run(arguments: argparse.Namespace) -> int:
         done = f"what was computed is in {output}; {again}" if begun else "nothing was computed yet."
         print(f"symplex: interrupted; {done}", file=sys.stderr)
         return INTERRUPTED
-    except StepFailed:
-        print(f"symplex: what was computed before is in {output}", file=sys.stderr)
+    except StepFailed as error:
+        kept = Folder(output).read_summary()
+        if kept.get("reason") == str(error):
+            print(f"symplex: what was computed, to t = {kept['t_end']:.6g} s, is in {output}", file=sys.stderr)
         raise
     if not arguments.quiet:
         from symplex.report import run_report

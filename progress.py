@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
@@ -142,6 +144,26 @@ class _Pace:
         rate = (self.t - self._t0) / spent
         left = clock((self._duration - self.t) / rate) if rate > 0 else "?"
         return f"{si(self.t, 's')} of {si(self._duration, 's')} · {si(rate, 's')}/s · {left} left"
+
+
+@contextmanager
+def told_of_compiling(shown: Display) -> Iterator[None]:
+    """Say so if kernels are compiled inside: it takes a while, and happens once."""
+    from numba.core.event import Event, Listener, install_listener
+
+    class Once(Listener):
+        said = False
+
+        def on_start(self, event: Event) -> None:
+            if not self.said:
+                shown.say("compiling; from the next run on this is cached …")
+            self.said = True
+
+        def on_end(self, event: Event) -> None:
+            pass
+
+    with install_listener("numba:compile", Once()):
+        yield
 
 
 def display(progress: bool) -> Display:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -40,6 +42,7 @@ class Folder:
         self.summary = self.path / "summary.json"
         self.plot = self.path / "history.png"
         self.snapshots = self.path / "snapshots.png"
+        self._lock = self.path / ".lock"
 
     @classmethod
     def of_run(cls, path: str | Path) -> Folder:
@@ -76,8 +79,43 @@ class Folder:
                 "or choose another folder with --output."
             )
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder if need be, and keep other processes from running in it; remove it if nothing comes in.
+
+        The operating system lets go of the lock when the process ends, however it ends. Where a file system knows no
+        locks, nothing is kept out.
+
+        Raises
+        ------
+        OutputError
+            If a run is going on in it, or it cannot be written.
+        """
+        made = not self.path.exists()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = self._lock.open("ab")
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+        with file:
+            try:
+                _lock(file)
+            except (BlockingIOError, PermissionError):
+                raise OutputError(
+                    f"another process is running in {self.path}; wait for it, or choose another folder with --output."
+                ) from None
+            except OSError:
+                pass
+            try:
+                yield
+            finally:
+                if made and not self.holds_run:
+                    with suppress(OSError):  # on Windows a file that is open cannot be removed
+                        self._lock.unlink()
+                        self.path.rmdir()
+
     def create(self, scenario_text: str) -> None:
-        """Make the folder for a new run, with a copy of its scenario, and remove an earlier run from it.
+        """Begin a new run in the folder, with a copy of its scenario, and remove an earlier run from it.
 
         Raises
         ------
@@ -85,11 +123,10 @@ class Folder:
             If it cannot be written.
         """
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
             self._clear()
             write_whole(self.scenario, scenario_text)
         except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {error.strerror or error}.") from error
+            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
 
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else."""
@@ -113,7 +150,7 @@ class Folder:
         try:
             write_whole(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         except OSError as error:
-            raise OutputError(f"{self.summary} cannot be written: {error.strerror or error}.") from error
+            raise OutputError(f"{self.summary} cannot be written: {_reason(error)}.") from error
 
     def read_summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``, empty if there is none."""
@@ -128,11 +165,34 @@ class Folder:
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that it is there whole or not at all."""
     aside = path.with_name(path.name + ".new")
-    with aside.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
+    try:
+        with aside.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise
+
+
+def _reason(error: OSError) -> str:
+    """Return why the operating system refused, as part of a sentence."""
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Take the lock on a file that one process at a time can have, or raise an OSError."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 # -- frames -------------------------------------------------------------------------------------------------------

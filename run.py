@@ -18,7 +18,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.history import HistoryWriter, read_history
 from symplex.meshes.series import SeriesWriter, open_series, resume_series
-from symplex.progress import Display, display
+from symplex.progress import Display, display, told_of_compiling
 from symplex.results import Folder, blocks_of, contact_forces, fields_of
 from symplex.scenario import Problem, Scenario
 from symplex.summary import Clock, conserved_energy, summarize
@@ -82,14 +82,18 @@ def simulate(
             return finished
     elif not overwrite:
         folder.refuse_taken()
-    shown.say(
-        f"{scenario.tables.title or scenario.name}: preparing (the first run compiles, for half a minute at most) …"
-    )
-    with clock.part("build"):
-        problem = scenario.build()
-    if not (resume and folder.checkpoint.exists()):
-        folder.create(scenario.text)
-    run = _Run(problem, folder, clock, shown)
+    shown.say(scenario.tables.title or scenario.name)
+    with folder.held(), told_of_compiling(shown):
+        with clock.part("build"):
+            run = _Run(scenario.build(), folder, clock, shown)
+        if not (resume and folder.checkpoint.exists()):
+            run.start()  # what fails at its start leaves nothing behind
+            folder.create(scenario.text)
+        return _kept(run, pictures)
+
+
+def _kept(run: _Run, pictures: bool) -> dict[str, Any]:
+    """Run to the end, or to whatever ends it, and return the summary."""
     try:
         with _stoppable() as stop:
             run.go(stop)
@@ -153,11 +157,18 @@ class _Run:
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._energy_scale = self._drift = 0.0
+        self._started: tuple[Motion, State] | None = None
+
+    def start(self) -> None:
+        """Set the system in motion; nothing is written yet."""
+        with self._clock.part("prepare"):
+            motion = self._problem.integrator.start(self._problem.system, self._problem.state)
+            self._started = motion, self._advanced(motion, 0)
 
     def go(self, stop: threading.Event) -> None:
         """Compute all samples that are not there yet."""
         with self._clock.part("prepare"):
-            motion, first, history, series = self._continued() if self._folder.checkpoint.exists() else self._begun()
+            motion, first, history, series = self._begun(*self._started) if self._started else self._continued()
         last = len(self._times) - 1
         saved = perf_counter()
         with history, series:
@@ -209,10 +220,8 @@ class _Run:
 
     # -- where it begins --------------------------------------------------------------------------------------
 
-    def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+    def _begun(self, motion: Motion, state: State) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         problem, folder = self._problem, self._folder
-        motion = problem.integrator.start(problem.system, problem.state)
-        state = self._advanced(motion, 0)
         history = HistoryWriter(folder.history)
         series = open_series(folder.series, problem.mesh.points, blocks_of(problem))
         self._record(0, state, motion, history, series)

@@ -36,6 +36,7 @@ from symplex.tables import (
     History,
     LoadTable,
     MeshTable,
+    NewmarkTable,
     ObstacleTable,
     Rotation,
     Support,
@@ -47,6 +48,7 @@ from symplex.time.newmark import Newmark
 from symplex.validation import place, read_tables
 
 T = TypeVar("T")
+_FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
 _TOUCH = 1e-12  # depth that is rounding, not penetration, relative to the size of the bodies
 
 
@@ -103,6 +105,8 @@ class Scenario:
         except tomllib.TOMLDecodeError as error:
             message = str(error)
             raise ScenarioError(f"{path.name} is not valid TOML: {message[:1].lower()}{message[1:]}.") from None
+        except RecursionError:
+            raise ScenarioError(f"{path.name} is not valid TOML: its brackets are nested too deeply.") from None
         return cls(path, text, read_tables(data, path.name))
 
     @property
@@ -371,8 +375,28 @@ class _Builder:
     # -- integrator ---------------------------------------------------------------------------------------------
 
     def _integrator(self, system: System, state: State) -> Integrator:
-        run = self._tables.run
-        return integrator_of(self._tables).fit(system, state, run.duration / run.n_samples)
+        run, table = self._tables.run, self._tables.integrator
+        if system.fixed.all():
+            raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
+        interval = run.duration / run.n_samples
+        if isinstance(table, ForceSteppingTable):
+            self._refuse_tiny(table.grid)
+        fitted = integrator_of(self._tables).fit(system, state, interval)
+        if isinstance(table, NewmarkTable) and table.dt != "auto" and table.dt > interval * (1 + _TOUCH):
+            raise ScenarioError(
+                f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
+                'take fewer samples ([run] frames, samples), or dt = "auto".'
+            )
+        return fitted
+
+    def _refuse_tiny(self, grid: float) -> None:
+        """Refuse a grid on which positions, as they are stored, hardly move."""
+        largest = float(np.abs(self._mesh.points).max())
+        if grid < _FINEST * largest:
+            raise ScenarioError(
+                f"grid is {grid:g} m, too fine for coordinates of up to {largest:.3g} m: must be at least "
+                f"{_FINEST * largest:.1g} m. Try a hundredth of an element."
+            )
 
 
 def obstacle_of(table: ObstacleTable) -> Obstacle:

@@ -43,9 +43,13 @@ class Quantity:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"is {value!r}, must be a number")
-    if not math.isfinite(value):
-        raise ValueError(f"is {value}, must be finite")
-    return float(value)
+    try:
+        x = float(value)
+    except OverflowError:
+        raise ValueError("is too large for a number") from None
+    if not math.isfinite(x):
+        raise ValueError(f"is {x}, must be finite")
+    return x
 
 
 def number(unit: str) -> Quantity:
@@ -120,6 +124,7 @@ Triple = tuple[float, float, float]
 Name = Annotated[str, Quantity(_name)]
 Count = Annotated[int, whole(1)]
 ZERO = (0.0, 0.0, 0.0)
+_LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 
 
 class Table(BaseModel):
@@ -188,6 +193,11 @@ class MaterialTable(Table):
 
     @model_validator(mode="after")
     def _check(self) -> MaterialTable:
+        if self.density < _LIGHTEST:
+            raise ValueError(
+                f"has a density of {self.density:g} kg/m³, lighter than any solid; "
+                f"from t/mm³ it is {self.density * 1e12:g} kg/m³"
+            )
         try:
             self.material()
         except MaterialError as error:
@@ -400,7 +410,7 @@ class Run(Table):
     duration: Annotated[float, positive("s")]
     frames: Count = 60
     samples: Count | None = None
-    checkpoint: Annotated[float, positive("s of wall time")] = 60.0
+    checkpoint: Annotated[float, positive("s of wall time")] = 15.0
 
     @model_validator(mode="after")
     def _check(self) -> Run:

@@ -44,9 +44,11 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
             found[key] = [_validated(key, item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
         else:
             found[key] = _validated(key, value, place(key), lines)
-    for key in NEEDED:
-        if not data.get(key):
-            lines.append(f"there is no {place(key) if key not in SEVERAL else f'[[{key}]]'} table.")
+    meant = {close for key in data if key not in MODELS for close in difflib.get_close_matches(key, MODELS, n=1)}
+    absent = [key for key in NEEDED if not data.get(key) and key not in meant]
+    if absent:
+        named = (f"[[{key}]]" if key in SEVERAL else f"[{key}]" for key in absent)
+        lines.append(f"there is no {' and no '.join(named)} table.")
     if not lines:
         tables = Tables(**found)
         lines = [*_wrong_names(tables), *_unsupported(tables)]

@@ -93,7 +93,7 @@ def test_run_prints_a_summary(results, tmp_path, capsys):
     path, _ = results
     assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("A block on the floor: preparing")
+    assert out.startswith("A block on the floor\n")
     for word in ("finished", "energy drift", "mean velocity", "wall time", "history.csv", "motion.vtkhdf"):
         assert word in out
 
@@ -145,9 +145,30 @@ def test_a_failed_run_ends_with_1(tmp_path, capsys):
     path.write_text(SCENARIO.replace("-10]", "-9000]"), encoding="utf-8")
     assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures", "--quiet"]) == 1
     kept, why = capsys.readouterr().err.splitlines()
-    assert kept == f"symplex: what was computed before is in {tmp_path / 'out'}"
+    t_end = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["t_end"]
+    assert t_end > 0
+    assert kept == f"symplex: what was computed, to t = {t_end:.6g} s, is in {tmp_path / 'out'}"
     assert why.startswith("symplex: error: Newmark stopped at t = ")
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["status"] == "failed"
+
+
+def test_too_little_memory_ends_with_2(tmp_path, capsys):
+    path = tmp_path / "huge.toml"
+    path.write_text(SCENARIO.replace("frames = 4", "frames = 1000000000000"), encoding="utf-8")
+    status, error = error_of(capsys, "run", path, "--output", tmp_path / "out", "--quiet")
+    assert status == 2
+    assert error.startswith("there is not enough memory (unable to allocate ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_cannot_begin_leaves_nothing(tmp_path, capsys):
+    path = tmp_path / "coarse.toml"
+    coarse = 'kind = "force-stepping"\ngrid = 1.0'
+    path.write_text(SCENARIO.replace('kind = "newmark"', coarse), encoding="utf-8")
+    status, error = error_of(capsys, "run", path, "--output", tmp_path / "out", "--quiet")
+    assert status == 1
+    assert "Try a smaller grid" in error
+    assert not (tmp_path / "out").exists()
 
 
 def test_debug_shows_where(tmp_path):

@@ -1,5 +1,6 @@
 """Runs: what is in the results folder, and that a run goes on bit-identically after any end."""
 
+import errno
 import json
 import os
 import random
@@ -17,6 +18,7 @@ from symplex.errors import InvertedElement, OutputError
 from symplex.history import read_history
 from symplex.meshes.series import read_series
 from symplex.progress import Silent, clock, si
+from symplex.results import Folder
 from symplex.run import simulate
 from symplex.scenario import Scenario
 
@@ -167,6 +169,39 @@ def test_an_unwritable_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written"):
         run("newmark", tmp_path / "file" / "results")
+
+
+def test_two_runs_cannot_go_on_in_one_folder(tmp_path):
+    folder = Folder(tmp_path / "out")
+    with folder.held():
+        for options in ({}, {"overwrite": True}):
+            with pytest.raises(OutputError, match="another process is running in"):
+                run("newmark", folder.path, **options)
+        folder.create("")
+    run("newmark", folder.path, overwrite=True)
+
+
+def test_a_lock_does_not_outlive_a_killed_process(tmp_path):
+    hold = "import sys, time; from symplex.results import Folder\n"
+    hold += "with Folder(sys.argv[1]).held(): print('held', flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", hold, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(OutputError, match="another process is running in"):
+        run("newmark", tmp_path / "out")
+    process.kill()
+    process.communicate()
+    assert run("newmark", tmp_path / "out")["status"] == "finished"
+
+
+def test_a_full_disk_leaves_what_was_written_whole(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("symplex.checkpoint.os.fsync", full)
+        with pytest.raises(OutputError, match=r"cannot be written: no space left on device\.$"):
+            run("newmark", tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*.new"))
 
 
 # -- resuming --------------------------------------------------------------------------------------------------

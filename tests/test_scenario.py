@@ -193,6 +193,42 @@ MISTAKES = {
     ),
     "unknown table": (BODY + REST + "[intgrator]\n", "unknown table 'intgrator'; did you mean 'integrator'?"),
     "missing table": (BODY + REST.split("[run]")[0], "there is no [run] table."),
+    "nothing": ("", "there is no [[body]] and no [integrator] and no [run] table."),
+    "misspelt table": (BODY + REST.replace("[run]", "[rum]"), "unknown table 'rum'; did you mean 'run'?"),
+    "too large": (BODY + REST.replace("1e-5", "1" + 400 * "0"), "[run]: duration is too large for a number."),
+    "infinite": (BODY.replace("2700", "inf") + REST, "[[body]] #1 'cube': material.density is inf, must be finite."),
+    "density in t/mm³": (
+        BODY.replace("2700", "2.7e-9") + REST,
+        "[[body]] #1 'cube': material has a density of 2.7e-09 kg/m³, lighter than any solid; "
+        "from t/mm³ it is 2700 kg/m³.",
+    ),
+    "no frames": (
+        BODY + REST.replace("frames = 10", "frames = 0"),
+        "[run]: frames is 0, must be a whole number of at least 1.",
+    ),
+    "times that run backwards": (
+        BODY
+        + '[[load]]\nname = "f"\nkind = "nodal"\nbody = "cube"\ngroup = "x_max"\nforce = [1, 0, 0]\n'
+        + 'history = { kind = "table", times = [0, 2, 1], factors = [0, 1, 1] }\n'
+        + REST,
+        "[[load]] #1 'f': history times are [0.0, 2.0, 1.0], must ascend (s).",
+    ),
+    "two bodies of one name": (
+        2 * BODY + REST,
+        "[[body]] #2 'cube': the name 'cube' is taken by [[body]] #1; choose another.",
+    ),
+    "everything held": (
+        BODY + '[[support]]\nbody = "cube"\n' + REST,
+        "[integrator]: the supports hold every node, so nothing can move; let some be free.",
+    ),
+    "dt longer than between samples": (
+        BODY + REST.replace("1e-5", "1e-8").replace('"newmark"', '"newmark"\ndt = 1e-9'),
+        "[integrator]: dt = 1e-09 s is longer than the 1e-10 s between samples; take fewer samples",
+    ),
+    "grid at rounding": (
+        BODY + REST.replace('"newmark"', '"force-stepping"\ngrid = 1e-14'),
+        "[integrator]: grid is 1e-14 m, too fine for coordinates of up to 0.1 m: must be at least 1e-10 m.",
+    ),
     "no body": (REST, "there is no [[body]] table."),
     "single brackets": (
         BODY.replace("[[body]]", "[body]") + REST,
