@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,17 +24,19 @@ class PairLaw(ABC):
     """An energy φ(s) in J of two points at the squared distance s in m².
 
     Constants may be numbers, or one for each pair.
+
+    Attributes
+    ----------
+    code : int
+        Which law it is to the compiled functions.
     """
+
+    code: ClassVar[int]
 
     @property
     @abstractmethod
     def constants(self) -> Mapping[str, Array]:
         """The constants by name, in the order of the compiled functions."""
-
-    @property
-    @abstractmethod
-    def code(self) -> int:
-        """Which law it is to the compiled functions."""
 
     @abstractmethod
     def energy(self, s: Array) -> Array:

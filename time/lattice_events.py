@@ -19,6 +19,9 @@ made stale by a change of its partner is recognised when it comes up (the partne
 and then renewed. It can only be too early, never too late.
 """
 
+# numba's declaration of njit does not know all of its options.
+# pyright: reportCallIssue=false
+
 from typing import NamedTuple
 
 import numpy as np
