@@ -11,7 +11,7 @@ from symplex.fem.loads import Gravity, NodalLoad
 from symplex.fem.mass import consistent_mass, lumped_mass
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
-from symplex.fem.system import System
+from symplex.fem.system import State, System
 from symplex.meshes.generate import box
 from symplex.time.newmark import Newmark
 from symplex.time.stability import largest_frequency, stable_step
@@ -183,6 +183,16 @@ def test_fixed_coordinates_stay():
     assert not end.v[system.fixed].any()
     assert not end.a[system.fixed].any()
     assert np.abs(end.q - mesh.points)[~system.fixed].min() > 0
+
+
+def test_a_state_made_by_hand_begins_as_one_of_the_system():
+    system, mesh = block(fixed=lambda points: points == 0.0)
+    state = system.state(mesh.points * [1.01, 1.0, 1.0], [1.0, 2.0, 3.0])
+    by_hand = State(state.t, state.q, np.tile([1.0, 2.0, 3.0], (len(mesh.points), 1)), np.zeros_like(state.a))
+    newmark = Newmark().fit(system, state, 1e-6)
+    expected, found = (newmark.start(system, s).advance(1e-6) for s in (state, by_hand))
+    np.testing.assert_array_equal(found.q, expected.q)
+    np.testing.assert_array_equal(found.v, expected.v)
 
 
 def test_accelerations_are_those_of_the_system():

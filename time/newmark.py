@@ -68,7 +68,9 @@ class Newmark(Integrator):
             raise ValueError(f'Newmark: dt must be positive, or "auto"; it is {self.dt!r}.')
 
     def start(self, system: System, state: State) -> NewmarkMotion:
-        """Return the motion that begins at a state.
+        """Return the motion that begins at the positions and velocities of a state.
+
+        Its accelerations follow from these, and fixed coordinates are at rest, however the state was made.
 
         Raises
         ------
@@ -80,7 +82,9 @@ class Newmark(Integrator):
             If dt is ``"auto"`` but nothing has stiffness.
         """
         motion = NewmarkMotion(system, state.t, self._step(system, state))
-        motion._restore({"q": state.q, "v": state.v, "a": state.a})
+        v = np.where(system.fixed, 0.0, state.v)
+        a = system.accelerations(system.force(state.t, state.q, v))
+        motion._restore({"q": state.q, "v": v, "a": a})
         return motion
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> NewmarkMotion:
