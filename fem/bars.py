@@ -13,7 +13,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.errors import InvalidSystem, MaterialError
+from symplex.errors import InvalidSystem, MaterialError, StepFailed
 from symplex.fem.energy import Array, Energy, LatticeFunctions
 
 # Which law a row of parameters of the compiled functions is for.
@@ -84,15 +84,15 @@ class EngineeringStrain(PairLaw):
 
     def slope(self, s: Array) -> Array:
         """Return ½ k (1 − L/√s)."""
-        return 0.5 * self.stiffness * (1.0 - self.length / np.sqrt(s))
+        return 0.5 * self.stiffness * (1.0 - _ratio(self.length, np.sqrt(s)))
 
     def curvature(self, s: Array) -> Array:
         """Return ¼ k L s^(−3/2)."""
-        return 0.25 * self.stiffness * self.length / (s * np.sqrt(s))
+        return 0.25 * self.stiffness * _ratio(self.length, s * np.sqrt(s))
 
     def quotient(self, s0: Array, s1: Array) -> Array:
         """Return k (1 − 2L/(l0 + l1))."""
-        return self.stiffness * (1.0 - 2.0 * self.length / (np.sqrt(s0) + np.sqrt(s1)))
+        return self.stiffness * (1.0 - 2.0 * _ratio(self.length, np.sqrt(s0) + np.sqrt(s1)))
 
 
 @final
@@ -234,6 +234,8 @@ class Bars(Energy):
     ------
     InvalidSystem
         If a pair joins a node with itself, or the law has constants for another number of pairs.
+    StepFailed
+        By `value`, `gradient` and `hessian`, if a pair is where its law has a pole.
     """
 
     def __init__(self, pairs: ArrayLike, law: PairLaw, dim: int = 3):
@@ -249,21 +251,37 @@ class Bars(Energy):
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, 2, dim] in m."""
-        return self.law.energy(_squared(_difference(x)))
+        with np.errstate(all="ignore"):
+            return self._away_from_poles(self.law.energy(_squared(_difference(x))), x)
 
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, 2, dim] in N: ∓2 φ'(s) d."""
         d = _difference(x)
-        pull = 2.0 * self.law.slope(_squared(d))[:, None] * d
+        with np.errstate(all="ignore"):
+            pull = self._away_from_poles(2.0 * self.law.slope(_squared(d))[:, None] * d, x)
         return np.stack([-pull, pull], axis=1)
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²φ/∂x² [m, 2·dim, 2·dim] in N/m: ±(2 φ' I + 4 φ'' d ⊗ d)."""
         d = _difference(x)
         s = _squared(d)
-        block = 4.0 * self.law.curvature(s)[:, None, None] * d[:, :, None] * d[:, None, :]
-        block += 2.0 * self.law.slope(s)[:, None, None] * np.eye(x.shape[2])
+        with np.errstate(all="ignore"):
+            block = 4.0 * self.law.curvature(s)[:, None, None] * d[:, :, None] * d[:, None, :]
+            block += 2.0 * self.law.slope(s)[:, None, None] * np.eye(x.shape[2])
+        self._away_from_poles(block, x)
         return np.block([[block, -block], [-block, block]])
+
+    def _away_from_poles(self, values: Array, x: Array) -> Array:
+        """Return values [m, …] of the pairs at x, all of them finite."""
+        bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
+        if len(bad):
+            a, b = self.nodes[bad[0]]
+            length = np.sqrt(_squared(_difference(x)))[bad[0]]
+            raise StepFailed(
+                f"pair {bad[0]} (nodes {a} and {b}) is {length:.3g} m long, where its law has no finite energy or "
+                "force. Try a smaller step, or other positions at the start."
+            )
+        return values
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one pair's energy, for force-stepping; in any axes alike."""
@@ -284,6 +302,11 @@ class Bars(Energy):
 def all_pairs(n: int) -> np.ndarray:
     """Return the n(n − 1)/2 pairs of n nodes [m, 2]."""
     return np.column_stack(np.triu_indices(n, 1)).astype(np.int32)
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    """Return a/b, and 0 where a is 0 (a spring of no natural length has no pole)."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=a != 0)
 
 
 def _difference(x: Array) -> Array:

@@ -41,7 +41,8 @@ def _change(law, a, b, s0, delta):
     """φ(s0 + Δs) − φ(s0) = ½ ξ Δs; infinite where a singular law has its pole at an end."""
     s1 = s0 + delta
     if law == ENGINEERING:
-        return 0.5 * delta * a * (1.0 - 2.0 * b / (sqrt(s0) + sqrt(max(s1, 0.0))))
+        stretch = 1.0 - 2.0 * b / (sqrt(s0) + sqrt(max(s1, 0.0))) if b > 0.0 else 1.0
+        return 0.5 * delta * a * stretch
     if law == GREEN:
         return 0.125 * delta * a * ((s0 + s1) / (b * b) - 2.0)
     if s0 <= 0.0 or s1 <= 0.0:

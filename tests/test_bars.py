@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from symplex.errors import InvalidSystem, MaterialError
+from symplex.errors import InvalidSystem, MaterialError, StepFailed
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, LennardJones, all_pairs
 from symplex.fem.system import System
 from symplex.time.force_stepping import ForceStepping
@@ -101,3 +101,24 @@ def test_wrong_pairs_and_constants_are_refused():
         InverseDistance(np.nan)
     with pytest.raises(MaterialError, match="natural length of a pair law must be finite and at least 0"):
         EngineeringStrain(1.0, -0.5)
+
+
+@pytest.mark.parametrize("law", [EngineeringStrain(5.0, 1.0), InverseDistance(1.0), LennardJones(1.0, 1.0)])
+@pytest.mark.parametrize("function", ["gradient", "hessian"])
+def test_a_pair_at_one_point_is_named(law, function):
+    x = np.zeros((2, 2, 3))
+    x[0, 1] = 1.0
+    with pytest.raises(StepFailed, match=r"pair 1 \(nodes 4 and 2\) is 0 m long"):
+        getattr(Bars([[0, 1], [4, 2]], law), function)(x)
+
+
+def test_a_spring_of_no_natural_length_goes_through_its_point():
+    pair, x = Bars([[0, 1]], EngineeringStrain(5.0, 0.0)), np.zeros((1, 2, 3))
+    assert pair.value(x) == 0.0
+    assert not pair.gradient(x).any()
+    np.testing.assert_array_equal(pair.hessian(x)[0, :3, :3], 5.0 * np.eye(3))
+    assert pair.law.quotient(np.zeros(1), np.zeros(1)) == 5.0
+    system = System(np.ones(2), {"spring": pair}, fixed=np.arange(6).reshape(2, 3) < 3)
+    start = system.state(np.zeros((2, 3)), [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    end = ForceStepping(0.5, offset=0.0).start(system, start).advance(0.5)
+    assert 0.3 < end.q[1, 0] < 0.5

@@ -300,6 +300,13 @@ def test_an_inverted_element_stops_with_time_and_advice():
         motion.advance(1e-4)
 
 
+def test_any_failure_within_a_step_tells_the_time():
+    system = oscillator(loads={"push": NodalLoad([0], [1.0], lambda t: np.nan if t > 0.25 else 1.0)})
+    motion = Newmark(dt=0.1).start(system, system.state([[1.0]]))
+    with pytest.raises(StepFailed, match=r"Newmark stopped at t = 0\.3 s \(dt = 0\.1 s\): the history of a load"):
+        motion.advance(1.0)
+
+
 def test_a_position_that_is_not_finite_is_found_at_the_next_output():
     system = oscillator(loads={"broken": lambda t, q, v: np.full_like(q, np.nan if t > 0.45 else 0.0)})
     motion = Newmark(dt=0.1).start(system, system.state([[1.0]]))

@@ -148,11 +148,12 @@ class NewmarkMotion(FixedStepMotion):
                     gradient -= load(self.t0 + (self.n + 1) * dt, q, v_predicted)
                 _kick(v, a, gradient, inverse_mass, dt)
                 self.n += 1
-        except InvertedElement as error:
+        except StepFailed as error:
             t = self.t0 + (self.n + 1) * dt
-            raise InvertedElement(
-                f"Newmark stopped at t = {t:.6g} s (dt = {dt:.4g} s): {error}", error.element
-            ) from None
+            told = f"Newmark stopped at t = {t:.6g} s (dt = {dt:.4g} s): {error}"
+            if isinstance(error, InvertedElement):
+                raise InvertedElement(told, error.element) from None
+            raise StepFailed(told) from None
 
 
 @njit(cache=True)
