@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from symplex import __version__
-from symplex.errors import StepFailed, SymplexError
+from symplex.errors import OutputError, StepFailed, SymplexError
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -20,7 +20,7 @@ examples:
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
-  symplex info part.msh                            what is in a mesh, a scenario's results
+  symplex info part.msh                            what is in a mesh file or a results folder
   symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh
 """
 
@@ -98,6 +98,8 @@ def _info(arguments: argparse.Namespace) -> int:
     from symplex.report import mesh_report, result_report
 
     path = Path(arguments.path)
+    if path.suffix == ".toml":
+        raise OutputError(f"{path.name} is a scenario; look at it with: symplex check {path}")
     print(result_report(path) if path.is_dir() else mesh_report(path))
     return OK
 

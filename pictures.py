@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from symplex.errors import OutputError, RenderError
@@ -13,10 +13,12 @@ from symplex.meshes.series import Series, read_series
 from symplex.plots import compare_histories, plot_history
 from symplex.results import Folder
 
+Show = Callable[[str, float], None]
+
 _DIRECTIONS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "-x": (-1, 0, 0), "-y": (0, -1, 0), "-z": (0, 0, -1)}
 
 
-def draw_all(folder: Folder, *, film: str, title: str = "") -> str:
+def draw_all(folder: Folder, *, film: str, title: str = "", show: Show = lambda picture, part: None) -> str:
     """Draw all pictures of a run and return why some were skipped, if they were.
 
     Parameters
@@ -25,12 +27,16 @@ def draw_all(folder: Folder, *, film: str, title: str = "") -> str:
     film : {"auto", "mp4", "gif", "none"}
     title : str, optional
         Over the plot.
+    show : callable, optional
+        Told the name of the picture that is being drawn, and the part of it that is done.
     """
     try:
+        show(folder.plot.name, 0.0)
         plot_history(read_history(folder.history), folder.plot, title=title or None)
+        show(folder.snapshots.name, 0.0)
         draw_snapshots(folder)
         if film != "none":
-            draw_film(folder, film)
+            draw_film(folder, film, show=show)
     except (RenderError, OutputError) as error:
         return str(error)
     return ""
@@ -80,7 +86,14 @@ def draw_snapshots(
     return render_snapshots(series, output or folder.snapshots, times=times, field=field or _field(series), view=view)
 
 
-def draw_film(folder: Folder, kind: str = "auto", *, field: str | None = None, view: View | None = None) -> Path:
+def draw_film(
+    folder: Folder,
+    kind: str = "auto",
+    *,
+    field: str | None = None,
+    view: View | None = None,
+    show: Show = lambda picture, part: None,
+) -> Path:
     """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file.
 
     Raises
@@ -90,7 +103,11 @@ def draw_film(folder: Folder, kind: str = "auto", *, field: str | None = None, v
     """
     series = read_series(folder.series)
     suffix = "gif" if kind == "gif" else "mp4"
-    path = render_film(series, folder.path / f"film.{suffix}", field=field or _field(series), view=view)
+    path = folder.path / f"film.{suffix}"
+    show("the film", 0.0)
+    path = render_film(
+        series, path, field=field or _field(series), view=view, progress=lambda part: show("the film", part)
+    )
     if kind == "mp4" and path.suffix != ".mp4":
         raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {path} was written instead.")
     return path

@@ -45,8 +45,11 @@ class Display(Protocol):
     def update(self, t: float, drift: float, done: str) -> None:
         """The motion has come to t, with an energy drift, and has ``done`` so many steps or events."""
 
+    def draw(self, picture: str, part: float) -> None:
+        """A part of a picture, from 0 to 1, has been drawn."""
+
     def end(self) -> None:
-        """The motion is over, or has failed."""
+        """The motion or the drawing is over, or has failed."""
 
 
 class Silent:
@@ -61,6 +64,9 @@ class Silent:
     def update(self, t: float, drift: float, done: str) -> None:
         """Nothing."""
 
+    def draw(self, picture: str, part: float) -> None:
+        """Nothing."""
+
     def end(self) -> None:
         """Nothing."""
 
@@ -71,6 +77,7 @@ class Lines:
     def __init__(self):
         self._pace = _Pace()
         self._next = 0.0
+        self._picture = ""
 
     def say(self, message: str) -> None:
         """Print a line."""
@@ -87,6 +94,12 @@ class Lines:
         if perf_counter() >= self._next:
             self._next = perf_counter() + _BETWEEN_LINES
             self.say(f"{self._pace.text()} · energy drift {drift:.1e} · {done}")
+
+    def draw(self, picture: str, part: float) -> None:
+        """Print what is drawn, once."""
+        if picture != self._picture:
+            self.say(f"drawing {picture} …")
+        self._picture = picture
 
     def end(self) -> None:
         """Nothing."""
@@ -108,14 +121,8 @@ class Bar:
 
     def begin(self, t: float, duration: float) -> None:
         """Show the bar."""
-        from rich.progress import BarColumn, Progress, TextColumn
-
         self._pace.begin(t, duration)
-        progress = Progress(BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
-        self._task = progress.add_task("", total=duration)
-        progress.update(self._task, completed=t)
-        progress.start()
-        self._progress = progress
+        self._show(duration, t)
 
     def update(self, t: float, drift: float, done: str) -> None:
         """Move the bar."""
@@ -123,6 +130,21 @@ class Bar:
         text = f"{self._pace.text()} · drift {drift:.1e} · {done}"
         if self._progress is not None:
             self._progress.update(self._task, completed=t, description=text)
+
+    def draw(self, picture: str, part: float) -> None:
+        """Move a bar of its own, which goes when the drawing is over."""
+        if self._progress is None:
+            self._show(1.0, 0.0, transient=True)
+        if self._progress is not None:
+            self._progress.update(self._task, completed=part, description=f"drawing {picture}")
+
+    def _show(self, total: float, completed: float, *, transient: bool = False) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        columns = BarColumn(bar_width=24), TextColumn("{task.description}", markup=False)
+        self._progress = Progress(*columns, transient=transient)
+        self._task = self._progress.add_task("", total=total, completed=completed)
+        self._progress.start()
 
     def end(self) -> None:
         """Leave the bar as it is."""

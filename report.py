@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symplex.errors import InvalidSystem, StepFailed
+from symplex.errors import InvalidSystem, OutputError, StepFailed
 from symplex.fem.mass import lumped_mass
 from symplex.meshes.quality import describe
 from symplex.meshes.read import read_mesh
@@ -43,7 +43,7 @@ def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         ("size", f"{summary['nodes']:,} nodes, {sum(summary['tetrahedra'].values()):,} tetrahedra"),
         ("integrator", f"{summary['integrator']}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
-        ("energy drift", _drift(drift)),
+        _drift(drift, summary.get("loads", ())),
         ("momentum change", ", ".join(f"{axis} {drift[f'momentum_{axis}']:.1e}" for axis in "xyz") + " (relative)"),
         ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
@@ -61,11 +61,15 @@ def _status(summary: Mapping[str, Any]) -> str:
     return f"{summary['status']}: {summary['reason']}" if summary["reason"] else summary["status"]
 
 
-def _drift(drift: Mapping[str, float]) -> str:
-    """Return the largest relative change of the total energy, and of the one that force-stepping keeps instead."""
+def _drift(drift: Mapping[str, float], loads: Sequence[str]) -> tuple[str, str]:
+    """Return a row on the change of the total energy, and of the one that force-stepping keeps instead."""
+    total = f"{drift['total']:.1e} (relative)"
+    if loads:
+        return "energy change", f"{total}; work is done by {', '.join(loads)}"
     if "lattice_total" not in drift:
-        return f"{drift['total']:.1e} (relative)"
-    return f"{drift['lattice_total']:.1e} of lattice_total, which it keeps; {drift['total']:.1e} of total (relative)"
+        return "energy drift", total
+    kept = f"{drift['lattice_total']:.1e} of lattice_total, which it keeps"
+    return "energy drift", f"{kept}; {drift['total']:.1e} of total, less on a finer grid (relative)"
 
 
 def _wall_time(parts: Mapping[str, float]) -> str:
@@ -84,7 +88,7 @@ def result_report(path: Path) -> str:
     Raises
     ------
     OutputError
-        If there is no run in it.
+        If there is no run in it, or its summary is another version's.
     """
     folder = Folder.of_run(path)
     summary = folder.read_summary()
@@ -93,7 +97,10 @@ def result_report(path: Path) -> str:
         return f"{title}\n" + table(
             [("status", "killed before its end; resume it"), ("files", ", ".join(_files(path)))]
         )
-    return f"{title}\n{run_report(summary, path)}"
+    try:
+        return f"{title}\n{run_report(summary, path)}"
+    except (KeyError, TypeError):
+        raise OutputError(f"{folder.summary} is not as this version of symplex writes it.") from None
 
 
 def mesh_report(path: Path) -> str:
@@ -153,6 +160,8 @@ def check_report(problem: Problem) -> str:
     for name, contact in problem.contacts.items():
         gap = float(np.min(contact.gaps(problem.state.q), initial=np.inf))
         rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
+    if len(tables.body) > 1:
+        rows.append(("between bodies", "no contact: they pass through each other"))
     energies = system.energies_of(problem.state)
     noise = _NOISE * max(map(abs, energies.values()))
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}

@@ -208,12 +208,13 @@ class _Run:
         from symplex.pictures import draw_all
 
         tables = self._problem.scenario.tables
-        self._shown.say("drawing …")
         try:
             with self._clock.part("pictures"):
-                skipped = draw_all(self._folder, film=tables.output.film, title=tables.title)
+                skipped = draw_all(self._folder, film=tables.output.film, title=tables.title, show=self._shown.draw)
         except KeyboardInterrupt:
             skipped = f"stopped from outside; draw them with: symplex render {self._folder.path}"
+        finally:
+            self._shown.end()
         if skipped:
             self._shown.say(f"pictures skipped: {skipped}")
         return skipped

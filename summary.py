@@ -95,6 +95,7 @@ def summarize(
         "tetrahedra": {name: len(solid.nodes) for name, solid in problem.solids.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
+        "loads": list(system.loads),
         "integrator": type(problem.integrator).__name__,
         "parameters": {
             name: value.tolist() if isinstance(value, np.ndarray) else value

@@ -126,6 +126,7 @@ def render_film(
     max_frames: int = 61,
     fps: int | None = None,
     size: tuple[int, int] = (800, 500),
+    progress: Callable[[float], None] | None = None,
 ) -> Path:
     """Draw a film of the deformation.
 
@@ -141,6 +142,8 @@ def render_film(
         Frames per second; by default 24, fewer if the film would be shorter than 4 s.
     size : tuple of int, default (800, 500)
         Pixels of a frame.
+    progress : callable, optional
+        Called after each frame with the part of the film that is done, up to 1.
 
     Returns
     -------
@@ -166,12 +169,14 @@ def render_film(
     time_text = time_figure.text(0, 0.5, "", va="center", fontsize=17)
     speed = fps or max(2, min(24, len(chosen) // 4))
     with _plotter(width - _BAR, height) as plotter, _film(path, speed) as add:
-        for i in chosen:
+        for k, i in enumerate(chosen):
             image = np.concatenate([scene.draw(plotter, i), strip], axis=1)
             time_text.set_text(time_label(i))
             label = _pixels(time_figure)
             image[12 : 12 + label.shape[0], 16 : 16 + label.shape[1]] = label
             add(image)
+            if progress is not None:
+                progress((k + 1) / len(chosen))
     return path
 
 

@@ -1,6 +1,7 @@
 """The command line: exit statuses, one-line errors, help, and what each command prints."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -213,6 +214,26 @@ def test_info_of_a_result_and_of_a_mesh(results, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "192 tetra" in out
     assert "troubles  none" in out
+
+
+def test_info_of_a_scenario_and_of_a_summary_of_another_version(results, tmp_path, capsys):
+    path, folder = results
+    assert error_of(capsys, "info", path) == (
+        2,
+        f"block.toml is a scenario; look at it with: symplex check {path}",
+    )
+    other = shutil.copytree(folder, tmp_path / "other")
+    (other / "summary.json").write_text('{"status": "finished", "t_end": 1}')
+    status, error = error_of(capsys, "info", other)
+    assert (status, error) == (2, f"{other / 'summary.json'} is not as this version of symplex writes it.")
+
+
+def test_check_says_that_bodies_do_not_touch(tmp_path, capsys):
+    block = SCENARIO[SCENARIO.index("[[body]]") : SCENARIO.index("[[obstacle]]")]
+    path = tmp_path / "two.toml"
+    path.write_text(block.replace('"block"', '"other"') + SCENARIO.replace("title", "# title"), encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert "no contact: they pass through each other" in capsys.readouterr().out
 
 
 def test_info_of_what_is_neither(tmp_path, capsys):

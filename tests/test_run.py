@@ -17,7 +17,7 @@ import symplex.run
 from symplex.errors import InvertedElement, OutputError
 from symplex.history import read_history
 from symplex.meshes.series import read_series
-from symplex.progress import Silent, clock, si
+from symplex.progress import Bar, Lines, Silent, clock, si, told_of_compiling
 from symplex.results import Folder
 from symplex.run import simulate
 from symplex.scenario import Scenario
@@ -371,6 +371,37 @@ def test_a_failing_step_keeps_all_that_was_computed(tmp_path):
 
 
 # -- the display -----------------------------------------------------------------------------------------------
+
+
+def test_lines_tell_each_picture_once(capsys):
+    lines = Lines()
+    for part in (0.0, 0.5, 1.0):
+        lines.draw("the film", part)
+    lines.draw("history.png", 0.0)
+    assert capsys.readouterr().out.splitlines() == ["drawing the film …", "drawing history.png …"]
+
+
+def test_the_bar_shows_the_motion_then_the_drawing(capsys):
+    bar = Bar()
+    bar.begin(0.0, 1.0)
+    bar.update(0.5, 1e-9, "7 steps")
+    bar.end()
+    assert "500 ms of 1 s" in capsys.readouterr().out
+    bar.draw("the film", 0.5)
+    bar.say("above the bar, which goes")
+    bar.end()
+    bar.say("without a bar")
+    assert capsys.readouterr().out.split("\n")[0] == "above the bar, which goes"
+
+
+def test_compiling_is_told_once(capsys):
+    import numba
+
+    with told_of_compiling(Lines()):
+        for value in (1, 1.0):
+            numba.njit(lambda x: x + 1)(value)
+    numba.njit(lambda x: x + 2)(1)
+    assert capsys.readouterr().out.count("compiling") == 1
 
 
 def test_numbers_for_people():
