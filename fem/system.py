@@ -72,7 +72,7 @@ class System:
         fixed: NDArray[np.bool_] | None = None,
         loads: Mapping[str, Load] | None = None,
     ):
-        self.mass = mass.copy() if sp.issparse(mass) else np.array(mass, dtype=float)
+        self.mass = sp.csr_array(mass, dtype=float, copy=True) if sp.issparse(mass) else np.array(mass, dtype=float)
         self.n_nodes: int = self.mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
         self.dim = dim
         self.energies = dict(energies)

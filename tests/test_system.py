@@ -120,6 +120,8 @@ def test_consistent_mass_gives_the_same_motion_of_rigid_bodies(mesh, system):
     out = np.empty_like(v)
     assert consistent.accelerations(force, out=out) is out
     np.testing.assert_allclose(out, v, atol=1e-10)
+    whole = System(sp.csr_array(np.array([[2, 1], [1, 2]])), {}, dim=1)  # whole numbers, too
+    np.testing.assert_allclose(whole.accelerations(np.array([[3.0], [3.0]])), 1.0)
     with pytest.raises(InvalidSystem, match="Leapfrog needs a lumped"):
         consistent.lumped_mass("Leapfrog")
 
