@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -189,9 +190,10 @@ def _probe() -> str:
         return "a test picture was not finished after two minutes"
     if done.returncode == 0:
         return ""
-    lines = [line.strip() for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr.decode(errors="replace"))  # VTK writes in colour
+    lines = [line.split("|", 1)[-1].strip() for line in said.splitlines() if line.strip()]
     ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
-    return f"a test picture ended with {ended}" + (f": {textwrap.shorten(lines[-1], 160)}" if lines else "")
+    return f"a test picture ended with {ended}" + (f": {textwrap.shorten(lines[-1].rstrip("."), 160)}" if lines else "")
 
 
 def require_rendering() -> None:
