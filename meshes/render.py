@@ -193,7 +193,7 @@ def _probe() -> str:
     said = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr.decode(errors="replace"))  # VTK writes in colour
     lines = [line.split("|", 1)[-1].strip() for line in said.splitlines() if line.strip()]
     ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
-    return f"a test picture ended with {ended}" + (f": {textwrap.shorten(lines[-1].rstrip("."), 160)}" if lines else "")
+    return f"a test picture ended with {ended}" + (f": {textwrap.shorten(lines[-1].rstrip('.'), 160)}" if lines else "")
 
 
 def require_rendering() -> None:
