@@ -157,6 +157,9 @@ def check_report(problem: Problem) -> str:
                 f"E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}",
             )
         )
+    pieces = describe(mesh).bodies
+    if pieces > len(tables.body):
+        rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
     for name, contact in problem.contacts.items():
         gap = float(np.min(contact.gaps(problem.state.q), initial=np.inf))
         rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))

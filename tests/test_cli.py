@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -234,6 +235,16 @@ def test_check_says_that_bodies_do_not_touch(tmp_path, capsys):
     path.write_text(block.replace('"block"', '"other"') + SCENARIO.replace("title", "# title"), encoding="utf-8")
     assert main(["check", str(path)]) == 0
     assert "no contact: they pass through each other" in capsys.readouterr().out
+
+
+def test_check_counts_the_pieces_of_a_body(tmp_path, capsys):
+    box = symplex.box((1, 1, 1), (1, 1, 1), split="6")
+    apart = replace(box, points=box.points + 2.0)
+    symplex.save_mesh(symplex.merge({"a": box, "b": apart}), tmp_path / "two.msh")
+    path = tmp_path / "two.toml"
+    path.write_text(SCENARIO.replace(SCENARIO.split("mesh = ")[1].split("\n")[0], '"two.msh"'), encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert "2, as parts of a body that share no nodes are not joined" in capsys.readouterr().out
 
 
 def test_info_of_what_is_neither(tmp_path, capsys):
