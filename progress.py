@@ -143,7 +143,8 @@ class Bar:
 
         columns = BarColumn(bar_width=24), TextColumn("{task.description}", markup=False)
         self._progress = Progress(*columns, transient=transient)
-        self._task = self._progress.add_task("", total=total, completed=completed)
+        self._task = self._progress.add_task("", total=total)
+        self._progress.update(self._task, completed=completed)
         self._progress.start()
 
     def end(self) -> None:
