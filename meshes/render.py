@@ -174,7 +174,8 @@ def render_film(
             image = np.concatenate([scene.draw(plotter, i), strip], axis=1)
             time_text.set_text(time_label(i))
             label = _pixels(time_figure)
-            image[12 : 12 + label.shape[0], 16 : 16 + label.shape[1]] = label
+            corner = image[12 : 12 + label.shape[0], 16 : 16 + label.shape[1]]
+            np.minimum(corner, label, out=corner)  # the text, without its white paper
             add(image)
             if progress is not None:
                 progress((k + 1) / len(chosen))
