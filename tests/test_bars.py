@@ -119,6 +119,6 @@ def test_a_spring_of_no_natural_length_goes_through_its_point():
     np.testing.assert_array_equal(pair.hessian(x)[0, :3, :3], 5.0 * np.eye(3))
     assert pair.law.quotient(np.zeros(1), np.zeros(1)) == 5.0
     system = System(np.ones(2), {"spring": pair}, fixed=np.arange(6).reshape(2, 3) < 3)
-    start = system.state(np.zeros((2, 3)), [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    start = system.state([[0.0, 0.0, 0.0], [0.0, 0.1, 0.2]], [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     end = ForceStepping(0.5, offset=0.0).start(system, start).advance(0.5)
     assert 0.3 < end.q[1, 0] < 0.5

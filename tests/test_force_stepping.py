@@ -83,6 +83,30 @@ def test_resuming_is_bit_identical(impact_of):
     assert straight.statistics() == resumed.statistics()
 
 
+def test_resuming_on_another_lattice_is_refused(impact_of):
+    system, _ = impact_of("I")
+    checkpoint = started(impact_of).checkpoint()
+    with pytest.raises(InvalidSystem, match="another lattice: its grid is another"):
+        ForceStepping(2 * GRID).resume(system, checkpoint)
+    with pytest.raises(InvalidSystem, match="another lattice: its orientation is another"):
+        ForceStepping(GRID, axes=wall_axes()).resume(system, checkpoint)
+
+
+@pytest.mark.parametrize("offset", [0.3, 0.25])
+def test_coordinates_that_start_tied_follow_the_walk(impact_of, offset):
+    """The grid divides the cells of the mesh: all fractions are equal to round-off, and many pairs cross at once."""
+    system, start = impact_of("I")
+    body = System(system.mass, {"strain": system.energies["strain"]})
+    state = body.state(start.q, 100.0 * np.random.default_rng(1).normal(size=start.q.shape))
+    grid = 0.1 / 64
+    motion = ForceStepping(grid, offset=offset).start(body, state)
+    before = motion.energies(state)["lattice_total"]
+    end = motion.advance(0.4e-6)
+    walk = kuhn_walk(body, state, [0.4e-6], grid, motion.offset)
+    assert motion.energies(end)["lattice_total"] == pytest.approx(before, rel=1e-12)
+    assert np.abs(end.q - walk.states[-1].q).max() < 1e-13
+
+
 def test_looking_does_not_disturb(impact_of):
     often, once = started(impact_of), started(impact_of)
     for t in np.linspace(0.0, 7e-6, 50):
@@ -181,8 +205,10 @@ def test_a_start_that_is_not_finite_is_refused(impact_of):
 def test_going_back_in_time_is_refused(impact_of):
     motion = started(impact_of)
     motion.advance(1e-6)
-    with pytest.raises(ValueError, match="cannot go back"):
+    with pytest.raises(StepFailed, match="cannot go back"):
         motion.advance(0.5e-6)
+    with pytest.raises(StepFailed, match="cannot move to t = nan"):
+        motion.advance(np.nan)
 
 
 def wall_axes():

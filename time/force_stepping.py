@@ -143,8 +143,10 @@ class ForceSteppingMotion(Motion):
             If the energy is infinite at a vertex of the simplex just entered (an element would invert), or if
             events pile up at one time.
         """
+        if not np.isfinite(t):
+            raise StepFailed(f"ForceStepping cannot move to t = {t} s.")
         if t < self._t:
-            raise ValueError(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+            raise StepFailed(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
         self._process_events(t)
         return self._state(t)
 
@@ -226,7 +228,9 @@ class ForceSteppingMotion(Motion):
         """
         if self._stopped:
             raise StepFailed(self._stopped)
-        return {"t": np.array(self._t), **{name: array.copy() for name, array in self._arrays().items()}}
+        axes = np.eye(self.system.dim) if self._axes is None else self._axes
+        lattice = {"t": np.array(self._t), "grid": self._lattice.spacing.copy(), "orientation": axes}
+        return lattice | {name: array.copy() for name, array in self._arrays().items()}
 
     # -- beside the interface --------------------------------------------------------------------------------
 
@@ -259,6 +263,12 @@ class ForceSteppingMotion(Motion):
         self._process_events(state.t)
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        axes = np.eye(self.system.dim) if self._axes is None else self._axes
+        for name, mine in (("grid", self._lattice.spacing), ("orientation", axes)):
+            if not np.array_equal(checkpoint[name], mine):
+                raise InvalidSystem(
+                    f"the checkpoint belongs to force-stepping on another lattice: its {name} is another."
+                )
         for name, array in self._arrays().items():
             if checkpoint[name].shape != array.shape:
                 raise InvalidSystem(

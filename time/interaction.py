@@ -34,7 +34,7 @@ class Interactions(NamedTuple):
     shared_ptr : uint32 [edges + 1]
     shared : uint32 [...]
         The stencils that hold both ends of an edge.
-    place, other_place : uint8 [...]
+    place, other_place : uint16 [...]
         The first dof of the first and of the second node of the edge in the shared stencil.
     stencil_ptr : uint32 [stencils + 1]
     stencil : uint32 [...]
@@ -54,8 +54,8 @@ class Interactions(NamedTuple):
     own: NDArray[np.uint32]
     shared_ptr: NDArray[np.uint32]
     shared: NDArray[np.uint32]
-    place: NDArray[np.uint8]
-    other_place: NDArray[np.uint8]
+    place: NDArray[np.uint16]
+    other_place: NDArray[np.uint16]
     stencil_ptr: NDArray[np.uint32]
     stencil: NDArray[np.uint32]
     family: NDArray[np.uint32]
@@ -128,8 +128,8 @@ def interactions(
         own=np.searchsorted(key, np.arange(n_nodes, dtype=np.int64) * (n_nodes + 1)).astype(np.uint32),
         shared_ptr=shared_ptr.astype(np.uint32),
         shared=_joined(shared)[order].astype(np.uint32),
-        place=(_joined(place)[order] * dim).astype(np.uint8),
-        other_place=(_joined(other_place)[order] * dim).astype(np.uint8),
+        place=(_joined(place)[order] * dim).astype(np.uint16),
+        other_place=(_joined(other_place)[order] * dim).astype(np.uint16),
         stencil_ptr=(np.concatenate([[0], np.cumsum(width)]) * dim).astype(np.uint32),
         stencil=_dofs(members, dim),
         family=_joined([np.full(len(nodes), i) for i, nodes in enumerate(stencils)]).astype(np.uint32),

@@ -42,6 +42,7 @@ REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
 _OWN = np.int32(-1)  # partner of an event of the first kind
 _NO_SIDE = np.int8(0)
+_TIE = 1e-9  # distance in lattice units under which two coordinates, or one and a plane, count as tied
 _STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
 
 
@@ -154,8 +155,11 @@ def _move(dof, t):
 
 
 @_inlined
-def _schedule(things, lattice, tracks, i, t):
-    """Find the earliest event of dof i after the time t, with its own planes or any dof of its star."""
+def _schedule(things, lattice, tracks, i, t, other):
+    """Find the earliest event of dof i after the time t, with its own planes or any dof of its star.
+
+    Returns whether i is tied: on one of its planes, or on a plane with a dof of its star besides ``other``.
+    """
     me = tracks.dof[i]
     tau = t - me[START]
     f_i = me[FRACTION] + tau * (me[RATE] + 0.5 * tau * me[ACCEL])
@@ -167,6 +171,7 @@ def _schedule(things, lattice, tracks, i, t):
     best = min(down, up)
     side = 1 if up < down else -1
     partner = _OWN
+    tied = min(f_i, 1.0 - f_i) < _TIE
 
     node = i // lattice.dim
     first = things.star_ptr[node]
@@ -182,6 +187,7 @@ def _schedule(things, lattice, tracks, i, t):
         # Out of reach before the best time so far: nine in ten pairs end here, without a root.
         if best * (abs(w) + 0.5 * abs(a) * best) < min(d, 1.0 - d) or j == i:
             continue
+        tied |= min(d, 1.0 - d) < _TIE and j != other
         down = _first_root(d, w, a)
         up = _first_root(1.0 - d, -w, -a)
         if down < best:
@@ -194,6 +200,7 @@ def _schedule(things, lattice, tracks, i, t):
     if partner != _OWN:
         tracks.partner_version[i] = tracks.version[things.star[first + np.uint32(partner)]]
     _set_time(tracks.key, tracks.winner, i, t + best)
+    return tied
 
 
 # -- energies at lattice points -----------------------------------------------------------------------------
@@ -324,6 +331,16 @@ def lattice_energies(things, lattice, z, out):
 
 
 @_inlined
+def _renew_gradient(things, lattice, tracks, i, x, local):
+    """Compute the gradient component of dof i anew; return whether it is finite."""
+    g = _gradient(things, lattice, tracks, i, x, local)
+    tracks.dof[i, GRADIENT] = g
+    tracks.dof[i, ACCEL] = -g / lattice.inertia[i]
+    tracks.version[i] += 1
+    return np.isfinite(g)
+
+
+@_inlined
 def _integer_event(things, lattice, tracks, i, t, x, local):
     """Let z_i cross an integer, or none at its first event; return whether the new gradient is finite."""
     me = tracks.dof[i]
@@ -333,11 +350,7 @@ def _integer_event(things, lattice, tracks, i, t, x, local):
         me[FRACTION] = 0.0 if side > 0 else 1.0
         me[CELL] += side
         tracks.count[INTEGER_EVENTS] += 1
-    g = _gradient(things, lattice, tracks, i, x, local)
-    me[GRADIENT] = g
-    me[ACCEL] = -g / lattice.inertia[i]
-    tracks.version[i] += 1
-    return np.isfinite(g)
+    return _renew_gradient(things, lattice, tracks, i, x, local)
 
 
 @_inlined
@@ -423,30 +436,39 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
         if at_once > _STUCK_AFTER:
             return STUCK, i, tracks.epoch[0] + t
         partner = tracks.partner[i]
-        renew = i  # the other dof to schedule, if any
+        j = i  # the other dof of a pair event
         finite = True
         if partner == _OWN:
             if count_all:
                 _count_others(things, lattice, tracks, i, t)
             finite = _integer_event(things, lattice, tracks, i, t, x, local)
         else:
-            j = things.star[things.star_ptr[i // lattice.dim] + np.uint32(partner)]
-            if tracks.version[j] != tracks.partner_version[i]:
+            k = things.star[things.star_ptr[i // lattice.dim] + np.uint32(partner)]
+            if tracks.version[k] != tracks.partner_version[i]:
                 tracks.count[RENEWALS] += 1
             else:
+                j = k
                 if count_all:
                     _count_others(things, lattice, tracks, i, t)
                     _count_others(things, lattice, tracks, j, t)
                 tracks.count[PAIR_EVENTS] += 1
                 finite = _pair_event(things, lattice, tracks, i, j, t, x, local)
-                renew = j
         if not finite:
             return INFINITE, i, tracks.epoch[0] + t
+        # Schedule j, if there is one, and i.
+        k, other, renewed = j, i, False
         while True:
-            _schedule(things, lattice, tracks, renew, t)
-            if renew == i:
+            tied = _schedule(things, lattice, tracks, k, t, other)
+            if tied and i != j and not renewed:
+                # Where three meet at once the pairs cross in some order, and the differences on the way may belong
+                # to no simplex. The gradient by itself is right as soon as all pairs of k have crossed.
+                if not _renew_gradient(things, lattice, tracks, k, x, local):
+                    return INFINITE, k, tracks.epoch[0] + t
+                renewed = True
+            elif k != i:
+                k, other, renewed = i, j, False
+            else:
                 break
-            renew = i
     return PAUSED, i, tracks.epoch[0] + last
 
 
