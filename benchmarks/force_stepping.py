@@ -114,7 +114,7 @@ def time_published(system: System, state: State, crossings_wanted: int) -> dict:
 @njit(_nrt=False)
 def _schedule_all(things, lattice, tracks, dofs, t):
     for i in dofs:
-        events._schedule(things, lattice, tracks, i, t)
+        events._schedule(things, lattice, tracks, i, t, i)
 
 
 @njit(_nrt=False)
@@ -142,8 +142,9 @@ def profile(system: System, state: State) -> dict:
     dofs = rng.permutation(3 * system.n_nodes).astype(np.uint32)
     stars = np.diff(motion._tables.star_ptr)[dofs // 3]
     places = (rng.random(len(dofs)) * stars).astype(np.uint32)
+    now = START - motion._tracks.epoch[0]
     parts = {
-        "schedule": lambda: _schedule_all(*tables, dofs, 0.0),
+        "schedule": lambda: _schedule_all(*tables, dofs, now),
         "gradient": lambda: _gradient_all(*tables, dofs, motion._x, motion._local),
         "mixed difference": lambda: _mixed_all(*tables, dofs, places, motion._x, motion._local),
     }
