@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Block as Block,
         open_series as open_series,
         read_series as read_series,
+        repair_series as repair_series,
     )
     from symplex.plots import (
         compare_histories as compare_histories,
@@ -103,7 +104,7 @@ _HOMES = {
     "symplex.meshes.render": ("render_film", "render_snapshots"),
     "symplex.meshes.save": ("save_mesh",),
     "symplex.meshes.scene": ("View",),
-    "symplex.meshes.series": ("Block", "open_series", "read_series"),
+    "symplex.meshes.series": ("Block", "open_series", "read_series", "repair_series"),
     "symplex.plots": ("compare_histories", "plot_history"),
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),

@@ -16,6 +16,7 @@ from symplex.fem.system import State, System
 from symplex.time import lattice_events as events
 from symplex.time.integrator import Integrator, Motion
 from symplex.time.interaction import Interactions, interactions, lattice_functions
+from symplex.time.lattice_energy import lattice_energies
 
 _EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C); a tenth of a second or two
 
@@ -238,7 +239,7 @@ class ForceSteppingMotion(Motion):
         """Return V_h(q) in J, the piecewise-linear interpolation of V at the positions q [n, dim] in m."""
         energies = np.zeros(len(self._functions))
         z = self._lattice_coordinates(self._to_axes(q))
-        events.lattice_energies(self._tables, self._lattice, z.ravel(), energies)
+        lattice_energies(self._tables, self._lattice, z.ravel(), energies)
         return float(energies.sum())
 
     @property
