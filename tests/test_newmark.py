@@ -13,6 +13,7 @@ from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box
+from symplex.time import stability
 from symplex.time.newmark import Newmark
 from symplex.time.stability import largest_frequency, stable_step
 from symplex.time.trajectory import march
@@ -66,6 +67,20 @@ def test_largest_frequency_is_that_of_the_hessian(cells, stretch, supported):
     q = mesh.points * stretch
     expected = dense_frequency(system, q)
     assert expected * (1 - 1e-6) <= largest_frequency(system, q) <= 1.01 * expected
+
+
+def test_the_frequency_is_computed_once_for_the_same_system_and_positions(monkeypatch):
+    system, mesh = block((3, 2, 2), None)
+    state, calls = system.state(mesh.points), []
+    compute = stability._largest_eigenvalue
+    monkeypatch.setattr(stability, "_largest_eigenvalue", lambda *args: calls.append(1) or compute(*args))
+    Newmark(dt="auto").fit(system, state, 1.0).start(system, state)
+    assert len(calls) == 1
+    other = largest_frequency(system, 0.9 * mesh.points)
+    assert other != pytest.approx(largest_frequency(system, mesh.points), rel=0.05)
+    system.energies["twin"] = next(iter(system.energies.values()))
+    assert largest_frequency(system, mesh.points) == pytest.approx(dense_frequency(system, mesh.points), rel=0.01)
+    assert len(calls) == 4
 
 
 @pytest.mark.parametrize("n", [100, 1000])

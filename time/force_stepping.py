@@ -229,9 +229,8 @@ class ForceSteppingMotion(Motion):
         """
         if self._stopped:
             raise StepFailed(self._stopped)
-        axes = np.eye(self.system.dim) if self._axes is None else self._axes
-        lattice = {"t": np.array(self._t), "grid": self._lattice.spacing.copy(), "orientation": axes}
-        return lattice | {name: array.copy() for name, array in self._arrays().items()}
+        arrays = self._identity() | self._arrays()
+        return {"t": np.array(self._t)} | {name: array.copy() for name, array in arrays.items()}
 
     # -- beside the interface --------------------------------------------------------------------------------
 
@@ -264,8 +263,7 @@ class ForceSteppingMotion(Motion):
         self._process_events(state.t)
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        axes = np.eye(self.system.dim) if self._axes is None else self._axes
-        for name, mine in (("grid", self._lattice.spacing), ("orientation", axes)):
+        for name, mine in self._identity().items():
             if not np.array_equal(checkpoint[name], mine):
                 raise InvalidSystem(
                     f"the checkpoint belongs to force-stepping on another lattice: its {name} is another."
@@ -277,6 +275,11 @@ class ForceSteppingMotion(Motion):
                     f"wanted {array.shape}."
                 )
             array[...] = checkpoint[name]
+
+    def _identity(self) -> dict[str, np.ndarray]:
+        """Return what a checkpoint must have in common with the motion that goes on from it."""
+        axes = np.eye(self.system.dim) if self._axes is None else self._axes
+        return {"grid": self._lattice.spacing, "orientation": axes}
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"offset": self._lattice.offset, "x": self._x, **self._tracks._asdict()}

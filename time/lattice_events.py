@@ -319,6 +319,7 @@ def _entry_of(things, lattice, j, i):
 @_inlined
 def _pair_event(things, lattice, tracks, i, j, t, x, local):
     """Let z_j − z_i cross an integer; return whether the new gradients are finite."""
+    tracks.count[PAIR_EVENTS] += 1
     k = np.uint32(tracks.partner[i])
     me, you = tracks.dof[i], tracks.dof[j]
     _move(me, t)
@@ -404,7 +405,6 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
                 if count_all:
                     _count_others(things, lattice, tracks, i, t)
                     _count_others(things, lattice, tracks, j, t)
-                tracks.count[PAIR_EVENTS] += 1
                 finite = _pair_event(things, lattice, tracks, i, j, t, x, local)
         if not finite:
             return INFINITE, i, tracks.epoch[0] + t

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, Energy
 from symplex.fem.system import System
 
 _WANTED_BY = "the stable step of an explicit method"
@@ -17,6 +18,10 @@ _DIFFERENCE = 1e-6  # displacement for differences of gradients, relative to the
 _SMALL = 32  # coordinates up to which the matrix is formed
 _SUBSPACE = 20
 _RESTARTS = 300
+
+# The last eigenvalue of each system with what it belongs to: fitting a step and starting with it ask for the same one,
+# which takes seconds on large meshes.
+_last: WeakKeyDictionary[System, tuple[list[Energy], Array, float]] = WeakKeyDictionary()
 
 
 def stable_step(system: System, q: Array) -> float:
@@ -46,8 +51,20 @@ def largest_frequency(system: System, q: Array) -> float:
     moving = ~system.fixed
     if not moving.any():
         return 0.0
-    squared = max(_largest_eigenvalue(system, q, mass, moving), 0.0)
+    squared = max(_remembered(system, q, lambda: _largest_eigenvalue(system, q, mass, moving)), 0.0)
     return float(np.hypot(np.sqrt(squared), latent_frequency(system)))
+
+
+def _remembered(system: System, q: Array, compute: Callable[[], float]) -> float:
+    """Return the eigenvalue at q, computed unless it is the last one of the system."""
+    energies = list(system.energies.values())
+    if system in _last:
+        of, at, value = _last[system]
+        if list(map(id, of)) == list(map(id, energies)) and np.array_equal(at, q):
+            return value
+    value = compute()
+    _last[system] = (energies, q.copy(), value)
+    return value
 
 
 def latent_frequency(system: System) -> float:
