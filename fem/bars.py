@@ -17,7 +17,7 @@ from symplex.errors import InvalidSystem, MaterialError, StepFailed
 from symplex.fem.energy import Array, Energy, LatticeFunctions
 
 # Which law a row of parameters of the compiled functions is for.
-ENGINEERING, GREEN, INVERSE, LENNARD_JONES = range(4)
+ENGINEERING, GREEN, INVERSE, LENNARD_JONES, INVERSE_SQUARE = range(5)
 
 
 class PairLaw(ABC):
@@ -171,6 +171,43 @@ class InverseDistance(PairLaw):
         """Return 2γ/(l0 l1 (l0 + l1))."""
         l0, l1 = np.sqrt(s0), np.sqrt(s1)
         return 2.0 * self.strength / (l0 * l1 * (l0 + l1))
+
+
+@final
+class InverseSquare(PairLaw):
+    """φ = c/s: with c = Θ²/2μ, the centrifugal energy of a reduced mass μ with the angular momentum Θ.
+
+    Parameters
+    ----------
+    strength : float or float64 [m]
+        c in J m²; positive where it repels.
+    """
+
+    code = INVERSE_SQUARE
+
+    def __init__(self, strength: ArrayLike):
+        self.strength = _finite("strength", strength, "J m²")
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """C."""
+        return {"strength": self.strength}
+
+    def energy(self, s: Array) -> Array:
+        """Return c/s."""
+        return self.strength / s
+
+    def slope(self, s: Array) -> Array:
+        """Return −c/s²."""
+        return -self.strength / (s * s)
+
+    def curvature(self, s: Array) -> Array:
+        """Return 2c/s³."""
+        return 2.0 * self.strength / (s * s * s)
+
+    def quotient(self, s0: Array, s1: Array) -> Array:
+        """Return −2c/(s0 s1)."""
+        return -2.0 * self.strength / (s0 * s1)
 
 
 @final

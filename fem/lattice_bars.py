@@ -14,7 +14,7 @@ from math import inf, sqrt
 import numpy as np
 from numba import cfunc, njit, types
 
-from symplex.fem.bars import ENGINEERING, GREEN, INVERSE
+from symplex.fem.bars import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE
 from symplex.fem.energy import Array, LatticeFunctions
 
 _POINTER = types.CPointer(types.float64)
@@ -30,6 +30,8 @@ def _energy(law, a, b, s):
         return 0.125 * a * ((s - b * b) / b) ** 2
     if law == INVERSE:
         return -a / sqrt(s) if s > 0.0 else -a * inf
+    if law == INVERSE_SQUARE:
+        return a / s if s > 0.0 else a * inf
     if s <= 0.0:
         return inf
     c = (b * b / s) ** 3
@@ -50,6 +52,8 @@ def _change(law, a, b, s0, delta):
     if law == INVERSE:
         l0, l1 = sqrt(s0), sqrt(s1)
         return delta * a / (l0 * l1 * (l0 + l1))
+    if law == INVERSE_SQUARE:
+        return -delta * a / (s0 * s1)
     u0, u1 = b * b / s0, b * b / s1
     return -4.0 * a * delta * (u0**3 + u1**3 - 1.0) * (u0 * u0 + u0 * u1 + u1 * u1) * (b * b) / (s0 * s1)
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidSystem, MaterialError, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, LennardJones, all_pairs
+from symplex.fem.bars import (
+    Bars,
+    EngineeringStrain,
+    GreenStrain,
+    InverseDistance,
+    InverseSquare,
+    LennardJones,
+    all_pairs,
+)
 from symplex.fem.system import System
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.kuhn_walk import kuhn_walk
@@ -15,6 +23,7 @@ LAWS = {
     "engineering": EngineeringStrain(3.0, 1.25),
     "Green": GreenStrain(2.0, 0.75),
     "gravitation": InverseDistance(1.5),
+    "centrifugal": InverseSquare(0.5),
     "Lennard-Jones": LennardJones(0.75, 1.125),
 }
 
@@ -103,7 +112,9 @@ def test_wrong_pairs_and_constants_are_refused():
         EngineeringStrain(1.0, -0.5)
 
 
-@pytest.mark.parametrize("law", [EngineeringStrain(5.0, 1.0), InverseDistance(1.0), LennardJones(1.0, 1.0)])
+@pytest.mark.parametrize(
+    "law", [EngineeringStrain(5.0, 1.0), InverseDistance(1.0), InverseSquare(1.0), LennardJones(1.0, 1.0)]
+)
 @pytest.mark.parametrize("function", ["gradient", "hessian"])
 def test_a_pair_at_one_point_is_named(law, function):
     x = np.zeros((2, 2, 3))

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from symplex.fem.bars import Bars, InverseDistance, LennardJones
+from symplex.fem.bars import Bars, InverseDistance, InverseSquare, LennardJones
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 
@@ -52,7 +52,7 @@ def test_tetrahedra_inverted_at_any_lattice_point():
     assert len(seen) == 16
 
 
-@pytest.mark.parametrize("law", [InverseDistance(1.0), LennardJones(1.0, 1.0)])
+@pytest.mark.parametrize("law", [InverseDistance(1.0), InverseSquare(1.0), LennardJones(1.0, 1.0)])
 def test_pairs_at_one_point(law):
     _, difference, mixed = compiled(Bars([[0, 1]], law))
     apart, together = np.array([0.0, 0.0, 0.0, 0.5, 0.0, 0.0]), np.zeros(6)

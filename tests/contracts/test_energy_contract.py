@@ -10,7 +10,15 @@ import pytest
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.fem.assembly import Pattern
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, LennardJones, all_pairs
+from symplex.fem.bars import (
+    Bars,
+    EngineeringStrain,
+    GreenStrain,
+    InverseDistance,
+    InverseSquare,
+    LennardJones,
+    all_pairs,
+)
 from symplex.fem.energy import Energy
 from symplex.fem.loads import Gravity, NodalForce
 from symplex.fem.materials import NeoHookean
@@ -92,6 +100,7 @@ CASES = {
     "springs": Case(bars(EngineeringStrain(3.0, 1.3)), 1.0, rigid=True),
     "truss": Case(bars(GreenStrain(3.0, 1.3)), 1.0, rigid=True),
     "charges": Case(bars(InverseDistance(-2.0)), 1.0, rigid=True),
+    "inverse square": Case(bars(InverseSquare(2.0)), 1.0, rigid=True),
     "Lennard-Jones": Case(bars(LennardJones(2.0, 1.1)), 1.0, rigid=True),
     "gravity": Case(gravity, 1.0, curved=False),
     "nodal force": Case(nodal_force, 1.0, curved=False),
