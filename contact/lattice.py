@@ -55,13 +55,14 @@ def _mixed(p_, x_, i, j, hi, hj):
     p, x = carray(p_, (COLUMNS + 1,)), carray(x_, (3,))
     x_i, x_j = x[i], x[j]
     g00 = gap(p, x)
+    x[j] = x_j + hj
+    g01 = gap(p, x)
+    x[i] += hi
+    g11 = gap(p, x)
+    x[j] = x_j
     x[i] = x_i + hi
     g10 = gap(p, x)
-    x[j] = x_j + hj
-    g11 = gap(p, x)
     x[i] = x_i
-    g01 = gap(p, x)
-    x[j] = x_j
     k, R = p[_STIFFNESS], p[RADIUS]
     if min(min(g00, g10), min(g01, g11)) >= 0.0:
         return 0.0
@@ -70,12 +71,14 @@ def _mixed(p_, x_, i, j, hi, hj):
         return 0.5 * k * ((p11 - p10) * (p11 + p10) - (p01 - p00) * (p01 + p00))
     if R == 0.0:
         return k * hi * hj * p[NORMAL + i] * p[NORMAL + j]
-    # 2 φ/k = R² − 2 R r + r², and r² has no mixed difference: what is left is −2 R (r11 − r10 − r01 + r00)
+    # 2 φ/k = R² − 2 R r + r², and r² has the mixed difference 2 hi hj if i = j, else none; that of r is the bend
     r00, r10, r01, r11 = g00 + R, g10 + R, g01 + R, g11 + R
     along_i = hi * (2.0 * (x_i - p[POINT + i]) + hi)
     along_j = hj * (2.0 * (x_j - p[POINT + j]) + hj)
-    bend = -along_j * (along_i / (r11 + r01) + along_i / (r10 + r00)) / ((r11 + r10) * (r01 + r00))
-    return -k * R * bend
+    both = 2.0 * hi * hj if i == j else 0.0
+    turn = ((along_j + both) / (r11 + r10) + along_j / (r01 + r00)) / ((r11 + r01) * (r10 + r00))
+    bend = both / (r11 + r01) - along_i * turn
+    return k * (0.5 * both - R * bend)
 
 
 def rigid_contact_lattice(parameters: Array, stiffness: float, n: int) -> LatticeFunctions:

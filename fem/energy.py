@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class LatticeFunctions:
         ``double difference(double* p, double* x, int64 i, double h)``: φ(x + h e_i) − φ(x).
     mixed : int
         ``double mixed(double* p, double* x, int64 i, int64 j, double hi, double hj)``:
-        φ(x + hi e_i + hj e_j) − φ(x + hi e_i) − φ(x + hj e_j) + φ(x).
+        φ(x + hi e_i + hj e_j) − φ(x + hi e_i) − φ(x + hj e_j) + φ(x), also for i = j and for steps of any sign.
     """
 
     parameters: Array
@@ -103,12 +103,27 @@ class Energy(ABC):
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""
         return np.zeros(n_nodes)
 
-    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions | None:
-        """Return compiled functions of one stencil, or None where the energy has none.
+    def local_value(self, stencil: int, x: Array) -> float:
+        """Return φ in J of one stencil at its positions x [k, dim] in m.
+
+        Here `value` is asked with all stencils at x. An energy with many stencils, or whose other stencils have no
+        energy there, has a better way.
+        """
+        return float(self.value(np.repeat(x[None], len(self.nodes), axis=0))[stencil])
+
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+        """Return functions of one stencil, as addresses, for integrators that visit one stencil at a time.
+
+        Here they evaluate `local_value` in Python, some ten microseconds each: for small systems. An energy that runs on
+        large ones returns compiled functions (`symplex.compile_lattice`). They are differences of values, and
+        lose digits where these are large (see `symplex.fem.lattice_values`).
 
         Parameters
         ----------
         axes : float64 [dim, dim], optional
-            Take positions in rotated axes, x' = axes · x, instead of x (its rows are the unit vectors of the axes).
+            Take positions in rotated axes, x' = axes · x, instead of x (its rows are the unit vectors of the axes);
+            default: the coordinate axes of space. Integrators always give them, so that dim is known.
         """
-        return None
+        from symplex.fem.lattice_values import interpreted_lattice  # compiled when first needed
+
+        return interpreted_lattice(self, np.eye(3) if axes is None else axes)

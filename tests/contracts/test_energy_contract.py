@@ -319,15 +319,17 @@ def test_lattice_differences_are_differences_of_the_value(lattice, step):
     h, g = step * chosen.length, 0.7 * step * chosen.length
     size = np.abs(phi_at(x)).max()
     rng = np.random.default_rng(9)
-    for _ in range(12):
-        i, j = (int(c) for c in rng.choice(k * dim, 2, replace=False))
-        moved = [x.reshape(m, -1).copy() for _ in range(4)]
-        moved[1][:, i] += h
-        moved[2][:, j] += g
-        moved[3][:, i] += h
-        moved[3][:, j] += g
-        phi, phi_i, phi_j, phi_ij = (phi_at(y.reshape(x.shape)) for y in moved)
-        d = [difference(p[e], at(moved[0][e]), i, h) for e in range(m)]
-        d2 = [mixed(p[e], at(moved[0][e]), i, j, h, g) for e in range(m)]
-        np.testing.assert_allclose(d, phi_i - phi, atol=1e-9 * np.abs(phi_i - phi).max() + 1e-12 * size)
-        np.testing.assert_allclose(d2, phi_ij - phi_i - phi_j + phi, atol=1e-9 * np.abs(d2).max() + 1e-12 * size)
+    pairs = [rng.choice(k * dim, 2, replace=False) for _ in range(12)]
+    pairs += [np.full(2, i) for i in rng.integers(k * dim, size=3)]  # one coordinate, moved twice
+    for i, j in np.array(pairs).tolist():
+        for hi, hj in ((h, g), (-h, g)):
+            moved = [x.reshape(m, -1).copy() for _ in range(4)]
+            moved[1][:, i] += hi
+            moved[2][:, j] += hj
+            moved[3][:, i] += hi
+            moved[3][:, j] += hj
+            phi, phi_i, phi_j, phi_ij = (phi_at(y.reshape(x.shape)) for y in moved)
+            d = [difference(p[e], at(moved[0][e]), i, hi) for e in range(m)]
+            d2 = [mixed(p[e], at(moved[0][e]), i, j, hi, hj) for e in range(m)]
+            np.testing.assert_allclose(d, phi_i - phi, atol=1e-9 * np.abs(phi_i - phi).max() + 1e-12 * size)
+            np.testing.assert_allclose(d2, phi_ij - phi_i - phi_j + phi, atol=1e-9 * np.abs(d2).max() + 1e-12 * size)
