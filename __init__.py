@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         all_pairs as all_pairs,
     )
     from symplex.fem.energy import Energy as Energy
+    from symplex.fem.lattice_values import compile_lattice as compile_lattice
     from symplex.fem.loads import (
         Gravity as Gravity,
         NodalForce as NodalForce,
@@ -99,6 +100,7 @@ _HOMES = {
         "all_pairs",
     ),
     "symplex.fem.energy": ("Energy",),
+    "symplex.fem.lattice_values": ("compile_lattice",),
     "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.mass": ("consistent_mass", "lumped_mass"),
     "symplex.fem.materials": ("NeoHookean",),

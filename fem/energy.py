@@ -29,12 +29,26 @@ class LatticeFunctions:
     mixed : int
         ``double mixed(double* p, double* x, int64 i, int64 j, double hi, double hj)``:
         φ(x + hi e_i + hj e_j) − φ(x + hi e_i) − φ(x + hj e_j) + φ(x), also for i = j and for steps of any sign.
+    size : int, default 0
+        How many coordinates of a stencil the functions are made for; 0: for those of any dimension of space.
+    failures : list of BaseException
+        What Python functions behind the addresses have raised: it cannot pass through the compiled loop.
+    owner : object
+        What must live as long as the addresses are used.
     """
 
     parameters: Array
     value: int
     difference: int
     mixed: int
+    size: int = 0
+    failures: list[BaseException] = field(default_factory=list)
+    owner: object = None
+
+    def raise_failure(self) -> None:
+        """Raise what a Python function has raised since the last time, if anything: to be called after each loop."""
+        if self.failures:
+            raise self.failures.pop()
 
 
 class Energy(ABC):

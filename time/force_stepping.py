@@ -119,7 +119,7 @@ class ForceSteppingMotion(Motion):
         self._t = t
         self._stopped = ""  # why the motion cannot go on
         # The tables hold addresses into these arrays: they must live as long as the motion.
-        self._functions = lattice_functions(system.energies, name, self._axes)
+        self._functions = lattice_functions(system.energies, system.dim, self._axes)
         stencils = [energy.nodes for energy in system.energies.values()]
         self._tables = interactions(~system.fixed, stencils, self._functions)
         self._lattice = events.Lattice(
@@ -169,6 +169,7 @@ class ForceSteppingMotion(Motion):
         if status != events.REACHED:
             self._t = at
             self._stopped = self._why(status, i, at)
+            self._raise_failure()
             raise StepFailed(self._stopped)
         self._t = t
 
@@ -239,6 +240,8 @@ class ForceSteppingMotion(Motion):
         energies = np.zeros(len(self._functions))
         z = self._lattice_coordinates(self._to_axes(q))
         lattice_energies(self._tables, self._lattice, z.ravel(), energies)
+        for functions in self._functions:
+            functions.raise_failure()
         return float(energies.sum())
 
     @property
@@ -305,6 +308,13 @@ class ForceSteppingMotion(Motion):
 
     def _from_axes(self, x: Array) -> Array:
         return x if self._axes is None else x @ self._axes
+
+    def _raise_failure(self) -> None:
+        """Raise what an energy that is evaluated in Python has raised within the loop, if anything."""
+        for functions in self._functions:
+            if functions.failures:
+                self._stopped = f"ForceStepping stopped at t = {self._t:.6g} s: {functions.failures[0]!r}"
+                functions.raise_failure()
 
     def _why(self, status: int, i: int, t: float) -> str:
         node, component = divmod(int(i), self.system.dim)

@@ -65,23 +65,22 @@ class Interactions(NamedTuple):
     mixed: NDArray[np.int64]
 
 
-def lattice_functions(
-    energies: Mapping[str, Energy], wanted_by: str, axes: Array | None = None
-) -> list[LatticeFunctions]:
-    """Return the compiled local functions of all energies, in rotated axes [dim, dim] if given.
+def lattice_functions(energies: Mapping[str, Energy], dim: int, axes: Array | None = None) -> list[LatticeFunctions]:
+    """Return the local functions of all energies, in rotated axes [dim, dim] if given.
 
     Raises
     ------
     InvalidSystem
-        If an energy has none.
+        If those of an energy do not fit its stencils in this dimension of space.
     """
     found = []
     for name, energy in energies.items():
-        functions = energy.lattice_functions(axes)
-        if functions is None:
+        functions = energy.lattice_functions(np.eye(dim) if axes is None else axes)
+        m, k = energy.nodes.shape
+        if functions.size not in (0, k * dim) or len(functions.parameters) != m:
             raise InvalidSystem(
-                f"{wanted_by} needs compiled local functions; energy '{name}' ({type(energy).__name__}) has none: "
-                "give it a lattice_functions() method, or use Newmark."
+                f"energy '{name}' ({type(energy).__name__}) has {m} stencils of {k} nodes in {dim} dimensions, but its "
+                f"lattice functions are for {len(functions.parameters)} stencils of {functions.size} coordinates."
             )
         found.append(functions)
     return found
