@@ -20,6 +20,7 @@ from symplex.fem.bars import (
     all_pairs,
 )
 from symplex.fem.energy import Energy
+from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.loads import Gravity, NodalForce
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
@@ -89,6 +90,15 @@ def bars(law):
     return make
 
 
+def in_jacobi_coordinates(make):
+    def made():
+        energy, q = make()
+        coordinates = JacobiCoordinates(np.random.default_rng(11).uniform(1.0, 3.0, len(q)))
+        return JacobiEnergy(energy, coordinates), coordinates.relative(q)
+
+    return made
+
+
 CASES = {
     "solid": Case(solid, 0.05, rigid=True),
     "auxetic solid": Case(auxetic_solid, 0.5, rigid=True),
@@ -102,6 +112,7 @@ CASES = {
     "charges": Case(bars(InverseDistance(-2.0)), 1.0, rigid=True),
     "inverse square": Case(bars(InverseSquare(2.0)), 1.0, rigid=True),
     "Lennard-Jones": Case(bars(LennardJones(2.0, 1.1)), 1.0, rigid=True),
+    "truss in Jacobi coordinates": Case(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),
     "gravity": Case(gravity, 1.0, curved=False),
     "nodal force": Case(nodal_force, 1.0, curved=False),
 }
