@@ -5,7 +5,7 @@ Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +13,15 @@ import numpy as np
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
-from symplex.time import lattice_events as events
+from symplex.time import lattice_events as events, lattice_tracks as layout
 from symplex.time.integrator import Integrator, Motion
-from symplex.time.interaction import Interactions, interactions, lattice_functions
+from symplex.time.interaction import interactions, lattice_functions
+from symplex.time.lattice_crossings import count_rest
 from symplex.time.lattice_energy import lattice_energies
+from symplex.time.pieces import Pieces
 
 _EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C); a tenth of a second or two
+_NO_LOG = np.empty((0, layout.LOG_COLUMNS))
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class ForceStepping(Integrator):
         position lies on a lattice plane (a non-transversal start).
     offset : float64 [n, dim], optional
         The lattice offset in units of the grid size, instead of a random one.
+    mirrored : bool, default False
+        Let neighbouring cells be mirror images of each other (Fig. 4 of the paper), with lattice planes through the
+        origin unless an offset is given: V_h is then invariant under the reflections that leave V as it is.
     axes : float64 [dim, dim], optional
         The directions of the lattice, one unit vector in each row; default: the coordinate axes. An obstacle that
         is much stiffer than the body acts on the scale of the grid as a wall of lattice facets: oblique to the
@@ -57,6 +63,7 @@ class ForceStepping(Integrator):
     seed: int = 0
     offset: Array | None = None
     axes: Array | None = None
+    mirrored: bool = False
     count_crossings: bool = False
 
     order = 1.5
@@ -94,6 +101,8 @@ class ForceStepping(Integrator):
     def _offset(self, shape: tuple[int, int]) -> Array:
         if self.offset is not None:
             return np.broadcast_to(np.asarray(self.offset, float), shape)
+        if self.mirrored:
+            return np.zeros(shape)
         return np.random.default_rng(self.seed).random(shape)
 
 
@@ -122,13 +131,14 @@ class ForceSteppingMotion(Motion):
         self._functions = lattice_functions(system.energies, system.dim, self._axes)
         stencils = [energy.nodes for energy in system.energies.values()]
         self._tables = interactions(~system.fixed, stencils, self._functions)
-        self._lattice = events.Lattice(
+        self._lattice = layout.Lattice(
             spacing=np.ascontiguousarray(spacing),
             offset=integrator._offset(shape).ravel().astype(float),
             inertia=inertia,
             dim=np.uint32(system.dim),
+            mirrored=bool(integrator.mirrored),
         )
-        self._tracks = _empty_tracks(self._tables, len(spacing))
+        self._tracks = layout.empty_tracks(self._tables, len(spacing))
         self._fixed = system.fixed.ravel()
         self._x = np.zeros(system.n_nodes * system.dim)  # on a lattice vertex; where fixed, the position
         self._local = np.zeros(max((nodes.shape[1] for nodes in stencils), default=1) * system.dim)
@@ -148,13 +158,16 @@ class ForceSteppingMotion(Motion):
             raise StepFailed(f"ForceStepping cannot move to t = {t} s.")
         if t < self._t:
             raise StepFailed(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
-        self._process_events(t)
+        for _ in self._process_events(t):
+            pass
         return self._state(t)
 
-    def _process_events(self, t: float) -> None:
+    def _process_events(self, t: float, log: Array = _NO_LOG) -> Iterator[Array]:
+        """Process the events to the time t; yield the filled part of the log whenever the loop pauses."""
         if self._stopped:
             raise StepFailed(self._stopped)
         status = events.PAUSED
+        logged = np.zeros(1, np.int64)
         while status == events.PAUSED:
             status, i, at = events.advance(
                 self._tables,
@@ -163,9 +176,13 @@ class ForceSteppingMotion(Motion):
                 t,
                 _EVENTS_AT_ONCE,
                 self.integrator.count_crossings,
+                log,
+                logged,
                 self._x,
                 self._local,
             )
+            yield log[: logged[0]]
+            logged[0] = 0
         if status != events.REACHED:
             self._t = at
             self._stopped = self._why(status, i, at)
@@ -180,14 +197,14 @@ class ForceSteppingMotion(Motion):
         """
         count = self._tracks.count
         found: dict[str, float] = {
-            "events": int(count[events.INTEGER_EVENTS] + count[events.PAIR_EVENTS]),
-            "integer_events": int(count[events.INTEGER_EVENTS]),
-            "pair_events": int(count[events.PAIR_EVENTS]),
-            "renewals": int(count[events.RENEWALS]),
+            "events": int(count[layout.INTEGER_EVENTS] + count[layout.PAIR_EVENTS]),
+            "integer_events": int(count[layout.INTEGER_EVENTS]),
+            "pair_events": int(count[layout.PAIR_EVENTS]),
+            "renewals": int(count[layout.RENEWALS]),
         }
         if self.integrator.count_crossings:
-            rest = events.count_rest(self._tables, self._lattice, self._tracks, self._t)
-            found["other_crossings"] = int(count[events.OTHER_CROSSINGS] + rest)
+            rest = count_rest(self._tables, self._lattice, self._tracks, self._t)
+            found["other_crossings"] = int(count[layout.OTHER_CROSSINGS] + rest)
             found["crossings"] = found["events"] + found["other_crossings"]
         return found
 
@@ -207,16 +224,17 @@ class ForceSteppingMotion(Motion):
         spacing = self._lattice.spacing.reshape(state.q.shape)[energy.nodes].reshape(m, -1)
         origin = spacing * self.offset[energy.nodes].reshape(m, -1)
         z = self._lattice_coordinates(self._to_axes(state.q))[energy.nodes].reshape(m, -1)
-        order = np.argsort(np.floor(z) - z, axis=1, kind="stable")
-        vertex = origin + spacing * np.floor(z)
+        cell, sign, fraction = layout.place(z, self.integrator.mirrored)
+        order = np.argsort(-fraction, axis=1, kind="stable")
+        vertex, step = origin + spacing * cell, sign * spacing
         rows = np.arange(m)
         slopes = np.empty_like(z)
         shape = (m, k, self.system.dim)
         before = energy.value(self._from_axes(vertex.reshape(shape)))
         for i in order.T:  # one coordinate after the other goes one grid size on, the largest fraction first
-            vertex[rows, i] += spacing[rows, i]
+            vertex[rows, i] += step[rows, i]
             after = energy.value(self._from_axes(vertex.reshape(shape)))
-            slopes[rows, i] = (after - before) / spacing[rows, i]
+            slopes[rows, i] = (after - before) / step[rows, i]
             before = after
         return self._from_axes(slopes.reshape(shape))
 
@@ -234,6 +252,26 @@ class ForceSteppingMotion(Motion):
         return {"t": np.array(self._t)} | {name: array.copy() for name, array in arrays.items()}
 
     # -- beside the interface --------------------------------------------------------------------------------
+
+    def follow(self, t: float) -> Pieces:
+        """Move to the time t in s and return all parabolas on the way: the motion itself, exactly.
+
+        It takes some 100 bytes of memory for each event; follow long motions in intervals.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
+        start, count = self._t, self._tracks.count
+        first = int(count[layout.INTEGER_EVENTS] + count[layout.PAIR_EVENTS])
+        logged, log = np.zeros(1, np.int64), np.empty((max(len(self._tracks.dof), 2**14), layout.LOG_COLUMNS))
+        events.log_all(log, logged, self._lattice, self._tracks)
+        parts = [log[: logged[0]].copy()]
+        if not start <= t < np.inf:
+            self.advance(t)  # which refuses
+        parts += [part.copy() for part in self._process_events(t, log)]
+        return Pieces.of(np.concatenate(parts), start, t, first, self.system.n_nodes, self.system.dim)
 
     def lattice_potential(self, q: Array) -> float:
         """Return V_h(q) in J, the piecewise-linear interpolation of V at the positions q [n, dim] in m."""
@@ -259,11 +297,12 @@ class ForceSteppingMotion(Motion):
         self._lattice.offset[self._fixed] = (self._x / self._lattice.spacing)[self._fixed]
         z = self._lattice_coordinates(self._to_axes(state.q)).ravel()
         dof = self._tracks.dof
-        dof[:, events.CELL] = np.floor(z)
-        dof[:, events.FRACTION] = z - dof[:, events.CELL]
-        dof[:, events.RATE] = np.where(self._fixed, 0.0, self._to_axes(state.v).ravel() / self._lattice.spacing)
+        cell, sign, fraction = layout.place(z, self.integrator.mirrored)
+        dof[:, layout.CELL], dof[:, layout.SIGN], dof[:, layout.FRACTION] = cell, sign, fraction
+        rates = sign * self._to_axes(state.v).ravel() / self._lattice.spacing
+        dof[:, layout.RATE] = np.where(self._fixed, 0.0, rates)
         events.begin(self._tables, self._lattice, self._tracks, state.t)
-        self._process_events(state.t)
+        self.advance(state.t)
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         for name, mine in self._identity().items():
@@ -282,7 +321,7 @@ class ForceSteppingMotion(Motion):
     def _identity(self) -> dict[str, np.ndarray]:
         """Return what a checkpoint must have in common with the motion that goes on from it."""
         axes = np.eye(self.system.dim) if self._axes is None else self._axes
-        return {"grid": self._lattice.spacing, "orientation": axes}
+        return {"grid": self._lattice.spacing, "orientation": axes, "mirrored": np.array(self.integrator.mirrored)}
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"offset": self._lattice.offset, "x": self._x, **self._tracks._asdict()}
@@ -295,11 +334,9 @@ class ForceSteppingMotion(Motion):
 
     def _state(self, t: float) -> State:
         dof, spacing = self._tracks.dof, self._lattice.spacing
-        tau = (t - self._tracks.epoch[0]) - dof[:, events.START]
-        fraction = dof[:, events.FRACTION] + tau * (dof[:, events.RATE] + 0.5 * tau * dof[:, events.ACCEL])
-        q = spacing * (dof[:, events.CELL] + self._lattice.offset + fraction)
-        v = spacing * (dof[:, events.RATE] + tau * dof[:, events.ACCEL])
-        a = spacing * dof[:, events.ACCEL]
+        from_cell, rate, accel = layout.lattice_coordinates(dof, (t - self._tracks.epoch[0]) - dof[:, layout.START])
+        q = spacing * (dof[:, layout.CELL] + self._lattice.offset + from_cell)
+        v, a = spacing * rate, spacing * accel
         shape = (self.system.n_nodes, self.system.dim)
         return State(t, *(self._from_axes(values.reshape(shape)) for values in (q, v, a)))
 
@@ -342,27 +379,3 @@ def _check_axes(system: System, axes: Array) -> None:
             f"force-stepping with rotated axes cannot hold single components fixed (node {partly[0]} is); "
             "fix all components of a node, or use the coordinate axes."
         )
-
-
-def _empty_tracks(tables: Interactions, n: int) -> events.Tracks:
-    """Return tracks of n dofs with an empty queue."""
-    leaves = 1
-    while leaves < n:
-        leaves *= 2
-    winner = np.zeros(2 * leaves, np.uint32)
-    winner[leaves:] = np.arange(leaves)
-    for level in range(leaves.bit_length() - 2, -1, -1):  # every match is won by its first player
-        winner[2**level : 2 ** (level + 1)] = winner[2 ** (level + 1) : 2 ** (level + 2) : 2]
-    n_pairs = int(tables.row[-1] + tables.star_ptr[-1] - tables.star_ptr[-2]) if n else 0
-    return events.Tracks(
-        dof=np.zeros((n, events.COLUMNS)),
-        gap=np.zeros(n_pairs, np.int32),
-        version=np.zeros(n, np.int64),
-        partner=np.full(n, -1, np.int32),
-        side=np.zeros(n, np.int8),
-        partner_version=np.zeros(n, np.int64),
-        key=np.full(2 * leaves, np.inf),
-        winner=winner,
-        count=np.zeros(events.N_COUNTS, np.int64),
-        epoch=np.zeros(1),
-    )

@@ -24,26 +24,30 @@ def lattice_energies(things, lattice, z, out):
     """Add to out [families] the piecewise-linear energies V_h in J at the lattice coordinates z [n·dim].
 
     V_h is linear on Kuhn simplices: from the vertex ⌊z⌋ one coordinate after the other goes up, that with
-    the largest fraction first, V_h = φ(u) + Σ f_k [φ(u + e_1 + … + e_k) − φ(u + e_1 + … + e_(k−1))].
+    the largest fraction first, V_h = φ(u) + Σ f_k [φ(u + e_1 + … + e_k) − φ(u + e_1 + … + e_(k−1))]. On a mirrored
+    lattice u is the nearest even vertex, f the distance from it, and e points to the side of z.
     Sums are compensated (Neumaier).
     """
     rest = np.zeros(len(out))
-    local, fraction, order = np.empty(0), np.empty(0), np.empty(0, np.int64)
+    local, step, fraction, order = np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64)
     for stencil in range(len(things.family)):
         dofs = things.stencil[things.stencil_ptr[stencil] : things.stencil_ptr[stencil + 1]]
         if len(local) < len(dofs):
-            local, fraction, order = np.empty(len(dofs)), np.empty(len(dofs)), np.empty(len(dofs), np.int64)
+            local, step, fraction = np.empty(len(dofs)), np.empty(len(dofs)), np.empty(len(dofs))
+            order = np.empty(len(dofs), np.int64)
         for k in range(len(dofs)):
-            low = np.floor(z[dofs[k]])
-            local[k] = lattice.spacing[dofs[k]] * (low + lattice.offset[dofs[k]])
-            fraction[k] = z[dofs[k]] - low
+            i = dofs[k]
+            cell = 2.0 * np.round(0.5 * z[i]) if lattice.mirrored else np.floor(z[i])
+            local[k] = lattice.spacing[i] * (cell + lattice.offset[i])
+            step[k] = -lattice.spacing[i] if z[i] < cell else lattice.spacing[i]
+            fraction[k] = abs(z[i] - cell)
         family = things.family[stencil]
         f, p = things.value[family], things.parameters[stencil]
         before = call_value(f, p, local.ctypes.data)
         energy = before
         _sort_descending(fraction, order, len(dofs))
         for k in order[: len(dofs)]:
-            local[k] += lattice.spacing[dofs[k]]
+            local[k] += step[k]
             after = call_value(f, p, local.ctypes.data)
             energy += fraction[k] * (after - before)
             before = after

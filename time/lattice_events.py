@@ -10,6 +10,10 @@ The topology is kept in integers that events change by ±1 and that no rounding 
 ``gap`` = ⌊z_j − z_i⌋. The lattice vertex seen by i has u_i = ⌊z_i⌋ and u_j = ⌊z_i⌋ + ⌊z_j − z_i⌋ + 1, and
 g_i = [φ(u + e_i) − φ(u)]/h_i.
 
+On a mirrored lattice the same holds for f, the distance from the nearest even vertex, in place of z (see
+`symplex.time.lattice_tracks`): ``gap`` = ⌊f_j − f_i⌋ is −1 or 0, u_j = ``cell`` + s_j (1 + ``gap``), and all steps are
+taken to the side s. At f = 0 and f = 1 the motion is reflected into the mirror image of the cell.
+
 All times inside are counted from an epoch that follows the motion (`_rebase`): the round-off of an event time is that
 of the short time since the last events, however long the motion has lasted.
 
@@ -22,21 +26,30 @@ and then renewed. It can only be too early, never too late.
 # numba's declaration of njit does not know all of its options.
 # pyright: reportCallIssue=false
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from symplex.fem.call import call_difference, call_mixed
-
-# Columns of Tracks.dof, one cache line for each dof. Position within the cell and the rates are in lattice units.
-FRACTION, RATE, ACCEL, START, CELL, GRADIENT = range(6)
-COLUMNS = 8
-
-# Columns of Tracks.count
-INTEGER_EVENTS, PAIR_EVENTS, RENEWALS, OTHER_CROSSINGS, SINCE_EPOCH = range(5)
-N_COUNTS = 5
+from symplex.time.lattice_crossings import count_others
+from symplex.time.lattice_tracks import (
+    ACCEL,
+    CELL,
+    FRACTION,
+    GRADIENT,
+    INTEGER_EVENTS,
+    LOG_ACCELERATION,
+    LOG_DOF,
+    LOG_EVENT,
+    LOG_POSITION,
+    LOG_TIME,
+    LOG_VELOCITY,
+    PAIR_EVENTS,
+    RATE,
+    RENEWALS,
+    SIGN,
+    SINCE_EPOCH,
+    START,
+)
 
 REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
@@ -44,60 +57,6 @@ _OWN = np.int32(-1)  # partner of an event of the first kind
 _NO_SIDE = np.int8(0)
 _TIE = 1e-9  # distance in lattice units under which two coordinates, or one and a plane, count as tied
 _STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
-
-
-class Lattice(NamedTuple):
-    """The grid and the masses.
-
-    Attributes
-    ----------
-    spacing, offset : float64 [n·dim]
-        h_i in m and o_i: lattice planes are at q_i = h_i (u + o_i).
-    inertia : float64 [n·dim]
-        m_i h_i in kg m; infinite for a fixed coordinate.
-    dim : uint32
-    """
-
-    spacing: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    inertia: NDArray[np.float64]
-    dim: np.uint32
-
-
-class Tracks(NamedTuple):
-    """All that changes: one parabola per dof, the integers of the topology, and the queue.
-
-    Attributes
-    ----------
-    dof : float64 [n·dim, COLUMNS]
-        z − ⌊z⌋, ż and z̈ at the time ``START``; ⌊z⌋; g in N.
-    gap : int32 [...]
-        ⌊z_j − z_i⌋ for each dof i (from ``row[i]`` on) and each dof j of the star of its node.
-    version : int64 [n·dim]
-        How often the parabola of a dof has changed.
-    partner, side : int32, int8 [n·dim]
-        The next event of a dof: with which dof of its star (its place there, or −1: with its own planes);
-        through the lower or upper plane (∓1), or none (0: its first event, see `begin`).
-    partner_version : int64 [n·dim]
-        The partner's version when the event was scheduled.
-    key, winner : float64, uint32 [2·2^p]
-        The tournament tree of event times.
-    count : int64 [N_COUNTS]
-    epoch : float64 [1]
-        The time in s that ``START`` and the keys count from.
-    """
-
-    dof: NDArray[np.float64]
-    gap: NDArray[np.int32]
-    version: NDArray[np.int64]
-    partner: NDArray[np.int32]
-    side: NDArray[np.int8]
-    partner_version: NDArray[np.int64]
-    key: NDArray[np.float64]
-    winner: NDArray[np.uint32]
-    count: NDArray[np.int64]
-    epoch: NDArray[np.float64]
-
 
 # Division as in C (no branch for a zero divisor), fused multiply-add. Without numba's reference counts: these
 # functions allocate nothing, and counting references to two dozen arrays at each call takes longer than the work.
@@ -182,14 +141,19 @@ def _schedule(things, lattice, tracks, i, t, other):
         tau = t - you[START]
         a_j = you[ACCEL]
         w = you[RATE] + tau * a_j - w_i
-        d = (you[CELL] - cell_i - tracks.gap[row + k]) + (you[FRACTION] - f_i) + tau * (you[RATE] + 0.5 * tau * a_j)
+        gap = tracks.gap[row + k]
+        cells = 0.0 if lattice.mirrored else you[CELL] - cell_i
+        d = (cells - gap) + (you[FRACTION] - f_i) + tau * (you[RATE] + 0.5 * tau * a_j)
         a = a_j - a_i
+        below, above = d, 1.0 - d  # distances from the planes
+        if lattice.mirrored:  # only f_j = f_i is a plane; the other end is a corner of the cell
+            below, above = (d, np.inf) if gap == 0 else (np.inf, 1.0 - d)
         # Out of reach before the best time so far: nine in ten pairs end here, without a root.
-        if best * (abs(w) + 0.5 * abs(a) * best) < min(d, 1.0 - d) or j == i:
+        if best * (abs(w) + 0.5 * abs(a) * best) < min(below, above) or j == i:
             continue
-        tied |= min(d, 1.0 - d) < _TIE and j != other
-        down = _first_root(d, w, a)
-        up = _first_root(1.0 - d, -w, -a)
+        tied |= min(below, above) < _TIE and j != other
+        down = _first_root(below, w, a)
+        up = _first_root(above, -w, -a)
         if down < best:
             best, side, partner = down, -1, np.int32(k)
         if up < best:
@@ -215,11 +179,18 @@ def _vertex(things, lattice, tracks, i, x):
     node = i // lattice.dim
     first = things.star_ptr[node]
     row = things.row[i]
-    above = tracks.dof[i, CELL] + 1.0
-    for k in range(things.star_ptr[node + np.uint32(1)] - first):
-        j = things.star[first + k]
-        x[j] = lattice.spacing[j] * (above + tracks.gap[row + k] + lattice.offset[j])
-    x[i] = lattice.spacing[i] * (above - 1.0 + lattice.offset[i])
+    count = things.star_ptr[node + np.uint32(1)] - first
+    cell = tracks.dof[i, CELL]
+    if lattice.mirrored:
+        for k in range(count):
+            j = things.star[first + k]
+            you = tracks.dof[j]
+            x[j] = lattice.spacing[j] * (you[CELL] + you[SIGN] * (tracks.gap[row + k] + 1) + lattice.offset[j])
+    else:
+        for k in range(count):
+            j = things.star[first + k]
+            x[j] = lattice.spacing[j] * (cell + 1.0 + tracks.gap[row + k] + lattice.offset[j])
+    x[i] = lattice.spacing[i] * (cell + lattice.offset[i])
 
 
 @_inlined
@@ -232,7 +203,7 @@ def _gather(things, stencil, x, local):
 
 @_inlined
 def _gradient(things, lattice, tracks, i, x, local):
-    """g_i = [φ(u + e_i) − φ(u)]/h_i over the stencils that hold dof i."""
+    """g_i = [φ(u + s e_i) − φ(u)]/h_i over the stencils that hold dof i, s its side."""
     node = i // lattice.dim
     component = i - node * lattice.dim
     _vertex(things, lattice, tracks, i, x)
@@ -246,7 +217,7 @@ def _gradient(things, lattice, tracks, i, x, local):
             things.parameters[stencil],
             local.ctypes.data,
             things.place[s] + component,
-            lattice.spacing[i],
+            tracks.dof[i, SIGN] * lattice.spacing[i],
         )
     return total / lattice.spacing[i]
 
@@ -255,7 +226,8 @@ def _gradient(things, lattice, tracks, i, x, local):
 def _mixed_difference(things, lattice, tracks, i, k, plane, x, local):
     """δ = φ(11) − φ(10) − φ(01) + φ(00) in dof i and the k-th dof j of its star, over the stencils that hold both.
 
-    At the crossing z_j = z_i + plane the lower vertex has u_i = ⌊z_i⌋ and u_j = ⌊z_i⌋ + plane.
+    At the crossing z_j = z_i + plane the lower vertex has u_i = ⌊z_i⌋ and u_j = ⌊z_i⌋ + plane; on a mirrored lattice
+    it has the vertices of both.
     """
     dim = lattice.dim
     node_i = i // dim
@@ -263,7 +235,8 @@ def _mixed_difference(things, lattice, tracks, i, k, plane, x, local):
     edge = things.edge[things.star_ptr[node_i] + k]
     component_i, component_j = i - node_i * dim, j % dim
     _vertex(things, lattice, tracks, i, x)
-    x[j] = lattice.spacing[j] * (tracks.dof[i, CELL] + plane + lattice.offset[j])
+    cell_j = tracks.dof[j, CELL] if lattice.mirrored else tracks.dof[i, CELL] + plane
+    x[j] = lattice.spacing[j] * (cell_j + lattice.offset[j])
     total = 0.0
     for s in range(things.shared_ptr[edge], things.shared_ptr[edge + np.uint32(1)]):
         stencil = things.shared[s]
@@ -274,8 +247,8 @@ def _mixed_difference(things, lattice, tracks, i, k, plane, x, local):
             local.ctypes.data,
             things.place[s] + component_i,
             things.other_place[s] + component_j,
-            lattice.spacing[i],
-            lattice.spacing[j],
+            tracks.dof[i, SIGN] * lattice.spacing[i],
+            tracks.dof[j, SIGN] * lattice.spacing[j],
         )
     return total
 
@@ -300,8 +273,14 @@ def _integer_event(things, lattice, tracks, i, t, x, local):
     _move(me, t)
     side = tracks.side[i]
     if side != _NO_SIDE:
-        me[FRACTION] = 0.0 if side > 0 else 1.0
-        me[CELL] += side
+        if lattice.mirrored:
+            me[FRACTION] = 1.0 if side > 0 else 0.0
+            me[CELL] += 2.0 * me[SIGN] * me[FRACTION]
+            me[SIGN] = -me[SIGN]
+            me[RATE] = -me[RATE]
+        else:
+            me[FRACTION] = 0.0 if side > 0 else 1.0
+            me[CELL] += side
         tracks.count[INTEGER_EVENTS] += 1
     return _renew_gradient(things, lattice, tracks, i, x, local)
 
@@ -329,7 +308,8 @@ def _pair_event(things, lattice, tracks, i, j, t, x, local):
     step = 1 if up else -1
     entry = things.row[i] + k
     plane = tracks.gap[entry] + (1 if up else 0)
-    you[FRACTION] = me[FRACTION] + (me[CELL] + plane - you[CELL])  # exactly on the plane
+    cells = 0.0 if lattice.mirrored else you[CELL] - me[CELL]
+    you[FRACTION] = me[FRACTION] + (plane - cells)  # exactly on the plane
     delta = step * _mixed_difference(things, lattice, tracks, i, k, plane, x, local)
     tracks.gap[entry] += step
     tracks.gap[_entry_of(things, lattice, j, i)] -= step
@@ -352,17 +332,38 @@ def _rebase(tracks, t):
         tracks.key[k] -= t
 
 
+@_inlined
+def _log(log, logged, lattice, tracks, i):
+    """Append the present parabola of dof i to the log."""
+    row, me, h = log[logged[0]], tracks.dof[i], lattice.spacing[i]
+    row[LOG_TIME] = tracks.epoch[0] + me[START]
+    row[LOG_DOF] = i
+    row[LOG_EVENT] = tracks.count[INTEGER_EVENTS] + tracks.count[PAIR_EVENTS]
+    row[LOG_POSITION] = h * (me[CELL] + lattice.offset[i] + me[SIGN] * me[FRACTION])
+    row[LOG_VELOCITY] = h * me[SIGN] * me[RATE]
+    row[LOG_ACCELERATION] = h * me[SIGN] * me[ACCEL]
+    logged[0] += 1
+
+
 @_bare
-def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
+def log_all(log, logged, lattice, tracks):
+    """Append the present parabolas of all dofs to the log."""
+    for i in range(len(tracks.dof)):
+        _log(log, logged, lattice, tracks, np.uint32(i))
+
+
+@_bare
+def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, x, local):
     """Process all events up to the time t_end in s, at most max_events of them.
 
     With ``count_all`` the crossings that change nothing (z_j − z_i of dofs that share no energy) are counted, too.
+    New parabolas are appended to ``log`` [rows, LOG_COLUMNS], if it has rows, from row ``logged[0]`` on.
 
     Returns
     -------
     status : int
-        ``REACHED``, ``PAUSED`` (max_events), ``INFINITE`` (an energy is infinite at a lattice vertex) or
-        ``STUCK`` (no progress in time).
+        ``REACHED``, ``PAUSED`` (max_events, or the log is full), ``INFINITE`` (an energy is infinite at a lattice
+        vertex) or ``STUCK`` (no progress in time).
     i : int
         The dof of the last event.
     t : float
@@ -375,6 +376,8 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
     last, at_once = -np.inf, 0
     i = winner[1]
     for _ in range(max_events):
+        if len(log) > 0 and logged[0] + 2 > len(log):
+            break
         t = key[1]
         if not t <= t_end - tracks.epoch[0]:
             return REACHED, i, t_end
@@ -391,20 +394,21 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
             return STUCK, i, tracks.epoch[0] + t
         partner = tracks.partner[i]
         j = i  # the other dof of a pair event
-        finite = True
+        moved, finite = True, True
         if partner == _OWN:
             if count_all:
-                _count_others(things, lattice, tracks, i, t)
+                count_others(things, lattice, tracks, i, t)
             finite = _integer_event(things, lattice, tracks, i, t, x, local)
         else:
             k = things.star[things.star_ptr[i // lattice.dim] + np.uint32(partner)]
             if tracks.version[k] != tracks.partner_version[i]:
                 tracks.count[RENEWALS] += 1
+                moved = False
             else:
                 j = k
                 if count_all:
-                    _count_others(things, lattice, tracks, i, t)
-                    _count_others(things, lattice, tracks, j, t)
+                    count_others(things, lattice, tracks, i, t)
+                    count_others(things, lattice, tracks, j, t)
                 finite = _pair_event(things, lattice, tracks, i, j, t, x, local)
         if not finite:
             return INFINITE, i, tracks.epoch[0] + t
@@ -422,68 +426,11 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, x, local):
                 k, other, renewed = i, j, False
             else:
                 break
+        if len(log) > 0 and moved:
+            _log(log, logged, lattice, tracks, i)
+            if j != i:
+                _log(log, logged, lattice, tracks, j)
     return PAUSED, i, tracks.epoch[0] + last
-
-
-# -- crossings that change nothing --------------------------------------------------------------------------
-
-
-@_jit
-def _planes_between(r0, r1):
-    return abs(np.floor(r1) - np.floor(r0))
-
-
-@_jit
-def _count_others(things, lattice, tracks, i, t):
-    """Count the integers that z_j − z_i has crossed since its last change, for all j outside the star of i.
-
-    Called before the parabola of i changes, or at the end; a pair's difference is one parabola since
-    the later of the two last changes.
-    """
-    dof = tracks.dof
-    node = i // lattice.dim
-    k, stop = things.star_ptr[node], things.star_ptr[node + np.uint32(1)]
-    crossings = 0.0
-    for j in range(len(dof)):
-        if k < stop and things.star[k] == j:
-            k += np.uint32(1)
-            continue
-        if lattice.inertia[j] == np.inf:
-            continue
-        crossings += _crossings_of_pair(dof[i], dof[j], t)
-    tracks.count[OTHER_CROSSINGS] += int(crossings)
-
-
-@_jit
-def _crossings_of_pair(me, you, t):
-    start = max(me[START], you[START])
-    ti, tj = start - me[START], start - you[START]
-    w = you[RATE] + tj * you[ACCEL] - me[RATE] - ti * me[ACCEL]
-    a = you[ACCEL] - me[ACCEL]
-    r0 = (you[CELL] - me[CELL]) + (
-        you[FRACTION]
-        + tj * (you[RATE] + 0.5 * tj * you[ACCEL])
-        - (me[FRACTION] + ti * (me[RATE] + 0.5 * ti * me[ACCEL]))
-    )
-    tau = t - start
-    r1 = r0 + tau * (w + 0.5 * tau * a)
-    if w * (w + tau * a) < 0.0:  # it turns in between
-        turn = r0 - 0.5 * w * w / a
-        return _planes_between(r0, turn) + _planes_between(turn, r1)
-    return _planes_between(r0, r1)
-
-
-@_jit
-def count_rest(things, lattice, tracks, t):
-    """Return the crossings of non-interacting pairs between their last change and the time t in s."""
-    before = tracks.count[OTHER_CROSSINGS]
-    for k in range(len(tracks.dof)):
-        i = np.uint32(k)
-        if lattice.inertia[i] < np.inf:
-            _count_others(things, lattice, tracks, i, t - tracks.epoch[0])
-    twice = tracks.count[OTHER_CROSSINGS] - before
-    tracks.count[OTHER_CROSSINGS] = before
-    return twice // 2
 
 
 # -- beginning ----------------------------------------------------------------------------------------------
@@ -491,7 +438,7 @@ def count_rest(things, lattice, tracks, t):
 
 @_jit
 def _set_gaps(things, lattice, tracks):
-    """Set all gaps ⌊z_j − z_i⌋ from cells and fractions; equal fractions are ordered by index."""
+    """Set all gaps from cells and fractions; equal fractions are ordered by index."""
     dof = tracks.dof
     for k_i in range(len(dof)):
         i = np.uint32(k_i)
@@ -501,7 +448,8 @@ def _set_gaps(things, lattice, tracks):
             j = things.star[first + k]
             f_i, f_j = dof[i, FRACTION], dof[j, FRACTION]
             behind = f_j < f_i or (f_j == f_i and j < i)
-            tracks.gap[things.row[i] + k] = int(dof[j, CELL] - dof[i, CELL]) - (1 if behind else 0)
+            cells = 0 if lattice.mirrored else int(dof[j, CELL] - dof[i, CELL])
+            tracks.gap[things.row[i] + k] = cells - (1 if behind else 0)
 
 
 @_jit
