@@ -16,6 +16,7 @@ FRACTION = np.uint64(52)
 BIAS = np.uint64(1023)
 BELOW_SQRT_HALF = (BIAS << FRACTION) - np.array(sqrt(0.5)).view(np.uint64)[()]
 TWO52 = 2.0**52
+NEAR = (3.0 - 2.0 * sqrt(2.0)) ** 2  # s² up to which the series is good: x1/x0 between √½ and √2
 BITS_OF_TWO52 = np.array(TWO52).view(np.uint64)[()]
 
 
@@ -56,8 +57,24 @@ def log(x: float) -> float:
     f = m - 1.0
     s = f / (m + 1.0)
     z = s * s
+    return k * LN2 + (f - s * (f - z * _series(z)))  # 2s = f − s f; f is exact, s is not
+
+
+@njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+def _series(z: float) -> float:
+    """Return 2/3 + 2/5 z + 2/7 z² + … for 0 ≤ z ≤ (3 − 2√2)²."""
     p = 0.15331721528109007 + z * 0.14616450557963512
     p = 0.22222211134776157 + z * (0.1818288912731041 + z * p)
     p = 0.39999999999899505 + z * (0.28571428625975415 + z * p)
-    p = 0.666666666666667 + z * p
-    return k * LN2 + (f - s * (f - z * p))  # 2s = f − s f; f is exact, s is not
+    return 0.666666666666667 + z * p
+
+
+@njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+def artanh_ratio(s: float) -> tuple[float, float]:
+    """Return artanh(s)/s and its derivative for |s| < 1, in full precision also at and near 0, where they are 1 and 0.
+
+    With s = (x1 − x0)/(x1 + x0) the first is the quotient of logarithms (ln x1 − ln x0)/(x1 − x0), times (x0 + x1)/2.
+    """
+    z, r = s * s, abs(s)
+    rest = 0.5 * _series(z) if z < NEAR else (0.5 * log((1.0 + r) / (1.0 - r)) / r - 1.0) / z
+    return 1.0 + z * rest, s * (1.0 / (1.0 - z) - rest)

@@ -28,24 +28,24 @@ from symplex.fem.prefetch import prefetch
 CONSTANTS = 7
 THREE, NINE = np.uint64(3), np.uint64(9)  # indices without sign need no test for counting from the end
 
-_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-_formula = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+formula = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
 
 
 # -- one element ----------------------------------------------------------------------------------------------
 
 
-@_formula
-def _cross(u, v):
+@formula
+def cross(u, v):
     return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
 
 
-@_formula
-def _dot(u, v):
+@formula
+def dot(u, v):
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
-@_formula
+@formula
 def _sum(a, u, b, v, c, w, d, y):
     """Return a u + b v + c w + d y."""
     return (
@@ -55,21 +55,21 @@ def _sum(a, u, b, v, c, w, d, y):
     )
 
 
-@_formula
+@formula
 def _energy(d1, d2, d3, k, lmbda, mu):
     """Return J and φ."""
-    J = _dot(d1, _cross(d2, d3)) * k[6]
+    J = dot(d1, cross(d2, d3)) * k[6]
     lnJ = log(J)
-    squares = k[0] * _dot(d1, d1) + k[1] * _dot(d2, d2) + k[2] * _dot(d3, d3)
-    products = k[3] * _dot(d1, d2) + k[4] * _dot(d1, d3) + k[5] * _dot(d2, d3)
+    squares = k[0] * dot(d1, d1) + k[1] * dot(d2, d2) + k[2] * dot(d3, d3)
+    products = k[3] * dot(d1, d2) + k[4] * dot(d1, d3) + k[5] * dot(d2, d3)
     return J, 0.5 * squares + products + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * k[6])
 
 
-@_formula
+@formula
 def _forces(d1, d2, d3, k, lmbda, mu):
     """Return J and ∂φ/∂x_1, ∂φ/∂x_2, ∂φ/∂x_3."""
-    c1, c2, c3 = _cross(d2, d3), _cross(d3, d1), _cross(d1, d2)
-    J = _dot(d1, c1) * k[6]
+    c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
+    J = dot(d1, c1) * k[6]
     p = (lmbda * log(J) - mu) / (6.0 * J)  # V (λ ln J − μ) g_a = p c_a
     f1 = _sum(k[0], d1, k[3], d2, k[4], d3, p, c1)
     f2 = _sum(k[3], d1, k[1], d2, k[5], d3, p, c2)
@@ -77,18 +77,18 @@ def _forces(d1, d2, d3, k, lmbda, mu):
     return J, f1, f2, f3
 
 
-@_formula
+@formula
 def _spatial_gradients(d1, d2, d3, k, lmbda):
     """Return J, V λ ln J and g_1, g_2, g_3."""
-    c1, c2, c3 = _cross(d2, d3), _cross(d3, d1), _cross(d1, d2)
-    determinant = _dot(d1, c1)
+    c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
+    determinant = dot(d1, c1)
     J = determinant * k[6]
     r = 1.0 / determinant
     g1, g2, g3 = (r * c1[0], r * c1[1], r * c1[2]), (r * c2[0], r * c2[1], r * c2[2]), (r * c3[0], r * c3[1], r * c3[2])
     return J, lmbda * log(J) / (6.0 * k[6]), g1, g2, g3
 
 
-@_formula
+@formula
 def _of_four_nodes(g1, g2, g3, k):
     """Return g_a and the rows of k_ab of all four nodes."""
     g0 = -(g1[0] + g2[0] + g3[0]), -(g1[1] + g2[1] + g3[1]), -(g1[2] + g2[2] + g3[2])
@@ -98,7 +98,7 @@ def _of_four_nodes(g1, g2, g3, k):
     return (g0, g1, g2, g3), (row0, row1, row2, row3)
 
 
-@_formula
+@formula
 def _block(alpha, beta, k_ab, g, h):
     """Return k_ab 1 + α g ⊗ h + β h ⊗ g by rows."""
     u, v = (alpha * g[0], alpha * g[1], alpha * g[2]), (beta * h[0], beta * h[1], beta * h[2])
@@ -109,8 +109,8 @@ def _block(alpha, beta, k_ab, g, h):
     )
 
 
-@_formula
-def _edges(x, e):
+@formula
+def edges(x, e):
     """Return d_1, d_2, d_3 of element e of those at x [m, 4, 3]."""
     d1 = x[e, 1, 0] - x[e, 0, 0], x[e, 1, 1] - x[e, 0, 1], x[e, 1, 2] - x[e, 0, 2]
     d2 = x[e, 2, 0] - x[e, 0, 0], x[e, 2, 1] - x[e, 0, 1], x[e, 2, 2] - x[e, 0, 2]
@@ -118,46 +118,46 @@ def _edges(x, e):
     return d1, d2, d3
 
 
-@_formula
-def _row(k, e):
+@formula
+def row(k, e):
     return k[e, 0], k[e, 1], k[e, 2], k[e, 3], k[e, 4], k[e, 5], k[e, 6]
 
 
-@_kernel
+@kernel
 def constants(x, mu, out):
     """Set the constants out [m, 7] of elements whose undeformed nodes are at x [m, 4, 3]."""
     for e in range(len(x)):
-        e1, e2, e3 = _edges(x, e)
-        c1, c2, c3 = _cross(e2, e3), _cross(e3, e1), _cross(e1, e2)
-        D = _dot(e1, c1)
+        e1, e2, e3 = edges(x, e)
+        c1, c2, c3 = cross(e2, e3), cross(e3, e1), cross(e1, e2)
+        D = dot(e1, c1)
         r = mu / (6.0 * D)  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
-        out[e, 0], out[e, 1], out[e, 2] = r * _dot(c1, c1), r * _dot(c2, c2), r * _dot(c3, c3)
-        out[e, 3], out[e, 4], out[e, 5] = r * _dot(c1, c2), r * _dot(c1, c3), r * _dot(c2, c3)
+        out[e, 0], out[e, 1], out[e, 2] = r * dot(c1, c1), r * dot(c2, c2), r * dot(c3, c3)
+        out[e, 3], out[e, 4], out[e, 5] = r * dot(c1, c2), r * dot(c1, c3), r * dot(c2, c3)
         out[e, 6] = 1.0 / D
 
 
 # -- all elements, at gathered positions ------------------------------------------------------------------------
 
 
-@_kernel
+@kernel
 def value(x, k, lmbda, mu, out):
     """Set the energies out [m] at x [m, 4, 3] given the constants k [m, 7]; return the first inverted one or −1."""
     inverted = -1
     for e in range(len(x)):
-        d1, d2, d3 = _edges(x, e)
-        J, out[e] = _energy(d1, d2, d3, _row(k, e), lmbda, mu)
+        d1, d2, d3 = edges(x, e)
+        J, out[e] = _energy(d1, d2, d3, row(k, e), lmbda, mu)
         if not J > 0.0 and inverted < 0:
             inverted = e
     return inverted
 
 
-@_kernel
+@kernel
 def gradient(x, k, lmbda, mu, out):
     """Set the gradients out [m, 4, 3] at x [m, 4, 3], as `value`."""
     inverted = -1
     for e in range(len(x)):
-        d1, d2, d3 = _edges(x, e)
-        J, f1, f2, f3 = _forces(d1, d2, d3, _row(k, e), lmbda, mu)
+        d1, d2, d3 = edges(x, e)
+        J, f1, f2, f3 = _forces(d1, d2, d3, row(k, e), lmbda, mu)
         for i in range(3):
             out[e, 0, i] = -(f1[i] + f2[i] + f3[i])
             out[e, 1, i], out[e, 2, i], out[e, 3, i] = f1[i], f2[i], f3[i]
@@ -166,13 +166,13 @@ def gradient(x, k, lmbda, mu, out):
     return inverted
 
 
-@_kernel
+@kernel
 def hessian(x, k, lmbda, mu, out):
     """Set the Hessians out [m, 12, 12] at x [m, 4, 3], as `value`."""
     inverted = -1
     for e in range(len(x)):
-        d1, d2, d3 = _edges(x, e)
-        k_e = _row(k, e)
+        d1, d2, d3 = edges(x, e)
+        k_e = row(k, e)
         J, lV, g1, g2, g3 = _spatial_gradients(d1, d2, d3, k_e, lmbda)
         g, stiffness = _of_four_nodes(g1, g2, g3, k_e)
         V = 1.0 / (6.0 * k_e[6])
@@ -191,29 +191,29 @@ def hessian(x, k, lmbda, mu, out):
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
 
 
-@_formula
-def _gather(q, nodes, n, work, constants):
+@formula
+def gather(q, nodes, n, work, constants):
     """Set the rows of work [9, SIZE] to the components of d_1, d_2, d_3 of the n elements of a block.
 
     The constants of the block, which come next, are fetched from memory meanwhile.
     """
     for e in range(n):
         prefetch(constants, CONSTANTS * e)  # pyright: ignore[reportCallIssue]
-        n0, n1, n2, n3 = _places(nodes, e)
+        n0, n1, n2, n3 = places(nodes, e)
         x, y, z = q[n0], q[n0 + 1], q[n0 + 2]
         work[e], work[SIZE + e], work[2 * SIZE + e] = q[n1] - x, q[n1 + 1] - y, q[n1 + 2] - z
         work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e] = q[n2] - x, q[n2 + 1] - y, q[n2 + 2] - z
         work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = q[n3] - x, q[n3 + 1] - y, q[n3 + 2] - z
 
 
-@_formula
-def _places(nodes, e):
+@formula
+def places(nodes, e):
     """Return where the coordinates of the nodes of element e of a block begin."""
     return THREE * nodes[4 * e], THREE * nodes[4 * e + 1], THREE * nodes[4 * e + 2], THREE * nodes[4 * e + 3]
 
 
-@_formula
-def _vectors(work, e):
+@formula
+def vectors(work, e):
     """Return the vectors in rows 0–2, 3–5 and 6–8 of work [9, SIZE]."""
     return (
         (work[e], work[SIZE + e], work[2 * SIZE + e]),
@@ -222,28 +222,28 @@ def _vectors(work, e):
     )
 
 
-@_formula
-def _column(k, e):
+@formula
+def column(k, e):
     return (
         *(k[e], k[SIZE + e], k[2 * SIZE + e]),
         *(k[3 * SIZE + e], k[4 * SIZE + e], k[5 * SIZE + e], k[6 * SIZE + e]),
     )
 
 
-@_formula
-def _set_vectors(work, e, u, v, w):
-    """Set what `_vectors` returns."""
+@formula
+def set_vectors(work, e, u, v, w):
+    """Set what `vectors` returns."""
     work[e], work[SIZE + e], work[2 * SIZE + e] = u
     work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e] = v
     work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = w
 
 
-@_formula
-def _scatter(work, nodes, n, out):
+@formula
+def scatter(work, nodes, n, out):
     """Add the forces in the rows of work [9, SIZE] to out, and minus their sum to node 0."""
     for e in range(n):
-        n0, n1, n2, n3 = _places(nodes, e)
-        f1, f2, f3 = _vectors(work, e)
+        n0, n1, n2, n3 = places(nodes, e)
+        f1, f2, f3 = vectors(work, e)
         for i in range(3):
             out[n0 + np.uint64(i)] -= f1[i] + f2[i] + f3[i]
             out[n1 + np.uint64(i)] += f1[i]
@@ -251,7 +251,7 @@ def _scatter(work, nodes, n, out):
             out[n3 + np.uint64(i)] += f3[i]
 
 
-@_kernel
+@kernel
 def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
     """Add the gradient of the blocks first … last − 1 at q [n, 3] to out [n, 3]."""
     q, out = q.ravel(), out.ravel()
@@ -259,19 +259,19 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
-        _gather(q, nodes[block], n, work, constants)
+        gather(q, nodes[block], n, work, constants)
         for e in range(n):
-            d1, d2, d3 = _vectors(work, e)
-            J, f1, f2, f3 = _forces(d1, d2, d3, _column(constants, e), lmbda, mu)
-            _set_vectors(work, e, f1, f2, f3)
+            d1, d2, d3 = vectors(work, e)
+            J, f1, f2, f3 = _forces(d1, d2, d3, column(constants, e), lmbda, mu)
+            set_vectors(work, e, f1, f2, f3)
             upright += J > 0.0
         if upright < n:
             return np.nan
-        _scatter(work, nodes[block], n, out)
+        scatter(work, nodes[block], n, out)
     return 0.0
 
 
-@_kernel
+@kernel
 def total(q, nodes, counts, k, lmbda, mu, first, last):
     """Return the energy of the blocks first … last − 1 at q [n, 3]."""
     q = q.ravel()
@@ -280,10 +280,10 @@ def total(q, nodes, counts, k, lmbda, mu, first, last):
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
-        _gather(q, nodes[block], n, work, constants)
+        gather(q, nodes[block], n, work, constants)
         for e in range(n):
-            d1, d2, d3 = _vectors(work, e)
-            J, work[e] = _energy(d1, d2, d3, _column(constants, e), lmbda, mu)
+            d1, d2, d3 = vectors(work, e)
+            J, work[e] = _energy(d1, d2, d3, column(constants, e), lmbda, mu)
             upright += J > 0.0
         if upright < n:
             return np.nan
@@ -294,7 +294,7 @@ def total(q, nodes, counts, k, lmbda, mu, first, last):
     return result
 
 
-@_kernel
+@kernel
 def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, last):
     """Add the Hessian of the blocks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
 
@@ -305,17 +305,17 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
-        _gather(q, nodes[block], n, work, constants)
+        gather(q, nodes[block], n, work, constants)
         for e in range(n):
-            d1, d2, d3 = _vectors(work, e)
-            J, lV[e], g1, g2, g3 = _spatial_gradients(d1, d2, d3, _column(constants, e), lmbda)
-            _set_vectors(work, e, g1, g2, g3)
+            d1, d2, d3 = vectors(work, e)
+            J, lV[e], g1, g2, g3 = _spatial_gradients(d1, d2, d3, column(constants, e), lmbda)
+            set_vectors(work, e, g1, g2, g3)
             upright += J > 0.0
         if upright < n:
             return np.nan
         for e in range(n):
-            k_e = _column(constants, e)
-            g, stiffness = _of_four_nodes(*_vectors(work, e), k_e)
+            k_e = column(constants, e)
+            g, stiffness = _of_four_nodes(*vectors(work, e), k_e)
             V = 1.0 / (6.0 * k_e[6])
             alpha, beta = V * lmbda, V * mu - lV[e]
             to = slots[elements[block * SIZE + e]]
@@ -334,7 +334,7 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
     return 0.0
 
 
-@_kernel
+@kernel
 def cauchy(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
     """Set the Cauchy stresses out [m, 3, 3] of the blocks first … last − 1.
 
@@ -345,10 +345,10 @@ def cauchy(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
     for block in range(first, last):
         n = counts[block]
         constants = k[block]
-        _gather(q, nodes[block], n, work, constants)
+        gather(q, nodes[block], n, work, constants)
         for e in range(n):
-            d = _vectors(work, e)
-            k_e = _column(constants, e)
+            d = vectors(work, e)
+            k_e = column(constants, e)
             J, f1, f2, f3 = _forces(d[0], d[1], d[2], k_e, lmbda, mu)
             if not J > 0.0:
                 return np.nan

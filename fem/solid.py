@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, InvertedElement
-from symplex.fem import neo_hookean, tetrahedra
+from symplex.fem import neo_hookean, neo_hookean_discrete, tetrahedra
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.materials import NeoHookean
@@ -68,15 +68,26 @@ class Solid(Energy):
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, 4, 3]."""
-        return self._local(neo_hookean.value, x, np.empty(len(x)))
+        return self._local(neo_hookean.value, (x,), np.empty(len(x)))
 
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, 4, 3] in N of the elements with nodes at x [m, 4, 3]."""
-        return self._local(neo_hookean.gradient, x, np.empty((len(x), 4, 3)))
+        return self._local(neo_hookean.gradient, (x,), np.empty((len(x), 4, 3)))
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²φ/∂x² [m, 12, 12] in N/m of the elements with nodes at x [m, 4, 3]."""
-        return self._local(neo_hookean.hessian, x, np.empty((len(x), 12, 12)))
+        return self._local(neo_hookean.hessian, (x,), np.empty((len(x), 12, 12)))
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return DG [m, 4, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, 4, 3] (closed form).
+
+        Of each element its forces sum to zero, and so do their moments at the mean positions (x0 + x1)/2.
+        """
+        return self._local(neo_hookean_discrete.gradient, (x0, x1), np.empty((len(x0), 4, 3)))
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, 12, 12] in N/m, which is not symmetric."""
+        return self._local(neo_hookean_discrete.hessian, (x0, x1), np.empty((len(x0), 12, 12)))
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""
@@ -85,40 +96,59 @@ class Solid(Energy):
         G = tetrahedra.shape_gradients(self.points, self.nodes)
         return neo_hookean_lattice(*self._moduli, self.volumes, G)
 
-    def _local(self, kernel: Callable[..., int], x: Array, out: Array) -> Array:
-        if x.shape != (len(self.nodes), 4, 3):
-            raise InvalidSystem(f"Solid: gathered positions have shape {x.shape}, wanted {(len(self.nodes), 4, 3)}.")
-        inverted = kernel(np.ascontiguousarray(x, dtype=float), self._constants, *self._moduli, out)
-        if inverted >= 0:
-            raise self._inverted(x)
+    def _local(self, kernel: Callable[..., int], positions: tuple[Array, ...], out: Array) -> Array:
+        for x in positions:
+            if x.shape != (len(self.nodes), 4, 3):
+                wanted = (len(self.nodes), 4, 3)
+                raise InvalidSystem(f"Solid: gathered positions have shape {x.shape}, wanted {wanted}.")
+        contiguous = (np.ascontiguousarray(x, dtype=float) for x in positions)
+        if kernel(*contiguous, self._constants, *self._moduli, out) >= 0:
+            raise self._inverted(*positions)
         return out
 
     # -- assembled forms --------------------------------------------------------------------------------------
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return sum(self._run(neo_hookean.total, q))
+        return sum(self._run(neo_hookean.total, (q,)))
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        if out.shape != q.shape or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
-            raise InvalidSystem(f"Solid: the gradient has shape {out.shape}, wanted a contiguous array {q.shape}.")
-        self._run(neo_hookean.add_gradient, q, out)
+        self._require_like(q, out)
+        self._run(neo_hookean.add_gradient, (q,), out)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        if out.shape[1:] != (3, 3) or not out.flags.c_contiguous:  # as in add_gradient
-            raise InvalidSystem(f"Solid: the Hessian has shape {out.shape}, wanted a contiguous array (nnz, 3, 3).")
-        self._run(neo_hookean.add_hessian, q, self._blocks.elements, slots, out)
+        self._require_blocks(out)
+        self._run(neo_hookean.add_hessian, (q,), self._blocks.elements, slots, out)
 
-    def _run(self, kernel: Callable[..., Any], q: Array, *arguments: Any) -> list[Any]:
+    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
+        self._require_like(q1, out)
+        self._run(neo_hookean_discrete.add_gradient, (q0, q1), out)
+
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        self._require_blocks(out)
+        self._run(neo_hookean_discrete.add_hessian, (q0, q1), self._blocks.elements, slots, out)
+
+    def _require_like(self, q: Array, out: Array) -> None:
+        if out.shape != q.shape or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
+            raise InvalidSystem(f"Solid: the gradient has shape {out.shape}, wanted a contiguous array {q.shape}.")
+
+    def _require_blocks(self, out: Array) -> None:
+        if out.shape[1:] != (3, 3) or not out.flags.c_contiguous:  # as above
+            raise InvalidSystem(f"Solid: the Hessian has shape {out.shape}, wanted a contiguous array (nnz, 3, 3).")
+
+    def _run(self, kernel: Callable[..., Any], positions: tuple[Array, ...], *arguments: Any) -> list[Any]:
         """Run a kernel on all blocks, and return what it returns for each slab."""
-        q = np.ascontiguousarray(q, dtype=float)
-        if q.ndim != 2 or q.shape[1] != 3 or len(q) < self._least_nodes:
-            raise InvalidSystem(f"Solid: positions have shape {q.shape}, wanted ({len(self.points)}, 3).")
-        results = self._blocks.run(kernel, q, *self._in_blocks, *arguments)
+        positions = tuple(np.ascontiguousarray(q, dtype=float) for q in positions)
+        for q in positions:
+            if q.ndim != 2 or q.shape[1] != 3 or len(q) < self._least_nodes:
+                raise InvalidSystem(f"Solid: positions have shape {q.shape}, wanted ({len(self.points)}, 3).")
+        results = self._blocks.run(kernel, *positions, *self._in_blocks, *arguments)
         if not all(map(isfinite, results)):
-            raise self._inverted(q[self.nodes])
+            raise self._inverted(*(q[self.nodes] for q in positions))
         return results
 
     @cached_property
@@ -183,7 +213,7 @@ class Solid(Energy):
             If det F ≤ 0 anywhere.
         """
         out = np.empty((len(self.nodes), 3, 3))
-        self._run(neo_hookean.cauchy, q, self._blocks.elements, out)
+        self._run(neo_hookean.cauchy, (q,), self._blocks.elements, out)
         return out
 
     def von_mises(self, q: Array) -> Array:
@@ -200,10 +230,10 @@ class Solid(Energy):
 
     # -- failures ---------------------------------------------------------------------------------------------
 
-    def _inverted(self, x: Array) -> InvertedElement:
-        """Return the error about the first element at x [m, 4, 3] with J ≤ 0 (or else the smallest J)."""
+    def _inverted(self, *positions: Array) -> InvertedElement:
+        """Return the error about the first element with J ≤ 0 (or else the smallest J) at positions x [m, 4, 3]."""
         with np.errstate(all="ignore"):  # positions may be infinite
-            J = tetrahedra.determinants(tetrahedra.edges(x)) / (6.0 * self.volumes)
+            J = np.min([tetrahedra.determinants(tetrahedra.edges(x)) for x in positions], axis=0) / (6.0 * self.volumes)
         bad = np.flatnonzero(~(J > 0))
         element = int(bad[0]) if len(bad) else int(np.argmin(J))
         nodes = ", ".join(map(str, self.nodes[element]))
