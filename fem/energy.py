@@ -140,4 +140,5 @@ class Energy(ABC):
         """
         from symplex.fem.lattice_values import interpreted_lattice  # compiled when first needed
 
-        return interpreted_lattice(self, np.eye(3) if axes is None else axes)
+        # A checker of this file alone takes its classes for others than those of symplex.fem.energy.
+        return interpreted_lattice(self, np.eye(3) if axes is None else axes)  # pyright: ignore

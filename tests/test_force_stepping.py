@@ -5,7 +5,6 @@ import pytest
 
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Energy
 from symplex.fem.mass import consistent_mass
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
@@ -164,24 +163,6 @@ def test_loads_in_time_are_refused(impact_of):
     loaded = System(system.mass, system.energies, loads={"push": lambda t, q, v: np.ones_like(q)})
     with pytest.raises(InvalidSystem, match="load 'push'"):
         ForceStepping(GRID).start(loaded, state)
-
-
-def test_energy_without_compiled_functions_is_named(impact_of):
-    class Spring(Energy):
-        nodes = np.array([[0]], np.int32)
-
-        def value(self, x):
-            return 0.5 * (x**2).sum(axis=(1, 2))
-
-        def gradient(self, x):
-            return x
-
-        def hessian(self, x):
-            return np.eye(3)[None]
-
-    system, state = impact_of("I")
-    with pytest.raises(InvalidSystem, match=r"'spring' \(Spring\) has none"):
-        ForceStepping(GRID).start(System(system.mass, {"spring": Spring()}), state)
 
 
 def test_grid_too_coarse_for_the_mesh_stops_with_place_and_advice(impact_of):
