@@ -46,6 +46,14 @@ class Obstacle(ABC):
     def gap_hessian(self, x: Array) -> Array:
         """Return ∂²g/∂x² [m, dim, dim] in 1/m at the points x [m, dim]."""
 
+    @abstractmethod
+    def gap_quotient(self, x0: Array, x1: Array) -> Array:
+        """Return a mean G [m, dim] of ∂g/∂x from x0 to x1 [m, dim]: G·(x1 − x0) = g(x1) − g(x0), symmetric in both."""
+
+    @abstractmethod
+    def gap_quotient_slope(self, x0: Array, x1: Array) -> Array:
+        """Return ∂G/∂x1 [m, dim, dim] in 1/m, which need not be symmetric."""
+
     @property
     @abstractmethod
     def slope(self) -> float:
@@ -112,6 +120,14 @@ class HalfSpace(Obstacle):
         """Return zeros [m, dim, dim]: a plane is not curved."""
         return np.zeros((len(x), self.dim, self.dim))
 
+    def gap_quotient(self, x0: Array, x1: Array) -> Array:
+        """Return n for each increment [m, dim]."""
+        return self.gap_gradient(x1)
+
+    def gap_quotient_slope(self, x0: Array, x1: Array) -> Array:
+        """Return zeros [m, dim, dim]."""
+        return self.gap_hessian(x1)
+
     @property
     def slope(self) -> float:
         """|n|."""
@@ -175,6 +191,25 @@ class Sphere(Obstacle):
         r = np.linalg.norm(x - self.center, axis=1)[:, None, None]
         tangential = np.eye(self.dim) - n[:, :, None] * n[:, None, :]
         return np.divide(tangential, r, out=np.zeros_like(tangential), where=r > 0)
+
+    def gap_quotient(self, x0: Array, x1: Array) -> Array:
+        """Return G = (d0 + d1)/(l0 + l1) [m, dim], d = x − c, l = |d|; zero if both are the centre.
+
+        It is along the middle of the increment as seen from the centre, so that a force along it keeps the angular
+        momentum about the centre.
+        """
+        d = (x0 - self.center) + (x1 - self.center)
+        lengths = self._lengths(x0, x1)[:, None]
+        return np.divide(d, lengths, out=np.zeros_like(d), where=lengths > 0)
+
+    def gap_quotient_slope(self, x0: Array, x1: Array) -> Array:
+        """Return ∂G/∂x1 = (I − G ⊗ d1/l1)/(l0 + l1) [m, dim, dim]; zero if both are the centre."""
+        lengths = self._lengths(x0, x1)[:, None, None]
+        change = np.eye(self.dim) - self.gap_quotient(x0, x1)[:, :, None] * self.gap_gradient(x1)[:, None, :]
+        return np.divide(change, lengths, out=np.zeros_like(change), where=lengths > 0)
+
+    def _lengths(self, x0: Array, x1: Array) -> Array:
+        return np.linalg.norm(x0 - self.center, axis=1) + np.linalg.norm(x1 - self.center, axis=1)
 
     @property
     def slope(self) -> float:

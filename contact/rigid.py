@@ -69,6 +69,38 @@ class RigidContact(Energy):
         touching = self.stiffness * (p > 0)
         return touching * (n[:, :, None] * n[:, None, :] - p * self.obstacle.gap_hessian(x[:, 0]))
 
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return DG = (Δφ/Δg) G [m, 1, dim] in N from x0 to x1 [m, 1, dim], exact across opening and closing.
+
+        G is the obstacle's mean of ∂g/∂x (`Obstacle.gap_quotient`). At a sphere it keeps the angular momentum about the
+        centre.
+        """
+        quotient, _ = self._quotient(x0[:, 0], x1[:, 0])
+        return (quotient[:, None] * self.obstacle.gap_quotient(x0[:, 0], x1[:, 0]))[:, None]
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, dim, dim] in N/m."""
+        start, end = x0[:, 0], x1[:, 0]
+        quotient, rate = self._quotient(start, end)
+        n, G = self.obstacle.gap_gradient(end), self.obstacle.gap_quotient(start, end)
+        normal = rate[:, None, None] * G[:, :, None] * n[:, None, :]
+        return normal + quotient[:, None, None] * self.obstacle.gap_quotient_slope(start, end)
+
+    def _quotient(self, x0: Array, x1: Array) -> tuple[Array, Array]:
+        """Return Δφ/Δg [m] in N and its derivative with respect to g1 in N/m.
+
+        With the penetrations p = ⟨−g⟩ it is −½ k (p0 + p1) r, r = Δp/(−Δg) the part of the increment that is inside:
+        1 if both ends are, p/(p + g) if one is inside by p and the other outside by g.
+        """
+        g0, g1 = self.obstacle.gap(x0), self.obstacle.gap(x1)
+        p0, p1 = np.maximum(-g0, 0.0), np.maximum(-g1, 0.0)
+        p, width = p0 + p1, np.abs(g0) + np.abs(g1)
+        mixed = (p0 > 0) != (p1 > 0)  # then |Δg| is the width, and one of p0 and p1 is 0
+        inside = np.divide(p, width, out=np.ones_like(p), where=mixed)
+        # of −p r: 1 if both are inside; otherwise r² if the end is outside, 1 − (1 − r)² if it is inside
+        rate = np.where(mixed, np.where(p1 > 0, inside * (2.0 - inside), inside**2), p > 0)
+        return -0.5 * self.stiffness * p * inside, 0.5 * self.stiffness * rate
+
     def _penetration(self, x: Array) -> Array:
         return np.maximum(-self.obstacle.gap(x), 0.0)
 

@@ -1,42 +1,30 @@
 """Energies between two points: springs, truss bars, gravitation and charges, Lennard-Jones pairs.
 
 With d = x_1 − x_0 and s = |d|², a law is a function φ(s): its force is 2 φ'(s) d, and along an increment of s it has
-the quotient ξ = Δφ/(½ Δs), in closed forms without cancellation.
+the quotient ξ = Δφ/(½ Δs), in closed forms without cancellation (see `symplex.fem.pair_formulas`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from math import isfinite
 from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.errors import InvalidSystem, MaterialError, StepFailed
-from symplex.fem.energy import Array, Energy, LatticeFunctions
-
-# Which law a row of parameters of the compiled functions is for.
-ENGINEERING, GREEN, INVERSE, LENNARD_JONES, INVERSE_SQUARE = range(5)
+from symplex.fem import pair_formulas
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.pair_formulas import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE, LENNARD_JONES
 
 
 class PairLaw(ABC):
     """An energy φ(s) in J of two points at the squared distance s in m².
 
-    Constants may be numbers, or one for each pair.
-
-    Attributes
-    ----------
-    code : int
-        Which law it is to the compiled functions.
+    A law of one's own needs the five functions below.
     """
-
-    code: ClassVar[int]
-
-    @property
-    @abstractmethod
-    def constants(self) -> Mapping[str, Array]:
-        """The constants by name, in the order of the compiled functions."""
 
     @abstractmethod
     def energy(self, s: Array) -> Array:
@@ -54,9 +42,60 @@ class PairLaw(ABC):
     def quotient(self, s0: Array, s1: Array) -> Array:
         """Return ξ = (φ(s1) − φ(s0))/(½(s1 − s0)) in N/m, also where s1 = s0: then it is 2 dφ/ds."""
 
+    @abstractmethod
+    def quotient_slope(self, s0: Array, s1: Array) -> Array:
+        """Return ∂ξ/∂s1 in N/m³, also where s1 = s0: then it is d²φ/ds²."""
+
+
+class CompiledLaw(PairLaw):
+    """A law whose formulas are compiled as well; its constants are numbers, or one for each pair.
+
+    Attributes
+    ----------
+    code : int
+        Which law it is in `symplex.fem.pair_formulas`.
+    """
+
+    code: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def constants(self) -> Mapping[str, Array]:
+        """The one or two constants by name, in the order of the formulas."""
+
+    @final
+    def energy(self, s: Array) -> Array:
+        """Return φ(s) in J."""
+        return pair_formulas.energy.py_func(*self._arguments(), s)
+
+    @final
+    def slope(self, s: Array) -> Array:
+        """Return dφ/ds in N/m."""
+        return pair_formulas.slope.py_func(*self._arguments(), s)
+
+    @final
+    def curvature(self, s: Array) -> Array:
+        """Return d²φ/ds² in N/m³."""
+        return pair_formulas.curvature.py_func(*self._arguments(), s)
+
+    @final
+    def quotient(self, s0: Array, s1: Array) -> Array:
+        """Return ξ = (φ(s1) − φ(s0))/(½(s1 − s0)) in N/m, also where s1 = s0: then it is 2 dφ/ds."""
+        return pair_formulas.quotient.py_func(*self._arguments(), s0, s1)
+
+    @final
+    def quotient_slope(self, s0: Array, s1: Array) -> Array:
+        """Return ∂ξ/∂s1 in N/m³, also where s1 = s0: then it is d²φ/ds²."""
+        return pair_formulas.quotient_slope.py_func(*self._arguments(), s0, s1)
+
+    def _arguments(self) -> tuple[int, Array, Array]:
+        """The law as the formulas take it."""
+        a, b = (*self.constants.values(), np.zeros(()))[:2]
+        return self.code, a, b
+
 
 @final
-class EngineeringStrain(PairLaw):
+class EngineeringStrain(CompiledLaw):
     """A linear spring, φ = ½ k (l − L)².
 
     Parameters
@@ -78,25 +117,9 @@ class EngineeringStrain(PairLaw):
         """K and L."""
         return {"stiffness": self.stiffness, "length": self.length}
 
-    def energy(self, s: Array) -> Array:
-        """Return ½ k (√s − L)²."""
-        return 0.5 * self.stiffness * (np.sqrt(s) - self.length) ** 2
-
-    def slope(self, s: Array) -> Array:
-        """Return ½ k (1 − L/√s)."""
-        return 0.5 * self.stiffness * (1.0 - _ratio(self.length, np.sqrt(s)))
-
-    def curvature(self, s: Array) -> Array:
-        """Return ¼ k L s^(−3/2)."""
-        return 0.25 * self.stiffness * _ratio(self.length, s * np.sqrt(s))
-
-    def quotient(self, s0: Array, s1: Array) -> Array:
-        """Return k (1 − 2L/(l0 + l1))."""
-        return self.stiffness * (1.0 - 2.0 * _ratio(self.length, np.sqrt(s0) + np.sqrt(s1)))
-
 
 @final
-class GreenStrain(PairLaw):
+class GreenStrain(CompiledLaw):
     """A bar of Green's strain, φ = ½ k ((s − L²)/2L)².
 
     Parameters
@@ -118,25 +141,9 @@ class GreenStrain(PairLaw):
         """K and L."""
         return {"stiffness": self.stiffness, "length": self.length}
 
-    def energy(self, s: Array) -> Array:
-        """Return ½ k ((s − L²)/2L)²."""
-        return 0.125 * self.stiffness * ((s - self.length**2) / self.length) ** 2
-
-    def slope(self, s: Array) -> Array:
-        """Return k (s − L²)/4L²."""
-        return 0.25 * self.stiffness * (s / self.length**2 - 1.0)
-
-    def curvature(self, s: Array) -> Array:
-        """Return k/4L²."""
-        return 0.25 * self.stiffness / self.length**2 + 0.0 * s
-
-    def quotient(self, s0: Array, s1: Array) -> Array:
-        """Return k (s0 + s1 − 2L²)/4L²."""
-        return 0.25 * self.stiffness * ((s0 + s1) / self.length**2 - 2.0)
-
 
 @final
-class InverseDistance(PairLaw):
+class InverseDistance(CompiledLaw):
     """Gravitation or Coulomb's law, φ = −γ/l.
 
     Parameters
@@ -155,26 +162,9 @@ class InverseDistance(PairLaw):
         """γ."""
         return {"strength": self.strength}
 
-    def energy(self, s: Array) -> Array:
-        """Return −γ/√s."""
-        return -self.strength / np.sqrt(s)
-
-    def slope(self, s: Array) -> Array:
-        """Return ½ γ s^(−3/2)."""
-        return 0.5 * self.strength / (s * np.sqrt(s))
-
-    def curvature(self, s: Array) -> Array:
-        """Return −¾ γ s^(−5/2)."""
-        return -0.75 * self.strength / (s * s * np.sqrt(s))
-
-    def quotient(self, s0: Array, s1: Array) -> Array:
-        """Return 2γ/(l0 l1 (l0 + l1))."""
-        l0, l1 = np.sqrt(s0), np.sqrt(s1)
-        return 2.0 * self.strength / (l0 * l1 * (l0 + l1))
-
 
 @final
-class InverseSquare(PairLaw):
+class InverseSquare(CompiledLaw):
     """φ = c/s: with c = Θ²/2μ, the centrifugal energy of a reduced mass μ with the angular momentum Θ.
 
     Parameters
@@ -193,25 +183,9 @@ class InverseSquare(PairLaw):
         """C."""
         return {"strength": self.strength}
 
-    def energy(self, s: Array) -> Array:
-        """Return c/s."""
-        return self.strength / s
-
-    def slope(self, s: Array) -> Array:
-        """Return −c/s²."""
-        return -self.strength / (s * s)
-
-    def curvature(self, s: Array) -> Array:
-        """Return 2c/s³."""
-        return 2.0 * self.strength / (s * s * s)
-
-    def quotient(self, s0: Array, s1: Array) -> Array:
-        """Return −2c/(s0 s1)."""
-        return -2.0 * self.strength / (s0 * s1)
-
 
 @final
-class LennardJones(PairLaw):
+class LennardJones(CompiledLaw):
     """φ = 4ε [(σ/l)¹² − (σ/l)⁶].
 
     Parameters
@@ -233,27 +207,6 @@ class LennardJones(PairLaw):
         """ε and σ."""
         return {"depth": self.depth, "diameter": self.diameter}
 
-    def energy(self, s: Array) -> Array:
-        """Return 4ε (u⁶ − u³), u = σ²/s."""
-        c = (self.diameter**2 / s) ** 3
-        return 4.0 * self.depth * c * (c - 1.0)
-
-    def slope(self, s: Array) -> Array:
-        """Return −(12ε/s) (2u⁶ − u³)."""
-        c = (self.diameter**2 / s) ** 3
-        return -12.0 * self.depth * c * (2.0 * c - 1.0) / s
-
-    def curvature(self, s: Array) -> Array:
-        """Return (12ε/s²) (14u⁶ − 4u³)."""
-        c = (self.diameter**2 / s) ** 3
-        return 12.0 * self.depth * c * (14.0 * c - 4.0) / s**2
-
-    def quotient(self, s0: Array, s1: Array) -> Array:
-        """Return 2·4ε (u0³ + u1³ − 1)(u0² + u0 u1 + u1²) Δu/Δs, with Δu/Δs = −σ²/(s0 s1)."""
-        u0, u1 = self.diameter**2 / s0, self.diameter**2 / s1
-        cubes = (u0**3 + u1**3 - 1.0) * (u0 * u0 + u0 * u1 + u1 * u1)
-        return -8.0 * self.depth * cubes * self.diameter**2 / (s0 * s1)
-
 
 @final
 class Bars(Energy):
@@ -272,7 +225,7 @@ class Bars(Energy):
     InvalidSystem
         If a pair joins a node with itself, or the law has constants for another number of pairs.
     StepFailed
-        By `value`, `gradient` and `hessian`, if a pair is where its law has a pole.
+        If a pair is where its law has a pole.
     """
 
     def __init__(self, pairs: ArrayLike, law: PairLaw, dim: int = 3):
@@ -282,9 +235,17 @@ class Bars(Energy):
         same = np.flatnonzero(self.nodes[:, 0] == self.nodes[:, 1])
         if len(same):
             raise InvalidSystem(f"Bars: pair {same[0]} joins node {self.nodes[same[0], 0]} with itself.")
-        for name, values in law.constants.items():
-            if values.ndim and values.shape != (len(self.nodes),):
-                raise InvalidSystem(f"Bars: {name} has shape {values.shape}, but there are {len(self.nodes)} pairs.")
+        self._compiled: tuple[IntArray, int, Array, Array] | None = None
+        if isinstance(law, CompiledLaw):
+            for name, values in law.constants.items():
+                if values.ndim and values.shape != (len(self.nodes),):
+                    raise InvalidSystem(
+                        f"Bars: {name} has shape {values.shape}, but there are {len(self.nodes)} pairs."
+                    )
+            code, *constants = law._arguments()
+            a, b = (np.array(np.broadcast_to(values, len(self.nodes))) for values in constants)
+            self._compiled = self.nodes, code, a, b
+        self._least_nodes = int(self.nodes.max(initial=-1)) + 1
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, 2, dim] in m."""
@@ -308,6 +269,24 @@ class Bars(Energy):
         self._away_from_poles(block, x)
         return np.block([[block, -block], [-block, block]])
 
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return DG [m, 2, dim] in N from x0 to x1 [m, 2, dim]: ∓ξ (d0 + d1)/2."""
+        d0, d1 = _difference(x0), _difference(x1)
+        with np.errstate(all="ignore"):
+            xi = self.law.quotient(_squared(d0), _squared(d1))
+            pull = self._away_from_poles(0.5 * xi[:, None] * (d0 + d1), x1)
+        return np.stack([-pull, pull], axis=1)
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, 2·dim, 2·dim] in N/m: ±(½ ξ I + ∂ξ/∂s1 (d0 + d1) ⊗ d1)."""
+        d0, d1 = _difference(x0), _difference(x1)
+        s0, s1 = _squared(d0), _squared(d1)
+        with np.errstate(all="ignore"):
+            block = self.law.quotient_slope(s0, s1)[:, None, None] * (d0 + d1)[:, :, None] * d1[:, None, :]
+            block += 0.5 * self.law.quotient(s0, s1)[:, None, None] * np.eye(x1.shape[2])
+        self._away_from_poles(block, x1)
+        return np.block([[block, -block], [-block, block]])
+
     def _away_from_poles(self, values: Array, x: Array) -> Array:
         """Return values [m, …] of the pairs at x, all of them finite."""
         bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
@@ -320,8 +299,66 @@ class Bars(Energy):
             )
         return values
 
-    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+    # -- assembled forms, compiled ----------------------------------------------------------------------------
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, dim]."""
+        if self._compiled is None:
+            return super().total(q)
+        result = pair_formulas.total(self._checked(q), *self._compiled)
+        return result if isfinite(result) else super().total(q)  # which names the pair
+
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
+        if self._compiled is None:
+            super().add_gradient(q, out)
+        elif not isfinite(pair_formulas.add_gradient(self._checked(q), *self._compiled, self._writable(out, q))):
+            self.gradient(q[self.nodes])  # names the pair
+
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out (see `Energy`)."""
+        if self._compiled is None:
+            super().add_hessian(q, slots, out)
+        elif not isfinite(pair_formulas.add_hessian(self._checked(q), *self._compiled, slots, self._blocks(out, q))):
+            self.hessian(q[self.nodes])
+
+    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the discrete gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
+        if self._compiled is None:
+            super().add_discrete_gradient(q0, q1, out)
+            return
+        ends = self._checked(q0), self._checked(q1)
+        if not isfinite(pair_formulas.add_discrete_gradient(*ends, *self._compiled, self._writable(out, q1))):
+            self.discrete_gradient(q0[self.nodes], q1[self.nodes])
+
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add ∂DG/∂q1 in N/m from the nodal positions q0 to q1 [n, dim] to the blocks out (see `Energy`)."""
+        if self._compiled is None:
+            super().add_discrete_hessian(q0, q1, slots, out)
+            return
+        ends = self._checked(q0), self._checked(q1)
+        if not isfinite(pair_formulas.add_discrete_hessian(*ends, *self._compiled, slots, self._blocks(out, q1))):
+            self.discrete_hessian(q0[self.nodes], q1[self.nodes])
+
+    def _checked(self, q: Array) -> Array:
+        if q.ndim != 2 or len(q) < self._least_nodes:  # the compiled loops would read beyond the end
+            raise InvalidSystem(f"Bars: positions have shape {q.shape}, wanted at least {self._least_nodes} nodes.")
+        return np.ascontiguousarray(q, dtype=float)
+
+    def _writable(self, out: Array, q: Array) -> Array:
+        if out.shape != q.shape or not out.flags.c_contiguous:
+            raise InvalidSystem(f"Bars: the gradient has shape {out.shape}, wanted a contiguous array {q.shape}.")
+        return out
+
+    def _blocks(self, out: Array, q: Array) -> Array:
+        if out.shape[1:] != (q.shape[1],) * 2 or not out.flags.c_contiguous:
+            raise InvalidSystem(f"Bars: the blocks have shape {out.shape}, wanted a contiguous array (nnz, dim, dim).")
+        return out
+
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions | None:
         """Return compiled differences of one pair's energy, for force-stepping; in any axes alike."""
+        if not isinstance(self.law, CompiledLaw):
+            return super().lattice_functions(axes)
         from symplex.fem.lattice_bars import bar_lattice  # compiled when first needed
 
         return bar_lattice(self.law.code, self.dim, len(self.nodes), list(self.law.constants.values()))
@@ -339,11 +376,6 @@ class Bars(Energy):
 def all_pairs(n: int) -> np.ndarray:
     """Return the n(n − 1)/2 pairs of n nodes [m, 2]."""
     return np.column_stack(np.triu_indices(n, 1)).astype(np.int32)
-
-
-def _ratio(a: Array, b: Array) -> Array:
-    """Return a/b, and 0 where a is 0 (a spring of no natural length has no pole)."""
-    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=a != 0)
 
 
 def _difference(x: Array) -> Array:

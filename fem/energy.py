@@ -76,6 +76,38 @@ class Energy(ABC):
     def hessian(self, x: Array) -> Array:
         """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at the positions x [m, k, dim] in m."""
 
+    # What energy-momentum methods need; optional, since not every user's energy has it.
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the discrete gradient DG [m, k, dim] in N along the increments from x0 to x1 [m, k, dim].
+
+        DG·(x1 − x0) = φ(x1) − φ(x0) to round-off for increments of any size, DG(x0, x1) = DG(x1, x0), and
+        DG(x, x) = ∂φ/∂x. Where φ is invariant to rigid motions, the forces DG sum to zero, and so do their moments
+        at the midpoints ½(x0 + x1).
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy has none.
+        """
+        raise self._no_discrete_gradient()
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m, which need not be symmetric.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy has no discrete gradient.
+        """
+        raise self._no_discrete_gradient()
+
+    def _no_discrete_gradient(self) -> InvalidSystem:
+        return InvalidSystem(
+            f"{type(self).__name__} has no discrete gradient, which energy-momentum methods need. Give it "
+            "discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, Newmark)."
+        )
+
     # The assembled forms below are what integrators call. They are written once here;
     # an energy that fuses gather, local function and scatter for speed overrides them.
 
@@ -85,9 +117,12 @@ class Energy(ABC):
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
-        local = np.ascontiguousarray(self.gradient(q[self.nodes]))
-        self._require("gradient", local, (*self.nodes.shape, out.shape[1]))
-        scatter_vectors(local, self.nodes, out)
+        self._scatter_vectors("gradient", self.gradient(q[self.nodes]), out)
+
+    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the discrete gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
+        local = self.discrete_gradient(q0[self.nodes], q1[self.nodes])
+        self._scatter_vectors("discrete gradient", local, out)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim].
@@ -101,10 +136,21 @@ class Energy(ABC):
         out : float64 [nnz, dim, dim]
             The blocks.
         """
-        local = np.ascontiguousarray(self.hessian(q[self.nodes]))
-        m, size = len(self.nodes), self.nodes.shape[1] * out.shape[1]
-        self._require("Hessian", local, (m, size, size))
-        scatter_blocks(local, slots, out)
+        self._scatter_blocks("Hessian", self.hessian(q[self.nodes]), slots, out)
+
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add ∂DG/∂q1 in N/m from the nodal positions q0 to q1 [n, dim] to the blocks out (see `add_hessian`)."""
+        local = self.discrete_hessian(q0[self.nodes], q1[self.nodes])
+        self._scatter_blocks("discrete Hessian", local, slots, out)
+
+    def _scatter_vectors(self, name: str, local: Array, out: Array) -> None:
+        self._require(name, local, (*self.nodes.shape, out.shape[1]))
+        scatter_vectors(np.ascontiguousarray(local), self.nodes, out)
+
+    def _scatter_blocks(self, name: str, local: Array, slots: IntArray, out: Array) -> None:
+        size = self.nodes.shape[1] * out.shape[1]
+        self._require(name, local, (len(self.nodes), size, size))
+        scatter_blocks(np.ascontiguousarray(local), slots, out)
 
     def _require(self, name: str, local: Array, shape: tuple[int, ...]) -> None:
         if local.shape != shape:  # the compiled loop would read beyond the end
@@ -128,8 +174,8 @@ class Energy(ABC):
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return functions of one stencil, as addresses, for integrators that visit one stencil at a time.
 
-        Here they evaluate `local_value` in Python, some ten microseconds each: for small systems. An energy that runs on
-        large ones returns compiled functions (`symplex.compile_lattice`). They are differences of values, and
+        Here they evaluate `local_value` in Python, some ten microseconds each: for small systems. An energy that runs
+        on large ones returns compiled functions (`symplex.compile_lattice`). They are differences of values, and
         lose digits where these are large (see `symplex.fem.lattice_values`).
 
         Parameters

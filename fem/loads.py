@@ -49,6 +49,20 @@ class DeadLoad(Energy):
         """Return zeros [m, dim, dim]."""
         return np.zeros((len(x), x.shape[2], x.shape[2]))
 
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return −f [m, 1, dim] in N: φ is linear."""
+        return self.gradient(x1)
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return zeros [m, dim, dim]."""
+        return self.hessian(x1)
+
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add nothing."""
+
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add nothing."""
+
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one node's energy, for force-stepping."""
         from symplex.fem.lattice_loads import dead_load_lattice  # compiled when first needed

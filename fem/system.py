@@ -120,15 +120,69 @@ class System:
 
         The pattern is always that of `pattern`; only the values are new.
         """
-        values = self.pattern.zeros(self.dim)
-        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=True):
-            energy.add_hessian(q, slots, values)
-        return self.pattern.matrix(values)
+        return self.pattern.matrix(self.hessian_blocks(q))
+
+    def hessian_blocks(self, q: Array, out: Array | None = None) -> Array:
+        """Return the blocks [nnz, dim, dim] of ∇²V(q) in N/m on `pattern` (in ``out`` if given)."""
+        out = self._zero_blocks(out)
+        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
+            energy.add_hessian(q, slots, out)
+        return out
+
+    def discrete_gradient(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
+        """Return the discrete gradient [n, dim] in N from q0 to q1 (in ``out`` if given), fixed coordinates included.
+
+        DG·(q1 − q0) = V(q1) − V(q0); see `Energy.discrete_gradient`.
+
+        Raises
+        ------
+        InvalidSystem
+            If an energy has none.
+        """
+        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
+        out[...] = 0.0
+        for energy in self.energies.values():
+            energy.add_discrete_gradient(q0, q1, out)
+        return out
+
+    def discrete_hessian(self, q0: Array, q1: Array) -> sp.bsr_array:
+        """Return ∂DG/∂q1 [n·dim, n·dim] in N/m as `hessian` returns ∇²V; it need not be symmetric."""
+        return self.pattern.matrix(self.discrete_hessian_blocks(q0, q1))
+
+    def discrete_hessian_blocks(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
+        """Return the blocks [nnz, dim, dim] of ∂DG/∂q1 in N/m on `pattern` (in ``out`` if given)."""
+        out = self._zero_blocks(out)
+        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
+            energy.add_discrete_hessian(q0, q1, slots, out)
+        return out
+
+    def _zero_blocks(self, out: Array | None) -> Array:
+        if out is None:
+            return self.pattern.zeros(self.dim)
+        out[...] = 0.0
+        return out
 
     @cached_property
     def pattern(self) -> Pattern:
-        """The fixed sparsity pattern of the Hessian."""
-        return Pattern(self.n_nodes, [energy.nodes for energy in self.energies.values()])
+        """The fixed sparsity pattern of the Hessian and the mass."""
+        stencils = [energy.nodes for energy in self.energies.values()]
+        if not self.is_lumped:
+            couplings = sp.triu(self.mass, 1, format="coo")
+            stencils.append(np.column_stack([couplings.row, couplings.col]).astype(np.int32))
+        return Pattern(self.n_nodes, stencils)
+
+    @cached_property
+    def mass_values(self) -> Array:
+        """The masses [nnz] in kg on `pattern`: M_ab for the block of the nodes a and b."""
+        rows = np.repeat(np.arange(self.n_nodes), np.diff(self.pattern.indptr))
+        if self.is_lumped:
+            return np.where(rows == self.pattern.indices, np.asarray(self.mass)[rows], 0.0)
+        # Columns ascend in each row, so that row · n + column ascends throughout.
+        keys = rows.astype(np.int64) * self.n_nodes + self.pattern.indices
+        mass = sp.coo_array(self.mass)
+        values = np.zeros(len(keys))
+        np.add.at(values, np.searchsorted(keys, mass.row.astype(np.int64) * self.n_nodes + mass.col), mass.data)
+        return values
 
     def force(self, t: float, q: Array, v: Array, out: Array | None = None) -> Array:
         """Return f(t, q, v) − ∇V(q) [n, dim] in N (into ``out`` if given), zero at fixed coordinates."""

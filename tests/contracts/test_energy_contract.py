@@ -239,6 +239,106 @@ def test_hessian_knows_rigid_motions(case):
     np.testing.assert_allclose(turned, np.cross(omega, gradient).reshape(m, -1), atol=1e-12 * size * np.abs(x).max())
 
 
+# -- discrete gradients -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[0.5, 1e-2, 1e-5, 1e-8, 1e-12, 0.0], ids=lambda amount: f"increment {amount:g}")
+def increment(case, request):
+    """Gathered positions x0 and x1, with increments from large to none, of an energy with a discrete gradient."""
+    chosen, energy, q = case
+    if type(energy).discrete_gradient is Energy.discrete_gradient:
+        pytest.skip("no discrete gradient")
+    x0 = q[energy.nodes]
+    noise = np.random.default_rng(11).standard_normal(q.shape)
+    # Not so large that an element is turned inside out.
+    x1 = (q + 0.1 * request.param * chosen.length * noise)[energy.nodes]
+    return chosen, energy, x0, x1
+
+
+def test_discrete_gradient_gives_the_difference_of_the_value(increment):
+    _, energy, x0, x1 = increment
+    found = np.einsum("mai,mai->m", energy.discrete_gradient(x0, x1), x1 - x0)
+    wanted = energy.value(x1) - energy.value(x0)
+    size = np.abs(energy.value(x0)).max() + np.abs(energy.gradient(x0) * x0).max()
+    np.testing.assert_allclose(found, wanted, atol=1e-14 * size)
+
+
+def test_discrete_gradient_does_not_lose_digits_of_small_increments(increment):
+    """It is the gradient at the midpoint to second order in the increment, without any noise divided by it."""
+    chosen, energy, x0, x1 = increment
+    change = np.abs(x1 - x0).max() / chosen.length
+    if change > 1e-4:
+        pytest.skip("not small")
+    between = energy.gradient(0.5 * (x0 + x1))
+    size = np.abs(between).max() + chosen.length * np.abs(energy.hessian(x0)).max()
+    # At the edge of contact the gradient has a kink, and the two differ by the first order.
+    np.testing.assert_allclose(energy.discrete_gradient(x0, x1), between, atol=(1e-13 + 0.1 * change) * size)
+
+
+def test_discrete_gradient_is_symmetric_in_both_ends(increment):
+    _, energy, x0, x1 = increment
+    there, back = energy.discrete_gradient(x0, x1), energy.discrete_gradient(x1, x0)
+    np.testing.assert_allclose(there, back, atol=1e-13 * np.abs(there).max())
+
+
+def test_discrete_gradient_at_one_point_is_the_gradient(case):
+    _, energy, q = case
+    if type(energy).discrete_gradient is Energy.discrete_gradient:
+        pytest.skip("no discrete gradient")
+    x = q[energy.nodes]
+    gradient = energy.gradient(x)
+    np.testing.assert_allclose(energy.discrete_gradient(x, x), gradient, atol=1e-13 * np.abs(gradient).max())
+
+
+def test_discrete_forces_and_moments_sum_to_zero(increment):
+    chosen, energy, x0, x1 = increment
+    if not chosen.rigid:
+        pytest.skip("not invariant")
+    forces = energy.discrete_gradient(x0, x1)
+    size = np.abs(forces).max()
+    assert np.abs(forces.sum(axis=1)).max() < 1e-14 * size
+    middle = 0.5 * (x0 + x1)
+    moment = np.cross(middle - middle.mean(axis=1, keepdims=True), forces).sum(axis=1)
+    assert np.abs(moment).max() < 1e-13 * size * chosen.length
+
+
+def test_discrete_hessian_is_the_slope_of_the_discrete_gradient(increment):
+    chosen, energy, x0, x1 = increment
+    m, k, dim = x0.shape
+    hessian = energy.discrete_hessian(x0, x1)
+    assert hessian.shape == (m, k * dim, k * dim)
+    size = np.abs(hessian).max()
+    assert (size > 0) == chosen.curved
+    s = 1e-6 * chosen.length
+    for a, i in coordinates(x1):
+        ahead, behind = x1.copy(), x1.copy()
+        ahead[:, a, i] += s
+        behind[:, a, i] -= s
+        slope = (energy.discrete_gradient(x0, ahead) - energy.discrete_gradient(x0, behind)).reshape(m, -1) / (2 * s)
+        np.testing.assert_allclose(hessian[:, :, a * dim + i], slope, atol=1e-6 * size)
+
+
+def test_discrete_forms_are_scattered_and_added(increment):
+    chosen, energy, _, _ = increment
+    _, q0 = chosen.make()
+    q0 = np.ascontiguousarray(q0)
+    q1 = q0 + 0.02 * chosen.length * np.random.default_rng(12).standard_normal(q0.shape)
+    x0, x1 = q0[energy.nodes], q1[energy.nodes]
+    wanted = np.zeros_like(q0)
+    np.add.at(wanted, energy.nodes, energy.discrete_gradient(x0, x1))
+    out = np.zeros_like(q0)
+    energy.add_discrete_gradient(q0, q1, out)
+    energy.add_discrete_gradient(q0, q1, out)
+    np.testing.assert_allclose(out, 2.0 * wanted, rtol=1e-12, atol=1e-13 * np.abs(wanted).max())
+
+    pattern = Pattern(len(q0), [energy.nodes])
+    generic, blocks = pattern.zeros(q0.shape[1]), pattern.zeros(q0.shape[1])
+    Energy.add_discrete_hessian(energy, q0, q1, pattern.slots[0], generic)
+    energy.add_discrete_hessian(q0, q1, pattern.slots[0], blocks)
+    energy.add_discrete_hessian(q0, q1, pattern.slots[0], blocks)
+    np.testing.assert_allclose(blocks, 2.0 * generic, rtol=1e-12, atol=1e-12 * np.abs(generic).max())
+
+
 # -- assembled forms --------------------------------------------------------------------------------------------------
 
 

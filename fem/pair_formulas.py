@@ -1,0 +1,209 @@
+"""The formulas of the pair laws, once for numbers and arrays alike, and compiled loops over pairs.
+
+With s = l² the squared distance, u = σ²/s, and a, b the constants of a law in their order:
+
+====================  ==========================  =======================================================
+law (constants)       φ(s)                        ξ(s0, s1) = Δφ/(½ Δs)
+====================  ==========================  =======================================================
+engineering (k, L)    ½ k (l − L)²                k (1 − 2L/(l0 + l1))
+Green (k, L)          ½ k ((s − L²)/2L)²          k (s0 + s1 − 2L²)/4L²
+inverse (γ)           −γ/l                        2γ/(l0 l1 (l0 + l1))
+Lennard-Jones (ε, σ)  4ε (u⁶ − u³)                −(8ε/σ²) u0 u1 (u0³ + u1³ − 1)(u0² + u0 u1 + u1²)
+inverse square (c)    c/s                         −2c/(s0 s1)
+====================  ==========================  =======================================================
+
+The quotients have no cancellation for small Δs, nor have their derivatives with respect to s1. In plain Python the
+functions take arrays: ``quotient.py_func(law, a, b, s0, s1)``.
+"""
+
+import numpy as np
+from numba import njit
+
+ENGINEERING, GREEN, INVERSE, LENNARD_JONES, INVERSE_SQUARE = range(5)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def _ratio(a, b):
+    """a/b, and 0 where a is 0: a spring of no natural length has no pole."""
+    return a / (b + (a == 0.0))
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def energy(law, a, b, s):
+    """φ(s)."""
+    if law == ENGINEERING:
+        return 0.5 * a * (np.sqrt(s) - b) ** 2
+    if law == GREEN:
+        return 0.125 * a * ((s - b * b) / b) ** 2
+    if law == INVERSE:
+        return -a / np.sqrt(s)
+    if law == INVERSE_SQUARE:
+        return a / s
+    c = (b * b / s) ** 3
+    return 4.0 * a * c * (c - 1.0)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def slope(law, a, b, s):
+    """dφ/ds."""
+    if law == ENGINEERING:
+        return 0.5 * a * (1.0 - _ratio(b, np.sqrt(s)))
+    if law == GREEN:
+        return 0.25 * a * (s / (b * b) - 1.0)
+    if law == INVERSE:
+        return 0.5 * a / (s * np.sqrt(s))
+    if law == INVERSE_SQUARE:
+        return -a / (s * s)
+    c = (b * b / s) ** 3
+    return -12.0 * a * c * (2.0 * c - 1.0) / s
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def curvature(law, a, b, s):
+    """d²φ/ds²."""
+    if law == ENGINEERING:
+        return 0.25 * a * _ratio(b, s * np.sqrt(s))
+    if law == GREEN:
+        return 0.25 * a / (b * b) + 0.0 * s
+    if law == INVERSE:
+        return -0.75 * a / (s * s * np.sqrt(s))
+    if law == INVERSE_SQUARE:
+        return 2.0 * a / (s * s * s)
+    c = (b * b / s) ** 3
+    return 12.0 * a * c * (14.0 * c - 4.0) / (s * s)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def quotient(law, a, b, s0, s1):
+    """ξ(s0, s1), also where s1 = s0."""
+    if law == ENGINEERING:
+        return a * (1.0 - 2.0 * _ratio(b, np.sqrt(s0) + np.sqrt(s1)))
+    if law == GREEN:
+        return 0.25 * a * ((s0 + s1) / (b * b) - 2.0)
+    if law == INVERSE:
+        l0, l1 = np.sqrt(s0), np.sqrt(s1)
+        return 2.0 * a / (l0 * l1 * (l0 + l1))
+    if law == INVERSE_SQUARE:
+        return -2.0 * a / (s0 * s1)
+    u0, u1 = b * b / s0, b * b / s1
+    return -8.0 * a / (b * b) * u0 * u1 * (u0**3 + u1**3 - 1.0) * (u0 * u0 + u0 * u1 + u1 * u1)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def quotient_slope(law, a, b, s0, s1):
+    """∂ξ/∂s1, also where s1 = s0."""
+    if law == ENGINEERING:
+        l0, l1 = np.sqrt(s0), np.sqrt(s1)
+        return a * _ratio(b, l1 * (l0 + l1) ** 2)
+    if law == GREEN:
+        return 0.25 * a / (b * b) + 0.0 * s1
+    if law == INVERSE:
+        l0, l1 = np.sqrt(s0), np.sqrt(s1)
+        return -a * (l0 + 2.0 * l1) / (l0 * s1 * l1 * (l0 + l1) ** 2)
+    if law == INVERSE_SQUARE:
+        return 2.0 * a / (s0 * s1 * s1)
+    u0, u1 = b * b / s0, b * b / s1
+    cubes, squares = u0**3 + u1**3 - 1.0, u0 * u0 + u0 * u1 + u1 * u1
+    product_slope = 3.0 * u1 * u1 * squares + cubes * (u0 + 2.0 * u1)
+    return 8.0 * a / (b * b) ** 2 * u0 * u1 * u1 * (cubes * squares + u1 * product_slope)
+
+
+# -- loops over pairs ----------------------------------------------------------------------------------------------
+#
+# With d = x_1 − x_0 at the end and d_m its mean over the increment:
+#   ∂φ/∂x_1 = 2 φ' d,     ∂²φ/∂x_1² = 2 φ' I + 4 φ'' d ⊗ d,
+#   DG_1 = ξ d_m,         ∂DG_1/∂x1_1 = ½ ξ I + 2 ∂ξ/∂s1 d_m ⊗ d,
+# and each with the other sign for the other node. What is not finite spreads to the returned sum.
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def total(q, nodes, law, a, b):
+    """Return Σ φ."""
+    result = 0.0
+    for e in range(len(nodes)):
+        s = 0.0
+        for i in range(q.shape[1]):
+            s += (q[nodes[e, 1], i] - q[nodes[e, 0], i]) ** 2
+        result += energy(law, a[e], b[e], s)
+    return result
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def add_gradient(q, nodes, law, a, b, out):
+    """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
+    check = 0.0
+    for e in range(len(nodes)):
+        n0, n1 = nodes[e, 0], nodes[e, 1]
+        s = 0.0
+        for i in range(q.shape[1]):
+            s += (q[n1, i] - q[n0, i]) ** 2
+        pull = 2.0 * slope(law, a[e], b[e], s)
+        check += pull
+        for i in range(q.shape[1]):
+            force = pull * (q[n1, i] - q[n0, i])
+            out[n1, i] += force
+            out[n0, i] -= force
+    return check
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def add_hessian(q, nodes, law, a, b, slots, out):
+    """Add ∂²φ/∂q² to blocks; return a sum that is finite if all of it is."""
+    check = 0.0
+    for e in range(len(nodes)):
+        n0, n1 = nodes[e, 0], nodes[e, 1]
+        s = 0.0
+        for i in range(q.shape[1]):
+            s += (q[n1, i] - q[n0, i]) ** 2
+        diagonal, product = 2.0 * slope(law, a[e], b[e], s), 4.0 * curvature(law, a[e], b[e], s)
+        check += diagonal + product
+        for i in range(q.shape[1]):
+            for j in range(q.shape[1]):
+                stiffness = product * (q[n1, i] - q[n0, i]) * (q[n1, j] - q[n0, j]) + (diagonal if i == j else 0.0)
+                out[slots[e, 0, 0], i, j] += stiffness
+                out[slots[e, 1, 1], i, j] += stiffness
+                out[slots[e, 0, 1], i, j] -= stiffness
+                out[slots[e, 1, 0], i, j] -= stiffness
+    return check
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def add_discrete_gradient(q0, q1, nodes, law, a, b, out):
+    """Add DG(q0, q1) [n, dim]; return a sum that is finite if all forces are."""
+    check = 0.0
+    for e in range(len(nodes)):
+        n0, n1 = nodes[e, 0], nodes[e, 1]
+        s0 = s1 = 0.0
+        for i in range(q0.shape[1]):
+            s0 += (q0[n1, i] - q0[n0, i]) ** 2
+            s1 += (q1[n1, i] - q1[n0, i]) ** 2
+        xi = quotient(law, a[e], b[e], s0, s1)
+        check += xi
+        for i in range(q0.shape[1]):
+            force = 0.5 * xi * ((q0[n1, i] - q0[n0, i]) + (q1[n1, i] - q1[n0, i]))
+            out[n1, i] += force
+            out[n0, i] -= force
+    return check
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def add_discrete_hessian(q0, q1, nodes, law, a, b, slots, out):
+    """Add ∂DG/∂q1 to blocks; return a sum that is finite if all of it is."""
+    check = 0.0
+    for e in range(len(nodes)):
+        n0, n1 = nodes[e, 0], nodes[e, 1]
+        s0 = s1 = 0.0
+        for i in range(q0.shape[1]):
+            s0 += (q0[n1, i] - q0[n0, i]) ** 2
+            s1 += (q1[n1, i] - q1[n0, i]) ** 2
+        xi, rate = quotient(law, a[e], b[e], s0, s1), quotient_slope(law, a[e], b[e], s0, s1)
+        check += xi + rate
+        for i in range(q0.shape[1]):
+            mean = 0.5 * ((q0[n1, i] - q0[n0, i]) + (q1[n1, i] - q1[n0, i]))
+            for j in range(q0.shape[1]):
+                stiffness = 2.0 * rate * mean * (q1[n1, j] - q1[n0, j]) + (0.5 * xi if i == j else 0.0)
+                out[slots[e, 0, 0], i, j] += stiffness
+                out[slots[e, 1, 1], i, j] += stiffness
+                out[slots[e, 0, 1], i, j] -= stiffness
+                out[slots[e, 1, 0], i, j] -= stiffness
+    return check
