@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         all_pairs as all_pairs,
     )
     from symplex.fem.energy import Energy as Energy
+    from symplex.fem.jacobi import JacobiCoordinates as JacobiCoordinates
     from symplex.fem.lattice_values import compile_lattice as compile_lattice
     from symplex.fem.loads import (
         Gravity as Gravity,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         Integrator as Integrator,
         Motion as Motion,
     )
+    from symplex.time.jacobi_reduction import JacobiReduction as JacobiReduction
     from symplex.time.newmark import Newmark as Newmark
     from symplex.time.trajectory import (
         Recorder as Recorder,
@@ -101,6 +103,7 @@ _HOMES = {
     ),
     "symplex.fem.energy": ("Energy",),
     "symplex.fem.lattice_values": ("compile_lattice",),
+    "symplex.fem.jacobi": ("JacobiCoordinates",),
     "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.mass": ("consistent_mass", "lumped_mass"),
     "symplex.fem.materials": ("NeoHookean",),
@@ -121,6 +124,7 @@ _HOMES = {
     "symplex.scenario": ("Scenario",),
     "symplex.time.force_stepping": ("ForceStepping",),
     "symplex.time.integrator": ("Integrator", "Motion"),
+    "symplex.time.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.newmark": ("Newmark",),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
 }

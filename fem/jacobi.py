@@ -71,7 +71,7 @@ class JacobiCoordinates:
         """Return the centre of mass [dim] of the positions q [N, dim] (eq. 38)."""
         return q[0] + self.mass @ (q - q[0]) / self.total_mass
 
-    def particles(self, relative: Array, centre: ArrayLike = 0.0) -> Array:
+    def particles(self, relative: Array, centre: Array | float = 0.0) -> Array:
         """Return the positions q [N, dim] of q' [N − 1, dim] and a centre of mass [dim] (eq. 40)."""
         q = np.zeros((len(self.mass), relative.shape[1]))
         q[1:] = self.ahead[:, None] * relative
@@ -107,8 +107,8 @@ class JacobiEnergy(Energy):
         n, k = len(coordinates.mass), energy.nodes.shape[1]
         if k < 2:
             raise InvalidSystem(
-                f"a {type(energy).__name__} acts on nodes one by one: it depends on where they are in space, and not on "
-                "their relative positions only, as Jacobi coordinates need. Use the integrator without reduction."
+                f"a {type(energy).__name__} acts on nodes one by one: it depends on where they are in space, and not "
+                "on their relative positions only, as Jacobi coordinates need. Use the integrator without reduction."
             )
         self.nodes: IntArray = np.arange(n - 1, dtype=np.int32)[None]
         self.energy = energy
@@ -152,8 +152,9 @@ class JacobiEnergy(Energy):
         """Return differences of V' between lattice points, made of those of the energy of the particles."""
         from symplex.fem.lattice_jacobi import jacobi_lattice  # compiled when first needed
 
+        of_particles = self.energy.lattice_functions(axes)
         dim = 3 if axes is None else len(axes)
-        return jacobi_lattice(self.energy.lattice_functions(axes), self.energy.nodes, self.coordinates, dim)
+        return jacobi_lattice(of_particles, self.energy.nodes, self.coordinates.ahead, self.coordinates.back, dim)
 
     def _particles(self, x: Array) -> Array:
         return np.array([self.coordinates.particles(row) for row in x])

@@ -1,8 +1,8 @@
 """Differences of an energy between lattice points of Jacobi coordinates, as C functions.
 
 A Jacobi coordinate x_(k,c) moves component c of particle k + 1 by ``ahead[k]`` and of all before it by −``back[k]``.
-Translations do not change a local energy, so that only the displacements r_a relative to the stencil's first node count; a
-stencil that moves as a whole is skipped. The change is summed along a path that moves one node after the other,
+Translations do not change a local energy, so that only the displacements r_a relative to each other count: here to
+most nodes of the stencil, so that few remain. The change is summed along a path, one node after the other:
 
     φ(x + h r) − φ(x) = Σ_a D(x + h Σ_(b<a) r_b; a, h r_a),
 
@@ -24,7 +24,6 @@ from numba import carray, cfunc, njit, types
 
 from symplex.fem.call import call_difference, call_mixed, call_value
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
-from symplex.fem.jacobi import JacobiCoordinates
 
 _POINTER = types.CPointer(types.float64)
 _VALUE, _DIFFERENCE, _MIXED, _N, _DIM, _STENCILS, _NODES, _COLUMNS = range(8)
@@ -44,7 +43,7 @@ def _layout(p):
 
 @_jit
 def _row(p_):
-    n, _, m, _, columns, _, rows = _layout(p_)
+    _, _, m, _, columns, _, rows = _layout(p_)
     return carray(p_, (rows + m * columns,))
 
 
@@ -63,22 +62,22 @@ def _particles(p, x, n, dim):
 
 
 @_jit
-def _moves(p, n, node, k):
-    """How far particle ``node`` moves with Jacobi coordinate k."""
-    if node <= k:
-        return -p[_AHEAD + n - 1 + k]
-    return p[_AHEAD + k] if node == k + 1 else 0.0
-
-
-@_jit
 def _relative_moves(p, n, nodes, k, out):
-    """Write into out how the nodes of a stencil move with Jacobi coordinate k, relative to the first; whether at all."""
-    first = _moves(p, n, int(nodes[0]), k)
-    any_moves = False
+    """Write into out how nodes move with Jacobi coordinate k relative to the most of them; return whether any does.
+
+    It moves those up to k by −back[k], k + 1 by ahead[k] = 1 − back[k], and the others not at all.
+    """
+    before = after = 0
     for a in range(len(nodes)):
-        out[a] = _moves(p, n, int(nodes[a]), k) - first
-        any_moves |= out[a] != 0.0
-    return any_moves
+        before += nodes[a] <= k
+        after += nodes[a] > k + 1
+    most = -p[_AHEAD + n - 1 + k] if before >= after else 0.0
+    for a in range(len(nodes)):
+        if nodes[a] <= k:
+            out[a] = -p[_AHEAD + n - 1 + k] - most
+        else:
+            out[a] = (p[_AHEAD + k] if nodes[a] == k + 1 else 0.0) - most
+    return max(before, after) < len(nodes)
 
 
 @_jit
@@ -113,7 +112,7 @@ def _difference(p_, x_, i, h):
             continue
         _gather(y, nodes, dim, local)
         row = p.ctypes.data + _BYTES * (rows + s * columns)
-        for a in range(1, k):
+        for a in range(k):
             if moves[a] != 0.0:
                 total += call_difference(f, row, local.ctypes.data, a * dim + c, h * moves[a])
                 local[a * dim + c] += h * moves[a]
@@ -136,18 +135,18 @@ def _mixed(p_, x_, i, j, hi, hj):
             continue
         _gather(y, nodes, dim, local)
         row = p.ctypes.data + _BYTES * (rows + s * columns)
-        for a in range(1, k):
+        for a in range(k):
             if moves_i[a] == 0.0:
                 continue
-            for b in range(1, k):
+            for b in range(k):
                 kept[b] = local[b * dim + cj]
-            for b in range(1, k):
+            for b in range(k):
                 if moves_j[b] != 0.0:
                     total += call_mixed(
                         f, row, local.ctypes.data, a * dim + ci, b * dim + cj, hi * moves_i[a], hj * moves_j[b]
                     )
                     local[b * dim + cj] += hj * moves_j[b]
-            for b in range(1, k):
+            for b in range(k):
                 local[b * dim + cj] = kept[b]
             local[a * dim + ci] += hi * moves_i[a]
         if not math.isfinite(total):
@@ -156,7 +155,7 @@ def _mixed(p_, x_, i, j, hi, hj):
 
 
 def jacobi_lattice(
-    functions: LatticeFunctions, nodes: IntArray, coordinates: JacobiCoordinates, dim: int
+    functions: LatticeFunctions, nodes: IntArray, ahead: Array, back: Array, dim: int
 ) -> LatticeFunctions:
     """Return the lattice functions of an energy of particles in their Jacobi coordinates.
 
@@ -166,12 +165,21 @@ def jacobi_lattice(
         Of the stencils of the particles.
     nodes : int32 [m, k]
         These stencils.
-    coordinates : JacobiCoordinates
+    ahead, back : float64 [N - 1]
+        How the coordinates move the particles (see `symplex.fem.jacobi.JacobiCoordinates`).
     dim : int
         Dimension of space.
     """
-    n, (m, k), columns = len(coordinates.mass), nodes.shape, functions.parameters.shape[1]
-    head = [functions.value, functions.difference, functions.mixed, n, dim, m, k, columns]
-    parts = [head, coordinates.ahead, coordinates.back, nodes.ravel(), functions.parameters.ravel()]
+    (m, k), columns = nodes.shape, functions.parameters.shape[1]
+    head = [functions.value, functions.difference, functions.mixed, len(ahead) + 1, dim, m, k, columns]
+    parts = [head, ahead, back, nodes.ravel(), functions.parameters.ravel()]
     row = np.concatenate([np.asarray(part, dtype=float) for part in parts])[None]
-    return LatticeFunctions(row, _value.address, _difference.address, _mixed.address)
+    return LatticeFunctions(
+        row,
+        _value.address,
+        _difference.address,
+        _mixed.address,
+        size=len(ahead) * dim,
+        failures=functions.failures,
+        owner=functions.owner,
+    )

@@ -18,6 +18,7 @@ from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.integrator import Integrator
+from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.newmark import Newmark
 
 
@@ -61,6 +62,19 @@ CASES = {
         refusal=StepFailed,
         energy="lattice_total",
         seeds=range(16),
+        order_tolerance=0.25,
+        round_off=1e-11,
+        steps=2,
+        nudge=1e-7,
+    ),
+    "JacobiReduction": Case(
+        make=lambda h, seed: JacobiReduction(ForceStepping(grid=h, seed=seed)),
+        sizes=(0.03, 0.0075, 0.001875),
+        size=0.02,
+        impossible=lambda: JacobiReduction(ForceStepping(grid=5.0)),
+        refusal=StepFailed,
+        energy="lattice_total",
+        seeds=range(8),
         order_tolerance=0.25,
         round_off=1e-11,
         steps=2,
