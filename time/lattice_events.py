@@ -401,7 +401,10 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, 
             finite = _integer_event(things, lattice, tracks, i, t, x, local)
         else:
             k = things.star[things.star_ptr[i // lattice.dim] + np.uint32(partner)]
-            if tracks.version[k] != tracks.partner_version[i]:
+            if tracks.side[k] == _NO_SIDE:  # tied at the start: first each needs a gradient of its own
+                i = j = k
+                finite = _integer_event(things, lattice, tracks, i, t, x, local)
+            elif tracks.version[k] != tracks.partner_version[i]:
                 tracks.count[RENEWALS] += 1
                 moved = False
             else:
