@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     )
     from symplex.run import simulate as simulate
     from symplex.scenario import Scenario as Scenario
+    from symplex.time.energy_momentum import EnergyMomentum as EnergyMomentum
     from symplex.time.force_stepping import ForceStepping as ForceStepping
     from symplex.time.integrator import (
         Integrator as Integrator,
@@ -122,6 +123,7 @@ _HOMES = {
     "symplex.plots": ("compare_histories", "plot_history"),
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),
+    "symplex.time.energy_momentum": ("EnergyMomentum",),
     "symplex.time.force_stepping": ("ForceStepping",),
     "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.jacobi_reduction": ("JacobiReduction",),

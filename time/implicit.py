@@ -1,0 +1,144 @@
+"""What all implicit methods share: the loop over steps, and the parameters of a method."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from symplex.errors import InvertedElement, StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.newton import Newton, NewtonSolver
+
+
+class ImplicitMotion(FixedStepMotion):
+    """A motion whose steps solve equations for the increment of positions (see `symplex.time.newton.StepEquations`)."""
+
+    name: str
+    inertia: float
+    impulse: float
+    stiffness: float
+    symmetric: bool
+
+    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
+        super().__init__(system, t0, dt, n)
+        shape = (system.n_nodes, system.dim)
+        self._q, self._v, self._a, self.constant, self._work = (np.zeros(shape) for _ in range(5))
+        self._corrections = np.zeros(1)
+        self._solver = NewtonSolver(system, newton)
+        self._loads = list(system.loads.values())
+
+    @abstractmethod
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write the forces of the step [n, dim] in N for the increment Δq to out."""
+
+    @abstractmethod
+    def blocks(self, dq: Array, out: Array) -> None:
+        """Write the blocks [nnz, dim, dim] in N/m of the derivative of the forces to out."""
+
+    @abstractmethod
+    def _begin(self, t: float, h: float) -> None:
+        """Set up the equations of a step of size h in s from the time t."""
+
+    @abstractmethod
+    def _finish(self, h: float, dq: Array, forces: Array) -> None:
+        """Move by the increment Δq with the forces there (zero where fixed), which may be overwritten."""
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections}
+
+    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
+        """Return all arrays as they are at a start."""
+        return {"q": q, "v": v, "a": a, "corrections": np.zeros(1)}
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps``, and of ``corrections`` by Newton's method."""
+        return {"steps": self.n, "corrections": int(self._corrections[0])}
+
+    def _run(self, n_steps: int) -> None:
+        solver, system = self._solver, self.system
+        try:
+            for _ in range(n_steps):
+                self._begin(self.t, self.dt)
+                self._corrections += solver.solve(self, self._q)
+                if system.has_supports:
+                    solver.forces[system.fixed] = 0.0
+                self._finish(self.dt, solver.increment, solver.forces)
+                self.n += 1
+            self._observe()
+        except StepFailed as error:
+            raise told_when(error, self.name, self.t, self.dt) from None
+
+    def _observe(self) -> None:
+        """Set what is not needed for the steps, but belongs to a state: here the accelerations."""
+        force = self.system.force(self.t, self._q, self._v, self._work)
+        self.system.accelerations(force, self._a)
+
+    def _add_loads(self, out: Array, t: float, q: Array, v: Array) -> None:
+        for load in self._loads:
+            out -= load(t, q, v)
+
+
+def told_when(error: StepFailed, name: str, t: float, dt: float) -> StepFailed:
+    """Return the error with the time at which the step of a method began."""
+    told = f"{name} stopped in the step from t = {t:.6g} s (dt = {dt:.4g} s): {error}"
+    return InvertedElement(told, error.element) if isinstance(error, InvertedElement) else StepFailed(told)
+
+
+@dataclass(frozen=True)
+class ImplicitIntegrator(Integrator):
+    """A method with implicit steps of one size.
+
+    Parameters
+    ----------
+    dt : float
+        Step in s.
+    newton : Newton, optional
+        How the equations are solved.
+
+    Raises
+    ------
+    ValueError
+        If the step is not positive.
+    """
+
+    dt: float
+    newton: Newton = field(default=Newton(), kw_only=True)
+
+    def __post_init__(self):
+        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
+            raise ValueError(f"{type(self).__name__}: dt must be positive; it is {self.dt!r}.")
+
+    def start(self, system: System, state: State) -> ImplicitMotion:
+        """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
+
+        Raises
+        ------
+        InvalidSystem
+            If an energy does not give what the method needs.
+        """
+        motion = self._motion(system, state.t, self.dt, 0)
+        v = np.where(system.fixed, 0.0, state.v)
+        motion._restore(motion._initial(state.q, v, system.accelerations(system.force(state.t, state.q, v))))
+        return motion
+
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ImplicitMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
+        motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
+        motion._restore(checkpoint)
+        return motion
+
+    def fit(self, system: System, state: State, interval: float) -> Self:
+        """Return the method with the largest step not above its own that divides an interval in s."""
+        # The tolerance keeps a dt that divides the interval but for rounding.
+        return replace(self, dt=interval / max(math.ceil(interval / self.dt * (1.0 - 1e-12)), 1))
+
+    @abstractmethod
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> ImplicitMotion:
+        """Return a motion of this method, its arrays not yet set."""

@@ -1,0 +1,278 @@
+"""Newton's method for the increment of an implicit step, down to the floor of round-off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Protocol, final
+
+import numpy as np
+from numba import njit
+
+from symplex.errors import StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+from symplex.time.linear import Linear, linear_solver
+
+_EPS = float(np.finfo(float).eps)
+_FLOOR = 4.0  # how far above the estimate of round-off a residual may be and still count as round-off
+_DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
+_HALVINGS = 12
+_STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
+_FORCING = 0.1  # relative error of a linear solution, at most; it falls with the residual
+
+
+@final
+@dataclass(frozen=True)
+class Newton:
+    """How the equations of an implicit step are solved.
+
+    Parameters
+    ----------
+    iterations : int, default 50
+        Corrections after which a step fails. Four or five are usual.
+    linear : str, default "auto"
+        The linear solver: ``"dense"`` or ``"sparse"``, both direct, or ``"auto"`` by the number of unknowns.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+
+    iterations: int = 50
+    linear: Linear = "auto"
+
+    def __post_init__(self):
+        if self.iterations < 1:
+            raise ValueError(f"Newton: iterations must be at least 1; it is {self.iterations}.")
+        if self.linear not in Linear.__args__:
+            raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
+
+
+class StepEquations(Protocol):
+    """The equations r(Δq) = inertia · M Δq + impulse · G(Δq) − constant = 0 of a step, in kg m/s.
+
+    Attributes
+    ----------
+    inertia, impulse, stiffness : float
+        Factors: of M Δq in 1/s, of the forces in s, and of the blocks of their derivative in s.
+    constant : float64 [n, dim]
+        In kg m/s.
+    symmetric : bool
+        Whether ∂G/∂Δq is.
+    """
+
+    inertia: float
+    impulse: float
+    stiffness: float
+    constant: Array
+    symmetric: bool
+
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write G(Δq) [n, dim] in N to out; `StepFailed` where there is none."""
+
+    def blocks(self, dq: Array, out: Array) -> None:
+        """Write impulse/stiffness · ∂G/∂Δq [nnz, dim, dim] in N/m on the system's pattern to out."""
+
+
+@final
+class NewtonSolver:
+    """Solves the equations of one step after the other of a system.
+
+    The increment starts at zero: which root is found is part of a scheme. Each correction must make the residual
+    smaller, measured by |M^(−1/2) r|, or else the next correction that the same matrix would give (Deuflhard's natural
+    monotonicity test: a stiff body that turns is strained by the square of the correction, which the residual takes
+    for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted element). The end is
+    where the residual is as small as round-off lets it be: no longer falling, and below
+    4 ε (inertia |M||Δq| + |constant| + impulse |G| + stiffness |K||q|).
+
+    Parameters
+    ----------
+    system : System
+    settings : Newton
+
+    Attributes
+    ----------
+    increment : float64 [n, dim]
+        Δq of the last solution in m.
+    forces : float64 [n, dim]
+        G there in N.
+    """
+
+    def __init__(self, system: System, settings: Newton):
+        self.system = system
+        self.settings = settings
+        self._linear = linear_solver(settings.linear, system.pattern, system.dim)
+        self._mass = np.asarray(system.mass.sum(axis=1)).ravel() if not system.is_lumped else np.asarray(system.mass)
+        self._blocks = system.pattern.zeros(system.dim)
+        shape = (system.n_nodes, system.dim)
+        self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
+        self._trial, self._trial_forces, self._trial_residual = (np.zeros(shape) for _ in range(3))
+        self._inertia = np.zeros(shape)
+
+    def solve(self, equations: StepEquations, q0: Array) -> int:
+        """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
+
+        Raises
+        ------
+        StepFailed
+            If there is none to be found.
+        """
+        self._trial[...] = 0.0
+        norm = self._evaluate(equations)
+        if not isfinite(norm):
+            raise StepFailed("the forces at the beginning of the step are not finite.")
+        self._accept()
+        history = [norm]
+        floor = -1.0
+        while norm > 0.0:
+            if norm > floor:
+                floor = self._linearise(equations, q0)
+            if len(history) > self.settings.iterations:
+                raise self._failure(equations, history, floor)
+            at_floor = norm <= floor
+            correction = self._linear.solve(self._residual, self._tolerance(history, floor))
+            improved = self._search(equations, correction, norm, 0 if at_floor else _HALVINGS)
+            if improved is None:
+                if at_floor:
+                    break
+                raise self._failure(equations, history, floor)
+            self._accept()
+            history.append(improved)
+            if at_floor and improved > _STAGNATION * norm:
+                break
+            norm = improved
+        return len(history) - 1
+
+    def _evaluate(self, equations: StepEquations) -> float:
+        """Set the forces and the residual of the trial increment; return the norm of the residual."""
+        system, dq = self.system, self._trial
+        equations.forces(dq, self._trial_forces)
+        if system.is_lumped:
+            np.multiply(self._mass[:, None], dq, out=self._inertia)
+        else:
+            self._inertia[...] = system.apply_mass(dq)
+        squared = _residual(
+            equations.inertia,
+            self._inertia,
+            equations.impulse,
+            self._trial_forces,
+            equations.constant,
+            system.fixed,
+            self._mass,
+            self._trial_residual,
+        )
+        return float(np.sqrt(squared))
+
+    def _accept(self) -> None:
+        self.increment, self._trial = self._trial, self.increment
+        self.forces, self._trial_forces = self._trial_forces, self.forces
+        self._residual, self._trial_residual = self._trial_residual, self._residual
+
+    def _linearise(self, equations: StepEquations, q0: Array) -> float:
+        """Hand the tangent matrix to the linear solver; return the floor of the residual's norm."""
+        system = self.system
+        equations.blocks(self.increment, self._blocks)
+        squared = _tangent(
+            equations.inertia,
+            system.mass_values,
+            equations.stiffness,
+            equations.impulse,
+            self.forces,
+            equations.constant,
+            self.increment,
+            q0,
+            self._mass,
+            system.fixed,
+            system.pattern.indptr,
+            system.pattern.indices,
+            self._blocks,
+        )
+        if not isfinite(squared):
+            raise StepFailed("the stiffness is not finite within the step.")
+        self._linear.update(self._blocks, equations.symmetric)
+        return _FLOOR * _EPS * float(np.sqrt(squared))
+
+    def _tolerance(self, history: list[float], floor: float) -> float:
+        """Return how exact a linear solution needs to be, so that Newton's method stays quadratic."""
+        fall = history[-1] / history[-2] if len(history) > 1 else 1.0
+        return max(min(_FORCING, fall * fall), min(0.1 * floor / history[-1], _FORCING))
+
+    def _search(self, equations: StepEquations, correction: Array, norm: float, halvings: int) -> float | None:
+        """Try the whole correction, a half, a quarter, …; return the norm that is small enough, if any is."""
+        part = 1.0
+        for _ in range(halvings + 1):
+            np.multiply(correction, -part, out=self._trial)
+            self._trial += self.increment
+            try:
+                improved = self._evaluate(equations)
+            except StepFailed:  # the forces are not defined there
+                improved = np.inf
+            if improved < (1.0 - _DESCENT * part) * norm:
+                return improved
+            if halvings and isfinite(improved) and self._next_is_shorter(correction, part):
+                return improved
+            part *= 0.5
+        return None
+
+    def _next_is_shorter(self, correction: Array, part: float) -> bool:
+        """Return whether the same matrix gives a shorter correction at the trial increment."""
+        following = self._linear.solve(self._trial_residual, _FORCING)
+        shorter = (1.0 - 0.25 * part) ** 2
+        return bool(np.sum(self._mass @ following**2) < shorter * np.sum(self._mass @ correction**2))
+
+    def _failure(self, equations: StepEquations, history: list[float], floor: float) -> StepFailed:
+        size = np.abs(self._residual).max(axis=1)
+        node = int(np.argmax(size))
+        acting = [f"'{name}'" for name, energy in self.system.energies.items() if np.any(energy.nodes == node)]
+        # The residual is an impulse; over the step it is a force.
+        scale = max(equations.impulse, 1e-300)
+        fell = ", ".join(f"{norm / history[0]:.1e}" for norm in history[-6:])
+        return StepFailed(
+            f"Newton's method did not converge: after {len(history) - 1} corrections the residual is "
+            f"{size[node] / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), wanted "
+            f"{size[node] / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
+            f"{fell}. Try a smaller step."
+        )
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _residual(inertia, inertial, impulse, forces, constant, fixed, mass, out):
+    """Write inertia · M Δq + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
+    squared = 0.0
+    for n in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            r = inertia * inertial[n, i] + impulse * forces[n, i] - constant[n, i]
+            if fixed[n, i]:
+                r = 0.0
+            out[n, i] = r
+            squared += r * r / mass[n]
+    return squared
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _tangent(inertia, mass_values, stiffness, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
+    """Turn the blocks K into stiffness · K + inertia · M, the unit matrix (times a mass) where fixed.
+
+    Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse |G| + stiffness |K||q| what the residual's round-off
+    is proportional to.
+    """
+    dim = q.shape[1]
+    squared = 0.0
+    for a in range(q.shape[0]):
+        for i in range(dim):
+            size = inertia * mass[a] * abs(dq[a, i]) + abs(constant[a, i]) + impulse * abs(forces[a, i])
+            for s in range(indptr[a], indptr[a + 1]):
+                b = indices[s]
+                for j in range(dim):
+                    k = stiffness * blocks[s, i, j]
+                    size += abs(k * q[b, j])
+                    if i == j:
+                        k += inertia * mass_values[s]
+                    if fixed[a, i] or fixed[b, j]:
+                        k = inertia * mass[a] if a == b and i == j else 0.0
+                    blocks[s, i, j] = k
+            if not fixed[a, i]:
+                squared += size * size / mass[a]
+    return squared
