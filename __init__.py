@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     )
     from symplex.time.jacobi_reduction import JacobiReduction as JacobiReduction
     from symplex.time.newmark import Newmark as Newmark
+    from symplex.time.polar_reduction import PolarReduction as PolarReduction
     from symplex.time.trajectory import (
         Recorder as Recorder,
         Trajectory as Trajectory,
@@ -128,6 +129,7 @@ _HOMES = {
     "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.newmark": ("Newmark",),
+    "symplex.time.polar_reduction": ("PolarReduction",),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -19,6 +19,37 @@ _RELATIVE_CHANGE = 1e-6  # of energies and gradients by a translation: far above
 
 @final
 @dataclass(frozen=True)
+class CentreOfMass:
+    """The centre of mass in its uniform motion.
+
+    Attributes
+    ----------
+    t : float
+        A time in s.
+    q, v : float64 [dim]
+        Where it was at this time in m, and its velocity in m/s.
+    """
+
+    t: float
+    q: Array
+    v: Array
+
+    def at(self, t: float) -> Array:
+        """Return the position at a time in s (eq. 44)."""
+        return self.q + (t - self.t) * self.v
+
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """Return all it is made of, as a flat mapping of arrays."""
+        return {"centre_t": np.array(self.t), "centre_q": self.q.copy(), "centre_v": self.v.copy()}
+
+    @classmethod
+    def resumed(cls, checkpoint: Mapping[str, np.ndarray]) -> CentreOfMass:
+        """Return the centre of mass of a checkpoint."""
+        return cls(float(checkpoint["centre_t"]), checkpoint["centre_q"].copy(), checkpoint["centre_v"].copy())
+
+
+@final
+@dataclass(frozen=True)
 class JacobiReduction(Integrator):
     """An integrator in Jacobi coordinates, which keeps the total linear momentum exactly.
 
@@ -62,13 +93,13 @@ class JacobiReduction(Integrator):
         """
         reduced = _Reduced(system)
         _require_invariance(system, state.q)
-        centre = _Centre(state.t, reduced.coordinates.centre(state.q), reduced.coordinates.centre(state.v))
+        centre = CentreOfMass(state.t, reduced.coordinates.centre(state.q), reduced.coordinates.centre(state.v))
         return JacobiMotion(reduced, self.integrator.start(reduced.system, reduced.state(state)), centre)
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> JacobiMotion:
         """Return the motion that goes on from a checkpoint, bit-identically."""
         reduced = _Reduced(system)
-        centre = _Centre(float(checkpoint["centre_t"]), checkpoint["centre_q"], checkpoint["centre_v"])
+        centre = CentreOfMass.resumed(checkpoint)
         return JacobiMotion(reduced, self.integrator.resume(reduced.system, checkpoint), centre)
 
     def fit(self, system: System, state: State, interval: float) -> JacobiReduction:
@@ -94,7 +125,7 @@ class JacobiMotion(Motion):
     coordinates : JacobiCoordinates
     """
 
-    def __init__(self, reduced: _Reduced, inner: Motion, centre: _Centre):
+    def __init__(self, reduced: _Reduced, inner: Motion, centre: CentreOfMass):
         self.system = reduced.full
         self.inner = inner
         self.coordinates = reduced.coordinates
@@ -133,22 +164,7 @@ class JacobiMotion(Motion):
         StepFailed
             As the integrator.
         """
-        centre = self._centre
-        own = {"centre_t": np.array(centre.t), "centre_q": centre.q.copy(), "centre_v": centre.v.copy()}
-        return self.inner.checkpoint() | own
-
-
-@dataclass(frozen=True)
-class _Centre:
-    """The centre of mass: where it was at the time t, and its velocity."""
-
-    t: float
-    q: Array
-    v: Array
-
-    def at(self, t: float) -> Array:
-        """Return q_cm(t) (eq. 44)."""
-        return self.q + (t - self.t) * self.v
+        return self.inner.checkpoint() | self._centre.checkpoint()
 
 
 class _Reduced:
