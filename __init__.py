@@ -35,7 +35,13 @@ if TYPE_CHECKING:
         consistent_mass as consistent_mass,
         lumped_mass as lumped_mass,
     )
-    from symplex.fem.materials import NeoHookean as NeoHookean
+    from symplex.fem.materials import (
+        LinearElastic as LinearElastic,
+        Material as Material,
+        MooneyRivlin as MooneyRivlin,
+        NeoHookean as NeoHookean,
+        SaintVenantKirchhoff as SaintVenantKirchhoff,
+    )
     from symplex.fem.solid import Solid as Solid
     from symplex.fem.supports import fixed_mask as fixed_mask
     from symplex.fem.system import (
@@ -52,6 +58,7 @@ if TYPE_CHECKING:
         Mesh as Mesh,
         merge as merge,
     )
+    from symplex.meshes.quadratic import quadratic as quadratic
     from symplex.meshes.read import read_mesh as read_mesh
     from symplex.meshes.render import (
         render_film as render_film,
@@ -71,14 +78,21 @@ if TYPE_CHECKING:
     )
     from symplex.run import simulate as simulate
     from symplex.scenario import Scenario as Scenario
+    from symplex.time.composition import Composition as Composition
     from symplex.time.energy_momentum import EnergyMomentum as EnergyMomentum
     from symplex.time.force_stepping import ForceStepping as ForceStepping
+    from symplex.time.generalized_alpha import (
+        GeneralizedAlpha as GeneralizedAlpha,
+        HilberHughesTaylor as HilberHughesTaylor,
+    )
     from symplex.time.integrator import (
         Integrator as Integrator,
         Motion as Motion,
     )
     from symplex.time.jacobi_reduction import JacobiReduction as JacobiReduction
+    from symplex.time.midpoint import Midpoint as Midpoint
     from symplex.time.newmark import Newmark as Newmark
+    from symplex.time.newton import Newton as Newton
     from symplex.time.polar_reduction import PolarReduction as PolarReduction
     from symplex.time.trajectory import (
         Recorder as Recorder,
@@ -108,7 +122,7 @@ _HOMES = {
     "symplex.fem.jacobi": ("JacobiCoordinates",),
     "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.mass": ("consistent_mass", "lumped_mass"),
-    "symplex.fem.materials": ("NeoHookean",),
+    "symplex.fem.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
     "symplex.fem.solid": ("Solid",),
     "symplex.fem.supports": ("fixed_mask",),
     "symplex.fem.system": ("State", "System"),
@@ -116,6 +130,7 @@ _HOMES = {
     "symplex.meshes.bundled": ("bundled",),
     "symplex.meshes.generate": ("box", "cube_mesh"),
     "symplex.meshes.mesh": ("Mesh", "merge"),
+    "symplex.meshes.quadratic": ("quadratic",),
     "symplex.meshes.read": ("read_mesh",),
     "symplex.meshes.render": ("render_film", "render_snapshots"),
     "symplex.meshes.save": ("save_mesh",),
@@ -124,11 +139,15 @@ _HOMES = {
     "symplex.plots": ("compare_histories", "plot_history"),
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),
+    "symplex.time.composition": ("Composition",),
     "symplex.time.energy_momentum": ("EnergyMomentum",),
     "symplex.time.force_stepping": ("ForceStepping",),
+    "symplex.time.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
     "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.jacobi_reduction": ("JacobiReduction",),
+    "symplex.time.midpoint": ("Midpoint",),
     "symplex.time.newmark": ("Newmark",),
+    "symplex.time.newton": ("Newton",),
     "symplex.time.polar_reduction": ("PolarReduction",),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
 }
