@@ -341,8 +341,10 @@ def test_infinities_of_both_signs_are_found_without_a_warning():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"beta": 0.25}, "only the explicit member"),
-        ({"gamma": 0.6}, "only the explicit member"),
+        ({"beta": 0.25}, "dt must be positive with an implicit member; it is 'auto'"),
+        ({"beta": -0.1}, "beta must be at least 0"),
+        ({"gamma": 0.6}, r"with beta = 0, gamma must be 1/2; it is 0\.6"),
+        ({"beta": 0.25, "gamma": 0.4, "dt": 0.1}, "gamma at least 1/2"),
         ({"safety": 1.5}, "safety"),
         ({"contact_safety": 0.0}, "contact_safety"),
         ({"dt": -1.0}, "dt must be positive"),

@@ -60,8 +60,9 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
-        self.inertia, self.impulse, self.stiffness = 2.0 / h, h, h
-        np.multiply(self.system.apply_mass(self._v), 2.0, out=self.constant)
+        size = abs(h)  # of a step back as well, so that the matrix is never negative
+        self.inertia, self.impulse, self.stiffness = 2.0 / size, size, size
+        np.multiply(self.system.apply_mass(self._v), np.copysign(2.0, h), out=self.constant)
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""

@@ -1,48 +1,58 @@
-"""Newmark's method; of the family, the explicit member."""
+"""Newmark's family: central differences, and the implicit members by name."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, final
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, final
 
 import numpy as np
 from numba import njit
 
 from symplex.errors import InvertedElement, StepFailed, UnstableStep
+from symplex.fem.energy import Array
 from symplex.fem.system import State, System
+from symplex.time.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
 
 
 @final
 @dataclass(frozen=True)
 class Newmark(Integrator):
-    """Newmark's method with β = 0 and γ = ½: central differences, in the form of velocity Verlet.
+    """Newmark's method: explicit with β = 0 and γ = ½ (the default), otherwise implicit.
 
-    v_½ = v0 + dt/2 a0,  q1 = q0 + dt v_½,  M a1 = f(t1, q1, v0 + dt a0) − ∇V(q1),  v1 = v_½ + dt/2 a1
+    q1 = q0 + dt v0 + dt² [(½ − β) a0 + β a1],  v1 = v0 + dt [(1 − γ) a0 + γ a1],  M a1 = f(t1, q1, v1) − ∇V(q1)
 
-    It is symplectic and keeps both momenta, but energy only nearly. Loads that depend on velocity see the
-    prediction v0 + dt a0, which keeps the second order.
+    The explicit member is central differences, or velocity Verlet. It is symplectic and keeps both momenta, but energy
+    only nearly. Loads that depend on velocity see the prediction v0 + dt a0, which keeps the second order.
+
+    The implicit members keep linear momentum. Those with γ = ½ are of second order and symmetric, the others of first
+    order, with damping if γ > ½. For linear systems they are stable at any step if 2β ≥ γ, otherwise up to
+    dt ω = (γ/2 − β)^(−½). Members with a name: `trapezoidal`, `linear_acceleration`, `fox_goodwin`.
 
     Parameters
     ----------
     dt : float or "auto"
-        Step in s; ``"auto"`` takes ``safety`` times the stability limit at the start, or less to resolve contact.
+        Step in s; ``"auto"``, for the explicit member, takes ``safety`` times the stability limit at the start, or
+        less to resolve contact.
     beta, gamma : float
-        Only 0 and ½ for now.
+        β ≥ 0 and γ ≥ ½; with β = 0 only γ = ½.
     safety : float, default 0.8
         For ``dt="auto"``: the frequencies of a body grow when it is compressed.
     contact_safety : float, default 0.2
         For ``dt="auto"`` with penalty contact: the same for one node on the contact's stiffness. A node should bounce
         in some eight steps: just below the limit the motion is stable, but a hard impact errs in energy (at 0.8 by
         10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent).
+    newton : Newton, optional
+        How the equations of the implicit members are solved.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or not of the explicit member.
+        If a parameter is out of range.
     """
 
     dt: float | Literal["auto"] = "auto"
@@ -50,24 +60,61 @@ class Newmark(Integrator):
     gamma: float = 0.5
     safety: float = 0.8
     contact_safety: float = 0.2
+    newton: Newton = field(default=Newton(), kw_only=True)
 
-    order = 2
-    conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
-    symmetric = True
+    @classmethod
+    def trapezoidal(cls, dt: float, **options: Any) -> Newmark:
+        """Return the member with β = ¼: the average acceleration, stable for linear systems at any step."""
+        return cls(dt, beta=0.25, **options)
+
+    @classmethod
+    def linear_acceleration(cls, dt: float, **options: Any) -> Newmark:
+        """Return the member with β = 1/6: the acceleration is linear over the step; stable up to dt ω = 2√3."""
+        return cls(dt, beta=1.0 / 6.0, **options)
+
+    @classmethod
+    def fox_goodwin(cls, dt: float, **options: Any) -> Newmark:
+        """Return the member with β = 1/12: linear undamped periods to fourth order; stable up to dt ω = √6."""
+        return cls(dt, beta=1.0 / 12.0, **options)
+
+    @property
+    def explicit(self) -> bool:
+        """Whether β = 0."""
+        return self.beta == 0.0
+
+    @property
+    def order(self) -> float:
+        """2 for γ = ½, else 1."""
+        return 2 if self.gamma == 0.5 else 1
+
+    @property
+    def conserves(self) -> frozenset[str]:
+        """Momentum, and by the explicit member angular momentum and the symplectic form as well."""
+        more = {"angular momentum", "symplectic form"} if self.explicit else set()
+        return frozenset({"momentum", *more})
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether γ = ½."""
+        return self.gamma == 0.5
 
     def __post_init__(self):
-        if (self.beta, self.gamma) != (0.0, 0.5):
+        if not (0.0 <= self.beta < math.inf and 0.5 <= self.gamma < math.inf):
             raise ValueError(
-                f"Newmark: only the explicit member β = 0, γ = 1/2 is implemented; got β = {self.beta}, "
-                f"γ = {self.gamma}."
+                f"Newmark: beta must be at least 0 and gamma at least 1/2 (less is never stable); "
+                f"they are {self.beta} and {self.gamma}."
             )
+        if self.explicit and self.gamma != 0.5:
+            raise ValueError(f"Newmark: with beta = 0, gamma must be 1/2; it is {self.gamma}.")
         for name, value in (("safety", self.safety), ("contact_safety", self.contact_safety)):
             if not 0.0 < value <= 1.0:
                 raise ValueError(f"Newmark: {name} must be in (0, 1]; it is {value}.")
-        if self.dt != "auto" and not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f'Newmark: dt must be positive, or "auto"; it is {self.dt!r}.')
+        auto = self.dt == "auto" and self.explicit
+        if not auto and not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
+            allowed = ', or "auto"' if self.explicit else " with an implicit member"
+            raise ValueError(f"Newmark: dt must be positive{allowed}; it is {self.dt!r}.")
 
-    def start(self, system: System, state: State) -> NewmarkMotion:
+    def start(self, system: System, state: State) -> NewmarkMotion | GeneralizedAlphaMotion:
         """Return the motion that begins at the positions and velocities of a state.
 
         Its accelerations follow from these, and fixed coordinates are at rest, however the state was made.
@@ -75,22 +122,21 @@ class Newmark(Integrator):
         Raises
         ------
         UnstableStep
-            If dt is above the stability limit.
+            If dt is above the stability limit (which is not looked for with implicit members and a consistent mass).
         InvalidSystem
-            If the mass is not lumped.
+            If the member is explicit and the mass is not lumped.
         StepFailed
             If dt is ``"auto"`` but nothing has stiffness.
         """
-        motion = NewmarkMotion(system, state.t, self._step(system, state))
+        motion = self._motion(system, state.t, self._step(system, state), 0)
         v = np.where(system.fixed, 0.0, state.v)
         a = system.accelerations(system.force(state.t, state.q, v))
-        motion._restore({"q": state.q, "v": v, "a": a})
+        motion._restore(motion._initial(state.q, v, a))
         return motion
 
-    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> NewmarkMotion:
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> NewmarkMotion | GeneralizedAlphaMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        t0, dt, n = float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"])
-        motion = NewmarkMotion(system, t0, dt, n)
+        motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
         motion._restore(checkpoint)
         return motion
 
@@ -106,7 +152,16 @@ class Newmark(Integrator):
         steps = max(math.ceil(interval / self._step(system, state) * (1.0 - 1e-12)), 1)
         return replace(self, dt=interval / steps)
 
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | GeneralizedAlphaMotion:
+        if self.explicit:
+            return NewmarkMotion(system, t0, dt, n)
+        coefficients = Coefficients(0.0, 0.0, self.beta, self.gamma)
+        return GeneralizedAlphaMotion("Newmark", system, t0, dt, n, coefficients, self.newton)
+
     def _step(self, system: System, state: State) -> float:
+        """Return dt in s, checked against the stability limit where there is one."""
+        if not self.explicit:
+            return self._implicit_step(system, state)
         limit = stable_step(system, state.q)
         contact = latent_frequency(system)
         advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
@@ -120,6 +175,19 @@ class Newmark(Integrator):
                 f'Try dt = {advised:.3g} s, or dt = "auto".'
             )
         return float(self.dt)
+
+    def _implicit_step(self, system: System, state: State) -> float:
+        dt = float(self.dt)
+        if 2.0 * self.beta >= self.gamma or not system.is_lumped:
+            return dt
+        # stable_step is 2/ω, the limit of the explicit member.
+        limit = 0.5 * stable_step(system, state.q) / math.sqrt(0.5 * self.gamma - self.beta)
+        if dt > limit:
+            raise UnstableStep(
+                f"dt = {dt:.4g} s is above the stability limit of Newmark's method with beta = {self.beta:.4g}, "
+                f"{limit:.4g} s. Try dt = {0.8 * limit:.3g} s, or Newmark.trapezoidal."
+            )
+        return dt
 
 
 @final
@@ -135,6 +203,9 @@ class NewmarkMotion(FixedStepMotion):
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"q": self._q, "v": self._v, "a": self._a}
+
+    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
+        return {"q": q, "v": v, "a": a}
 
     def _run(self, n_steps: int) -> None:
         system, q, v, a, gradient = self.system, self._q, self._v, self._a, self._gradient

@@ -16,9 +16,13 @@ from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.time.composition import Composition
+from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping
+from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.integrator import Integrator
 from symplex.time.jacobi_reduction import JacobiReduction
+from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
 
 
@@ -29,7 +33,8 @@ class Case:
     ``make`` takes the size that its error falls with (a step in s or a grid in m) and a seed, for methods with a random
     element; the order is that of the mean error over ``seeds``. ``sizes`` are halved for the order, ``size`` is used
     otherwise. ``energy`` names the energy that ``conserves`` speaks of. ``impossible`` must refuse to start.
-    ``nudge`` is the increment of the Jacobian of ``steps`` steps.
+    ``nudge`` is the increment of the Jacobian of ``steps`` steps. What is conserved is looked at ``looks`` times, 100
+    sizes apart.
     """
 
     make: Callable[[float, int], Integrator]
@@ -44,6 +49,7 @@ class Case:
     reversal: float = 1e-10
     steps: int = 5
     nudge: float = 1e-6
+    looks: int = 100
 
 
 CASES = {
@@ -80,6 +86,26 @@ CASES = {
         steps=2,
         nudge=1e-7,
     ),
+}
+
+
+def implicit(make, sizes=(0.04, 0.02, 0.01), size=0.05, **options):
+    """A case of a method that is solvable at any step: what it refuses is a step that is none."""
+    return Case(lambda dt, seed: make(dt), sizes, size, lambda: make(0.0), ValueError, looks=8, **options)
+
+
+CASES |= {
+    "EnergyMomentum": implicit(EnergyMomentum),
+    "Midpoint": implicit(Midpoint),
+    "Midpoint, alpha = 0.3": implicit(lambda dt: Midpoint(dt, alpha=0.3), sizes=(0.004, 0.002, 0.001)),
+    "Newmark, trapezoidal": implicit(Newmark.trapezoidal),
+    "Newmark, damped": implicit(lambda dt: Newmark(dt, beta=0.36, gamma=0.7), sizes=(0.004, 0.002, 0.001)),
+    "GeneralizedAlpha": implicit(GeneralizedAlpha),
+    "HilberHughesTaylor": implicit(lambda dt: HilberHughesTaylor(dt, alpha=-0.2), sizes=(0.02, 0.01, 0.005)),
+    "Composition": implicit(
+        lambda dt: Composition(EnergyMomentum(dt), scheme="triple jump"), sizes=(0.04, 0.02, 0.01), size=0.2
+    ),
+    "Composition, explicit": implicit(lambda dt: Composition(Newmark(dt)), sizes=(0.1, 0.05, 0.025), size=0.1),
 }
 
 
@@ -134,7 +160,7 @@ def test_conserves_what_it_says_and_nothing_else(case):
     motion = case.make(case.size, 0).start(system, system.state(q, v))
     drift = dict.fromkeys(("energy", "momentum", "angular momentum"), 0.0)
     start = None
-    for t in case.size * 100 * np.arange(101):
+    for t in case.size * 100 * np.arange(case.looks + 1):
         now = conserved(system, motion, motion.advance(t), case.energy)
         start = start or now
         for name, value in now.items():

@@ -1,0 +1,197 @@
+"""Methods of high order from a symmetric one, by substeps of fixed proportions, some of them backwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from symplex.fem.system import State, System
+from symplex.time.implicit import ImplicitIntegrator
+from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.newmark import Newmark
+
+
+def _triple_jump(order: int) -> list[float]:
+    """Return the first half of 1/(2 − r), −r/(2 − r), 1/(2 − r) with r = 2^(1/(order − 1))."""
+    return [1.0 / (2.0 - 2.0 ** (1.0 / (order - 1)))]
+
+
+# The first half of the substeps; the one in the middle is what is left to one, the second half mirrors the first.
+_FIRST_HALVES = {
+    # Yoshida (1990), Suzuki (1990), Tarnow and Simo (1994)
+    (4, "triple jump"): _triple_jump(4),
+    # Suzuki (1990)
+    (4, "suzuki"): [1.0 / (4.0 - 4.0 ** (1.0 / 3.0))] * 2,
+    # Yoshida (1990), solution A
+    (6, "yoshida"): [0.784513610477557264, 0.235573213359358134, -1.17767998417887101],
+    # Kahan and Li (1997)
+    (6, "kahan-li"): [
+        0.39216144400731413928,
+        0.33259913678935943860,
+        -0.70624617255763935981,
+        0.08221359629355080023,
+    ],
+    # Suzuki and Umeno (1993), McLachlan (1995)
+    (8, "suzuki-umeno"): [
+        0.74167036435061295345,
+        -0.40910082580003159400,
+        0.19075471029623837995,
+        -0.57386247111608226666,
+        0.29906418130365592384,
+        0.33462491824529818378,
+        0.31529309239676659663,
+    ],
+    # Kahan and Li (1997)
+    (8, "kahan-li"): [
+        0.13020248308889008088,
+        0.56116298177510838456,
+        -0.38947496264484728641,
+        0.15884190655515560090,
+        -0.39590389413323757734,
+        0.18453964097831570709,
+        0.25837438768632204729,
+        0.29501172360931029887,
+    ],
+}
+_BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
+
+
+def substeps(order: int, scheme: str | None = None) -> list[float]:
+    """Return the substeps of a symmetric composition of an order, as parts of the step.
+
+    Parameters
+    ----------
+    order : {4, 6, 8}
+    scheme : str, optional
+        For order 4 ``"suzuki"`` (5 substeps, the default) or ``"triple jump"`` (3); for order 6 ``"kahan-li"`` (9, the
+        default) or ``"yoshida"`` (7); for order 8 ``"kahan-li"`` (17, the default) or ``"suzuki-umeno"`` (15). More
+        substeps, and smaller ones, mean smaller errors.
+
+    Raises
+    ------
+    ValueError
+        If there is no such scheme.
+    """
+    key = (order, _BEST.get(order, "") if scheme is None else scheme)
+    if key not in _FIRST_HALVES:
+        known = ", ".join(f"{name!r} of order {of}" for of, name in _FIRST_HALVES)
+        raise ValueError(f"Composition: there is no scheme {scheme!r} of order {order}; there are {known}.")
+    half = _FIRST_HALVES[key]
+    return [*half, 1.0 - 2.0 * math.fsum(half), *reversed(half)]
+
+
+@final
+@dataclass(frozen=True)
+class Composition(Integrator):
+    """A symmetric method in substeps that cancel its errors up to a higher order.
+
+    Whatever the method keeps in a step it keeps in all substeps: of energy-momentum it makes a method of order 4, 6 or
+    8 that conserves energy and both momenta. See Hairer, Lubich and Wanner, Geometric Numerical Integration, V.3.
+
+    Parameters
+    ----------
+    integrator : Integrator
+        A symmetric method of order 2 with a fixed step, which becomes the step of the composition.
+    order : {4, 6, 8}, default 4
+    scheme : str, optional
+        The proportions of the substeps, by name; see `substeps`.
+
+    Raises
+    ------
+    ValueError
+        If the method is not symmetric or has no fixed step, or there is no such scheme.
+    """
+
+    integrator: Newmark | ImplicitIntegrator
+    order: int = 4
+    scheme: str | None = None
+
+    symmetric = True
+
+    def __post_init__(self):
+        name = type(self.integrator).__name__
+        if not isinstance(self.integrator, Newmark | ImplicitIntegrator):
+            raise ValueError(f"Composition: {name} has no fixed step.")
+        if not self.integrator.symmetric:
+            raise ValueError(f"Composition: the method must be symmetric; {name}, with its parameters, is not.")
+        substeps(self.order, self.scheme)
+
+    @property
+    def conserves(self) -> frozenset[str]:
+        """What the method conserves."""
+        return self.integrator.conserves
+
+    def start(self, system: System, state: State) -> CompositionMotion:
+        """Return the motion that begins at the positions and velocities of a state.
+
+        Raises
+        ------
+        UnstableStep
+            If the method is explicit and the largest substep above its stability limit.
+        InvalidSystem, StepFailed
+            As the method's own start.
+        """
+        inner = self._largest_substep().start(system, state)
+        return CompositionMotion(inner, state.t, self._whole(inner.dt), 0, substeps(self.order, self.scheme))
+
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> CompositionMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
+        inner = self.integrator.resume(system, checkpoint)
+        return CompositionMotion(inner, inner.t0, inner.dt, inner.n, substeps(self.order, self.scheme))
+
+    def fit(self, system: System, state: State, interval: float) -> Composition:
+        """Return the method with the largest step not above its own that divides an interval in s.
+
+        Raises
+        ------
+        UnstableStep, InvalidSystem, StepFailed
+            As `start`.
+        """
+        dt = self._whole(self._largest_substep().start(system, state).dt)
+        # The tolerance keeps a dt that divides the interval but for rounding.
+        steps = max(math.ceil(interval / dt * (1.0 - 1e-12)), 1)
+        return replace(self, integrator=replace(self.integrator, dt=interval / steps))
+
+    def _largest_substep(self) -> Newmark | ImplicitIntegrator:
+        """Return the method with the largest substep, which meets the stability limit first."""
+        if self.integrator.dt == "auto":
+            return self.integrator
+        return replace(self.integrator, dt=self.integrator.dt * self._largest())
+
+    def _whole(self, largest: float) -> float:
+        """Return the step in s that has the given largest substep."""
+        return largest / self._largest() if self.integrator.dt == "auto" else self.integrator.dt
+
+    def _largest(self) -> float:
+        return max(map(abs, substeps(self.order, self.scheme)))
+
+
+@final
+class CompositionMotion(FixedStepMotion):
+    """A motion in substeps of another one; see `Composition`."""
+
+    def __init__(self, inner: FixedStepMotion, t0: float, dt: float, n: int, parts: list[float]):
+        super().__init__(inner.system, t0, dt, n)
+        self.inner = inner
+        self._parts = parts
+        self._starts = [math.fsum(parts[:i]) for i in range(len(parts))]
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return self.inner._arrays()
+
+    def _run(self, n_steps: int) -> None:
+        inner = self.inner
+        for _ in range(n_steps):
+            for part, start in zip(self._parts, self._starts, strict=True):
+                # One step of the inner motion, on a time grid of its own.
+                inner.t0, inner.dt, inner.n = self.t + start * self.dt, part * self.dt, 0
+                inner._run(1)
+            self.n += 1
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps`` and ``substeps``, and what the method counts besides."""
+        return self.inner.statistics() | {"steps": self.n, "substeps": self.n * len(self._parts)}
