@@ -207,7 +207,7 @@ def _require_invariance(system: System, q: Array) -> None:
     By shifts of the size of the system and of a hundred times that, to either side, so that obstacles are met.
     """
     size = float(np.ptp(q, axis=0).max()) or 1.0
-    direction = np.random.default_rng(0).standard_normal(system.dim)
+    direction = np.random.default_rng(0).uniform(0.5, 1.0, system.dim)
     for name, energy in system.energies.items():
         x = q[energy.nodes]
         value, gradient = energy.value(x), energy.gradient(x)

@@ -12,10 +12,10 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.bars import Bars, InverseSquare
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
-from symplex.time.force_stepping import ForceSteppingMotion
+from symplex.time.force_stepping import ForceStepping, ForceSteppingMotion
 from symplex.time.integrator import FixedStepMotion, Integrator, Motion
 from symplex.time.jacobi_reduction import CentreOfMass
-from symplex.time.swept_angle import ACCELERATION, RADIUS, TIME, VELOCITY, add_pieces, inverse_square_integral
+from symplex.time.swept_angle import RADIUS, TIME, add_pieces, swept
 
 _NAME = "PolarReduction"
 _RADIAL = 8 * np.finfo(float).eps  # sine of the angle between position and velocity up to which it is round-off
@@ -31,34 +31,47 @@ class PolarReduction(Integrator):
     Section 6.1.1 of Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics" (2010). With the
     reduced mass μ and the angular momentum Θ = μ r² θ̇ (the paper's text, after eq. 67, lacks the square) the distance
     moves in one dimension under V(r) + Θ²/2μr² (eq. 67), and θ(t) = ∫ Θ/μr² dτ (eq. 68). Force-stepping follows
-    parabolas of r, along which the integral is exact (`symplex.time.swept_angle`); so are those of methods with a fixed
-    step if they are explicit Newmark, whose steps are parabolas, and else of second order.
+    parabolas of r, along which the integral is exact (`symplex.time.swept_angle`). For methods with a fixed step it is
+    a sum by the trapezoidal rule: symmetric and of second order, and symplectic together with explicit Newmark.
 
     The bodies are two free nodes, or a free one and one that is fixed. All energies are `Bars` between them.
     With Θ = 0 they move on a line, through each other if the energy lets them: r is then negative.
 
-    What is symplectic is the motion of (r, μ ṙ). In the original phase space the angle is, too, only if it moves by
-    ∂H_h/∂Θ, with the interpolated centrifugal energy instead of Θ/μr².
+    With eq. 68 force-stepping is symplectic in (r, μ ṙ), but not for both bodies. It is if θ is conjugate to Θ in the
+    interpolated energy that it solves exactly, θ̇ = ∂H_h/∂Θ: if 1/r² in eq. 68 is interpolated as V_h is.
 
     Parameters
     ----------
     integrator : Integrator
         Moves the distance, node 1 of a one-dimensional system whose node 0 is fixed at 0: `ForceStepping`, or a
         method with a fixed step.
+    conjugate_angle : bool, default False
+        For force-stepping: interpolate 1/r² in eq. 68, so that the whole motion is symplectic.
 
     Attributes
     ----------
     order, conserves, symmetric
-        Those of the integrator, with ``momentum`` and ``angular momentum``, without ``symplectic form``.
+        Those of the integrator, with ``momentum`` and ``angular momentum``, and without ``symplectic form`` unless
+        the angle is conjugate.
+
+    Raises
+    ------
+    ValueError
+        If the conjugate angle is asked for with another integrator than `ForceStepping`.
     """
 
     integrator: Integrator
+    conjugate_angle: bool = False
     order: float = field(init=False)
     conserves: frozenset[str] = field(init=False)
     symmetric: bool = field(init=False)
 
     def __post_init__(self):
-        kept = (self.integrator.conserves - {"symplectic form"}) | {"momentum", "angular momentum"}
+        if self.conjugate_angle and not isinstance(self.integrator, ForceStepping):
+            name = type(self.integrator).__name__
+            raise ValueError(f"{_NAME}: the conjugate angle is that of ForceStepping; it is not known for {name}.")
+        lost = frozenset() if self.conjugate_angle else {"symplectic form"}
+        kept = (self.integrator.conserves - lost) | {"momentum", "angular momentum"}
         object.__setattr__(self, "order", self.integrator.order)
         object.__setattr__(self, "conserves", kept)
         object.__setattr__(self, "symmetric", self.integrator.symmetric)
@@ -78,7 +91,7 @@ class PolarReduction(Integrator):
         frame = bodies.frame(state)
         radial = _radial_system(bodies, frame.angular_momentum)
         inner = self.integrator.start(radial, bodies.radial_state(state, frame))
-        motion = PolarMotion(bodies, frame, bodies.centre(state), inner)
+        motion = PolarMotion(self, bodies, frame, bodies.centre(state), inner)
         motion._begin(state.t)
         return motion
 
@@ -87,7 +100,7 @@ class PolarReduction(Integrator):
         bodies = _Bodies(system)
         frame = _Frame(checkpoint["polar_axes"].copy(), float(checkpoint["polar_momentum"]))
         inner = self.integrator.resume(_radial_system(bodies, frame.angular_momentum), checkpoint)
-        motion = PolarMotion(bodies, frame, CentreOfMass.resumed(checkpoint), inner)
+        motion = PolarMotion(self, bodies, frame, CentreOfMass.resumed(checkpoint), inner)
         motion._restore(checkpoint)
         return motion
 
@@ -120,7 +133,7 @@ class PolarMotion(Motion):
         μ in kg.
     """
 
-    def __init__(self, bodies: _Bodies, frame: _Frame, centre: CentreOfMass, inner: Motion):
+    def __init__(self, integrator: PolarReduction, bodies: _Bodies, frame: _Frame, centre: CentreOfMass, inner: Motion):
         if not isinstance(inner, ForceSteppingMotion | FixedStepMotion):
             raise InvalidSystem(
                 f"{_NAME} knows the way between two states of ForceStepping and of methods with a fixed step, not of "
@@ -133,9 +146,14 @@ class PolarMotion(Motion):
         self._bodies = bodies
         self._frame = frame
         self._centre = centre
+        self._lattice = (0.0, 0.0)  # grid size and origin in m, where the angle is interpolated
+        if integrator.conjugate_angle and isinstance(inner, ForceSteppingMotion):
+            h = float(np.broadcast_to(inner.integrator.grid, (2, 1))[1, 0])
+            self._lattice = (h, h * float(inner.offset[1, 0]))
         self._piece = np.zeros(4)  # the current one
         self._total = np.zeros(2)  # ∫ dτ/r² up to its beginning
         self._t = 0.0
+        self._stopped = ""  # why the motion cannot go on
         self._span = 0.0  # how much time to follow at once; 0: not known yet
 
     # -- Motion ---------------------------------------------------------------------------------------------
@@ -165,11 +183,10 @@ class PolarMotion(Motion):
         """Return θ in rad at the time t in s, from the last event or step on; 0 at the start, and it does not wrap."""
         if not self._rate:
             return 0.0
-        piece = self._piece
-        swept = inverse_square_integral(piece[RADIUS], piece[VELOCITY], piece[ACCELERATION], t - piece[TIME])
-        if not np.isfinite(swept):
-            self._refuse_centre()
-        return self._rate * (self._total[0] + (self._total[1] + swept))
+        part = swept(self._piece, t, *self._lattice)
+        if not np.isfinite(part):
+            raise StepFailed(self._why())
+        return self._rate * (self._total[0] + (self._total[1] + part))
 
     def statistics(self) -> dict[str, float]:
         """Return the counts of the integrator."""
@@ -190,8 +207,9 @@ class PolarMotion(Motion):
         Raises
         ------
         StepFailed
-            As the integrator.
+            If the motion has stopped; or as the integrator.
         """
+        self._refuse_stopped()
         frame = {"polar_axes": self._frame.axes.copy(), "polar_momentum": np.array(self.angular_momentum)}
         swept = {"polar_t": np.array(self._t), "polar_piece": self._piece.copy(), "polar_total": self._total.copy()}
         return self.inner.checkpoint() | self._centre.checkpoint() | frame | swept
@@ -218,12 +236,25 @@ class PolarMotion(Motion):
 
         Pieces are never cut, and are added one after the other: the angle does not depend on when it is looked at.
         """
+        self._refuse_stopped()
         if not self._rate:
             return
-        if isinstance(self.inner, FixedStepMotion):
-            self._follow_steps(self.inner, t)
-        else:
-            self._follow_pieces(self.inner, t)
+        if not self._t <= t < np.inf:
+            self.inner.advance(t)  # which refuses
+        self._stopped = f"the motion stopped on its way from t = {self._t:.6g} s; resume from an earlier checkpoint."
+        try:
+            if isinstance(self.inner, FixedStepMotion):
+                self._follow_steps(self.inner, t)
+            else:
+                self._follow_pieces(self.inner, t)
+        except StepFailed as error:
+            self._stopped = str(error)
+            raise
+        self._stopped = ""
+
+    def _refuse_stopped(self) -> None:
+        if self._stopped:
+            raise StepFailed(self._stopped)
 
     def _follow_pieces(self, inner: ForceSteppingMotion, t: float) -> None:
         span = self._span or _FIRST_SPAN * (t - self._t)
@@ -231,7 +262,9 @@ class PolarMotion(Motion):
             to = self._t + span if self._t + span < t else t
             pieces = inner.follow(to)
             k = np.flatnonzero((pieces.event > 0) & (pieces.dof == 1))
-            self._add(*(x[k] for x in (pieces.time, pieces.q, pieces.v, pieces.a)))
+            time, r, v, a = pieces.time[k], pieces.q[k], pieces.v[k], pieces.a[k]
+            if add_pieces(self._piece, self._total, time, r, v, a, *self._lattice) < len(k):
+                raise StepFailed(self._why())
             self._t = to
             if to == t:
                 return
@@ -239,18 +272,18 @@ class PolarMotion(Motion):
             self._span = span
 
     def _follow_steps(self, inner: FixedStepMotion, t: float) -> None:
-        n = round((t - inner.t0) / inner.dt) if np.isfinite(t) else inner.n
-        while inner.n < n:
+        while inner.n < round((t - inner.t0) / inner.dt):
+            r0 = self._piece[RADIUS]
             state = inner.advance(inner.t0 + (inner.n + 1) * inner.dt)
-            self._add(*(np.array([x]) for x in (state.t, state.q[1, 0], state.v[1, 0], state.a[1, 0])))
+            r1 = float(state.q[1, 0])
+            if not (r0 > 0.0 and r1 > 0.0):
+                raise StepFailed(self._why())
+            self._total[0] += 0.5 * inner.dt * (1.0 / (r0 * r0) + 1.0 / (r1 * r1))
+            self._t = state.t
+            self._piece[:] = state.t, r1, state.v[1, 0], state.a[1, 0]
 
-    def _add(self, time: Array, radius: Array, velocity: Array, acceleration: Array) -> None:
-        followed = add_pieces(self._piece, self._total, time, radius, velocity, acceleration)
-        if followed < len(time):
-            self._refuse_centre()
-
-    def _refuse_centre(self) -> None:
-        raise StepFailed(
+    def _why(self) -> str:
+        return (
             f"{_NAME}: the distance of the bodies comes to 0 soon after t = {self._piece[TIME]:.6g} s (r = "
             f"{self._piece[RADIUS]:.3g} m), though their angular momentum, {self.angular_momentum:.3g} kg m²/s, should "
             "keep them apart: the centrifugal energy is not resolved there. Try a smaller grid or step."

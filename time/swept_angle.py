@@ -57,7 +57,33 @@ def inverse_square_integral(r0, v, a, T):
 
 
 @_jit
-def add_pieces(current, total, time, radius, velocity, acceleration):
+def interpolated_integral(r0, v, a, T, h, origin):
+    """Return the integral of the interpolation of 1/r² between lattice points origin + h·integer, within one cell.
+
+    Infinite if the cell reaches down to the pole.
+    """
+    if not T > 0.0:
+        return 0.0
+    mean = r0 + T * (0.5 * v + T * a / 6.0)
+    low = origin + h * np.floor((mean - origin) / h)
+    if not low > 0.0:
+        return inf
+    high = low + h
+    # 1/low² + (1/high² − 1/low²) (mean − low)/h
+    return T * (1.0 - (low + high) * (mean - low) / (high * high)) / (low * low)
+
+
+@_jit
+def swept(piece, t, h, origin):
+    """Return ∫ dτ/r² from the beginning of a piece [4] to the time t; interpolated on a lattice if h is not 0."""
+    T = t - piece[TIME]
+    if h > 0.0:
+        return interpolated_integral(piece[RADIUS], piece[VELOCITY], piece[ACCELERATION], T, h, origin)
+    return inverse_square_integral(piece[RADIUS], piece[VELOCITY], piece[ACCELERATION], T)
+
+
+@_jit
+def add_pieces(current, total, time, radius, velocity, acceleration, h, origin):
     """Follow pieces that begin at the given times, the first from the current one on.
 
     Parameters
@@ -68,6 +94,8 @@ def add_pieces(current, total, time, radius, velocity, acceleration):
         ∫ dτ/r² up to the beginning of the current piece, as a sum and what it lacks (Neumaier); carried on.
     time, radius, velocity, acceleration : float64 [k]
         Of the pieces that follow.
+    h, origin : float
+        The lattice, or zeros (see `swept`).
 
     Returns
     -------
@@ -75,9 +103,7 @@ def add_pieces(current, total, time, radius, velocity, acceleration):
         The number of pieces followed: fewer than k if the radius reaches 0, in the piece that is then current.
     """
     for k in range(len(time)):
-        part = inverse_square_integral(
-            current[RADIUS], current[VELOCITY], current[ACCELERATION], time[k] - current[TIME]
-        )
+        part = swept(current, time[k], h, origin)
         if part == np.inf:
             return k
         before = total[0]
