@@ -1,13 +1,16 @@
 """Every example runs, draws its pictures and makes its numbers."""
 
+import importlib.util
 import json
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import symplex as sx
 from symplex.errors import RenderError
 from symplex.meshes.render import require_rendering
 
@@ -112,3 +115,99 @@ def test_both_scenarios_of_the_impact_differ_in_the_integrator_only():
     for tables in (stepping, newmark):
         del tables["title"], tables["integrator"]
     assert stepping == newmark
+
+
+def module(name: str):
+    """Import a module that examples share."""
+    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), EXAMPLES / name)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_keplers_exact_orbit():
+    orbit = module("kepler_orbit.py")
+    for e in (0.0, 0.85, 0.99):
+        t = np.linspace(-1.0, 20.0, 3001)
+        q, v = orbit.exact(t, e)
+        assert 0.5 * np.sum(v**2, axis=1) - 1.0 / np.linalg.norm(q, axis=1) == pytest.approx(-0.5, rel=1e-11)
+        assert q[:, 0] * v[:, 1] - q[:, 1] * v[:, 0] == pytest.approx(orbit.angular_momentum(e), rel=1e-11)
+        dt = 1e-6
+        rate = (orbit.exact(t + dt, e)[0] - orbit.exact(t - dt, e)[0]) / (2 * dt)
+        assert rate == pytest.approx(v, abs=1e-4)
+        assert orbit.exact(np.zeros(1), e)[0][0] == pytest.approx([1.0 - e, 0.0])
+        assert orbit.exact(np.full(1, np.pi), e)[0][0] == pytest.approx([-1.0 - e, 0.0])
+
+
+def test_keplers_compiled_steps_are_those_of_the_package():
+    orbit = module("kepler_orbit.py")
+    e, dt, duration = 0.85, 0.01, 8.0
+    for ours, compiled in ((sx.Newmark(dt), orbit.newmark), (sx.EnergyMomentum(dt), orbit.energy_momentum)):
+        path, fast = orbit.stepped(e, ours, dt, duration), compiled(e, dt, duration)
+        assert fast.q == pytest.approx(path.q, abs=1e-10)
+        assert fast.v == pytest.approx(path.v, abs=1e-9)
+
+
+def test_orbits_are_measured_on_the_exact_one():
+    orbit = module("kepler_orbit.py")
+    t = np.linspace(0.0, 5 * orbit.PERIOD, 20_001)
+    path = orbit.Path(t, *orbit.exact(t, 0.85))
+    found = orbit.orbits(path)
+    assert found.semi_major_axis == pytest.approx(1.0, abs=1e-7)
+    assert found.period == pytest.approx(orbit.PERIOD, abs=1e-9)
+    assert found.precession == pytest.approx(0.0, abs=1e-9)
+    assert path.error(0.85) == 0.0
+    assert orbit.orbits(orbit.Path(t[:3000], path.q[:3000], path.v[:3000])) is None
+
+
+def test_keplers_problem(tmp_path):
+    numbers = run_script("kepler.py", tmp_path)
+    assert numbers["e = 0.85: average step"] == pytest.approx(numbers["e = 0.85: average step (paper)"], rel=0.005)
+    reduced = "reduced, e = 0.85"
+    assert numbers[f"{reduced}: average step"] == pytest.approx(numbers[f"{reduced}: average step (paper)"], rel=0.01)
+    assert 1.70e-4 < numbers["e = 0.99: average step"] < 1.80e-4
+    for name in ("e = 0.85", "e = 0.99"):
+        stepping = f"{name}, force-stepping"
+        assert numbers[f"{stepping}: largest relative change of the energy"] < 1e-10
+        assert numbers[f"{name}, energy-momentum: largest relative change of the energy"] < 1e-11
+        assert numbers[f"{name}, Newmark: largest relative change of the energy"] > 0.05
+        for method in ("Newmark", "energy-momentum"):
+            assert numbers[f"{name}, {method}: largest relative change of the angular momentum"] < 1e-11
+        for what, much in (("semi-major axis", 1e-3), ("period over 2π", 1e-3)):
+            from_the_start = numbers[f"{stepping}: {what} that V_h - V at the start makes"]
+            assert numbers[f"{stepping}: {what}"] == pytest.approx(from_the_start, rel=much)
+            assert abs(from_the_start - 1.0) > 0.02
+    assert 0.005 < numbers["e = 0.85, force-stepping: largest relative change of the angular momentum"] < 0.1
+    assert numbers[f"{reduced}, force-stepping: largest relative change of the angular momentum"] < 1e-13
+    assert numbers[f"{reduced}, force-stepping: largest relative change of the energy"] < 1e-10
+    assert not numbers["e = 0.99, Newmark: returns"]
+    for name in ("e085", "e085_invariants", "e099", "e099_invariants", "reduced"):
+        assert (tmp_path / f"kepler_{name}.png").stat().st_size > 20_000
+
+
+def test_keplers_convergence(tmp_path):
+    numbers = run_script("kepler_convergence.py", tmp_path)
+    for label in ("e = 0.85, force-stepping", "e = 0.85, Newmark", "e = 0.99, force-stepping"):
+        for what in ("semi-major axis", "period, relative"):
+            assert 1.6 < numbers[f"{label}: order of the {what}"] < 2.4, (label, what)
+    assert 1.8 < numbers["e = 0.85, Newmark: order of the position"] < 2.1
+    assert 1.6 < numbers["e = 0.85, force-stepping: order of the position"] < 2.4
+    for e in (0.85, 0.99):
+        assert 1.95 < numbers[f"e = {e}, energy-momentum: order of the position"] < 2.05
+        assert 1.0 < numbers[f"e = {e}, force-stepping, from a vertex: order of the position"] < 1.8
+        assert (
+            1.95 < numbers[f"e = {e}, Newmark, from the farthest point: order of the precession in a turn [rad]"] < 2.05
+        )
+    # nearly the same at e = 0.85, ten times better at e = 0.99 ...
+    assert 0.5 < numbers["e = 0.85: Newmark's error over force-stepping's, position"] < 3.0
+    assert 4.0 < numbers["e = 0.99: Newmark's error over force-stepping's, position"] < 20.0
+    # ... because of the start
+    from_vertex = numbers["e = 0.99, force-stepping, from a vertex: error of the position at the least step"]
+    assert from_vertex < 0.1 * numbers["e = 0.99, force-stepping: error of the position at the least step"]
+    far = numbers["e = 0.99, Newmark, from the farthest point: error of the position at the least step"]
+    assert far < 0.01 * numbers["e = 0.99, Newmark: error of the position at the least step"]
+    assert (tmp_path / "kepler_convergence.png").stat().st_size > 20_000
+    assert (tmp_path / "kepler_starts.png").stat().st_size > 20_000
