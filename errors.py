@@ -47,5 +47,19 @@ class InvertedElement(StepFailed):
         self.element = element
 
 
+class MaterialFailed(StepFailed, MaterialError):
+    """A law without a finite energy, stress or tangent at the strain of an element.
+
+    Attributes
+    ----------
+    element : int
+        Index of the element in its energy.
+    """
+
+    def __init__(self, message: str, element: int):
+        super().__init__(message)
+        self.element = element
+
+
 class UnstableStep(StepFailed, ValueError):
     """A time step above the stability limit of an explicit method."""

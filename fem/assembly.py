@@ -132,7 +132,7 @@ def _sort(numbers, begin, end):
         numbers[j] = number
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def scatter_vectors(local, nodes, out):
     """Add local[s, a, :] to out[nodes[s, a], :]."""
     for s in range(nodes.shape[0]):
@@ -141,7 +141,7 @@ def scatter_vectors(local, nodes, out):
                 out[nodes[s, a], i] += local[s, a, i]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def scatter_blocks(local, slots, out):
     """Add the dim × dim blocks (a, b) of local [m, k·dim, k·dim] to out[slots[s, a, b]] [nnz, dim, dim]."""
     dim = out.shape[1]

@@ -4,8 +4,8 @@ Between two positions the forces f_a = V F_m S* ∇N_a, F_m = (F0 + F1)/2, with 
 
     S* = μ 1 + 2 w[c0, c1] K,   K = (cof C0 + 4 cof C_m + cof C1)/6,   w[c0, c1] = (w(c1) − w(c0))/(c1 − c0),
 
-c = det C, w(c) = λ/8 ln²c − μ/2 ln c, C_m = (C0 + C1)/2, do exactly the work of the energy, since c1 − c0 = K : (C1 − C0) and
-C1 − C0 = 2 sym F_mᵀ(F1 − F0). As S* is symmetric, the forces keep both momenta.
+c = det C, w(c) = λ/8 ln²c − μ/2 ln c, C_m = (C0 + C1)/2, do exactly the work of the energy: c1 − c0 = K : (C1 − C0)
+and C1 − C0 = 2 sym F_mᵀ(F1 − F0). As S* is symmetric, the forces keep both momenta.
 
 As in `neo_hookean` everything is written with edges: m_a those of the mean (x0 + x1)/2, i_a their increments, which
 are differences of positions of one node, so that they keep their digits when they are tiny. With Gram matrices

@@ -1,0 +1,425 @@
+"""The strain energy of isoparametric elements with any law.
+
+At the points of a rule of quadrature, with undeformed gradients ∇N_a and weights w (times the Jacobian),
+
+    F = Σ_a x_a ⊗ ∇N_a,  C = FᵀF,    φ = Σ w W(C),    f_a = Σ w F S ∇N_a,
+    ∂f_a/∂x_b = Σ w (F_iI ℂ_IKJL F_jJ + δ_ij S_KL) ∂_K N_a ∂_L N_b.
+
+The discrete gradient takes F_m = (F0 + F1)/2 and the discrete stress S*(C0, C1) of the law instead of F and S. It does
+exactly the work Σ w S* : (C1 − C0)/2 of the energy, since C1 − C0 = 2 sym F_mᵀ(F1 − F0), and keeps both momenta. Its
+tangent is
+
+    ∂f_a/∂x1_b = Σ w (F_m,iI ℂ*_IKJL F1_jJ + ½ δ_ij S*_KL) ∂_K N_a ∂_L N_b,    ℂ* = 2 ∂S*/∂C1.
+
+Laws that are not objective see C = 1 + 2 sym(F − 1), and 1 stands for all F in the sums, 0 for the δ.
+
+Elements are taken in blocks (`symplex.fem.blocks`): compiled loops find F and C of all points of a block, the law is
+called once with all of them, and compiled loops integrate what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import final
+
+import numpy as np
+from numba import njit
+
+from symplex.errors import InvertedElement, MaterialFailed
+from symplex.fem import elements, tensors
+from symplex.fem.assembly import scatter_blocks, scatter_vectors
+from symplex.fem.blocks import Blocks
+from symplex.fem.elements import Element
+from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.materials import Material
+
+_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+
+
+@final
+class Isoparametric(Energy):
+    """The strain energy of elements of one type and one material.
+
+    `Solid` makes it, and checks the arrays that are handed to it: all are contiguous and of the right shape.
+
+    Parameters
+    ----------
+    element : Element
+    points : float64 [n, 3]
+        Undeformed positions in m of the nodes of the whole mesh.
+    nodes : int32 [m, k]
+        The nodes of the elements.
+    material : Material
+
+    Attributes
+    ----------
+    volumes : float64 [m]
+        Undeformed volumes in m³.
+
+    Raises
+    ------
+    MeshError
+        If an undeformed element has no positive volume everywhere.
+    """
+
+    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material):
+        self.element = element
+        self.nodes = nodes
+        self.material = material
+        _, slopes = element.shapes(element.stiffness.points)
+        J = elements.jacobians(points, nodes, slopes)
+        det = elements.checked_determinants(element, nodes, J)
+        # ∇N_a = J⁻ᵀ ∂N_a/∂ξ = cof J ∂N_a/∂ξ / det J
+        cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape) / det[:, :, None, None]
+        gradients = np.einsum("egij,gaj->egia", cofactors, slopes, optimize=True)
+        weights = det * element.stiffness.weights
+        self.volumes = weights.sum(axis=1)
+        # Everything is kept in the order of the blocks, so that a block is a slice.
+        self._blocks = Blocks(nodes, points)
+        self._order = self._blocks.elements[self._blocks.elements >= 0]
+        self._ends = np.cumsum(self._blocks.counts)
+        self._nodes, self._weights = nodes[self._order], weights[self._order]
+        self._gradients = np.ascontiguousarray(gradients[self._order])
+
+    # -- local functions --------------------------------------------------------------------------------------
+
+    def value(self, x: Array) -> Array:
+        """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
+        return self._local(self._energies, (x,), ())
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
+        return self._local(self._forces, (x,), x.shape[1:])
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
+        return self._local(self._stiffness, (x,), (3 * x.shape[1],) * 2)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3]."""
+        return self._local(self._discrete_forces, (x0, x1), x0.shape[1:])
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
+        return self._local(self._discrete_stiffness, (x0, x1), (3 * x0.shape[1],) * 2)
+
+    def _local(self, integrate: Callable[..., Array], positions: tuple[Array, ...], shape: tuple[int, ...]) -> Array:
+        out = np.empty((len(self.nodes), *shape))
+
+        def store(part: slice, local: Array) -> None:
+            out[self._order[part]] = local
+
+        self._sweep(integrate, lambda x, part: x[self._order[part]], store, positions)
+        return out
+
+    # -- assembled forms --------------------------------------------------------------------------------------
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, 3]."""
+        return float(self.value(q[self.nodes]).sum())
+
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
+        self._add_forces(self._forces, (q,), out)
+
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        self._add_stiffness(self._stiffness, (q,), slots, out)
+
+    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
+        self._add_forces(self._discrete_forces, (q0, q1), out)
+
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        self._add_stiffness(self._discrete_stiffness, (q0, q1), slots, out)
+
+    def _add_forces(self, integrate: Callable[..., Array], positions: tuple[Array, ...], out: Array) -> None:
+        def store(part: slice, local: Array) -> None:
+            scatter_vectors(local, self._nodes[part], out)
+
+        self._sweep(integrate, lambda q, part: q[self._nodes[part]], store, positions)
+
+    def _add_stiffness(
+        self, integrate: Callable[..., Array], positions: tuple[Array, ...], slots: IntArray, out: Array
+    ) -> None:
+        def store(part: slice, local: Array) -> None:
+            scatter_blocks(local, slots[self._order[part]], out)
+
+        self._sweep(integrate, lambda q, part: q[self._nodes[part]], store, positions)
+
+    # -- block by block ---------------------------------------------------------------------------------------
+
+    def _sweep(
+        self,
+        integrate: Callable[..., Array],
+        gather: Callable[[Array, slice], Array],
+        store: Callable[[slice, Array], None],
+        positions: tuple[Array, ...],
+    ) -> None:
+        """Store what integrate(part, F, C, …) returns for each block of elements, a part of them, on several threads.
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+
+        def slab(first: int, last: int) -> bool:
+            with np.errstate(all="ignore"):  # what is not finite is found below
+                for block in range(first, last):
+                    part = slice(self._ends[block] - self._blocks.counts[block], self._ends[block])
+                    strains: list[Array] = []
+                    for x in positions:
+                        F, C, upright = self._strains(part, gather(x, part))
+                        if not upright:
+                            return False
+                        strains += (F, C)
+                    local = integrate(part, *strains)
+                    if not isfinite(local.sum()):
+                        return False
+                    store(part, local)
+            return True
+
+        if not all(self._blocks.run(slab)):
+            raise self._failure(gather, positions)
+
+    def _strains(self, part: slice, x: Array) -> tuple[Array, Array, bool]:
+        """Return F, C [e, g, 3, 3] at x [e, k, 3], and whether no element is inverted.
+
+        Where the law is not objective, 1 is returned for F, and nothing counts as inverted.
+        """
+        G = self._gradients[part]
+        F, C = np.empty((2, *self._weights[part].shape, 3, 3))
+        upright = _deformations(x, G, self.material.objective, F, C)
+        return F, C, bool(upright) or not self.material.objective
+
+    def _energies(self, part: slice, F: Array, C: Array) -> Array:
+        w = self._weights[part]
+        return (self.material.energy_density(_flat(C)).reshape(w.shape) * w).sum(axis=1)
+
+    def _forces(self, part: slice, F: Array, C: Array) -> Array:
+        return self._integrated_forces(part, F, self.material.stress(_flat(C)))
+
+    def _discrete_forces(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
+        S = self.material.discrete_stress(_flat(C0), _flat(C1))
+        return self._integrated_forces(part, 0.5 * (F0 + F1), S)
+
+    def _integrated_forces(self, part: slice, F: Array, S: Array) -> Array:
+        w, G = self._weights[part], self._gradients[part]
+        out = np.empty((len(w), self.nodes.shape[1], 3))
+        _integrate_forces(F, _contiguous(S, F.shape), w, G, out)
+        return out
+
+    def _stiffness(self, part: slice, F: Array, C: Array) -> Array:
+        S, T = self.material.stress(_flat(C)), self.material.tangent(_flat(C))
+        return self._integrated_stiffness(part, F, F, S, T, 1.0)
+
+    def _discrete_stiffness(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
+        S = self.material.discrete_stress(_flat(C0), _flat(C1))
+        T = self.material.discrete_tangent(_flat(C0), _flat(C1))
+        return self._integrated_stiffness(part, 0.5 * (F0 + F1), F1, S, T, 0.5)
+
+    def _integrated_stiffness(
+        self, part: slice, left: Array, right: Array, S: Array, T: Array, geometric: float
+    ) -> Array:
+        w, G = self._weights[part], self._gradients[part]
+        size = 3 * self.nodes.shape[1]
+        out = np.empty((len(w), size, size))
+        S, T = _contiguous(S, left.shape), _contiguous(T, (*left.shape, 3, 3))
+        _integrate_stiffness(left, right, S, T, w, G, geometric * self.material.objective, out)
+        return out
+
+    # -- strain and stress, for output ------------------------------------------------------------------------
+
+    def deformation_gradients(self, q: Array) -> Array:
+        """Return the mean over the undeformed volume of F [m, 3, 3] at the nodal positions q [n, 3]."""
+        F = np.einsum("eai,egKa->egiK", q[self._nodes], self._gradients, optimize=True)
+        return self._mean(F, self._weights)
+
+    def jacobians(self, q: Array) -> Array:
+        """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]."""
+        F = np.einsum("eai,egKa->egiK", q[self._nodes], self._gradients, optimize=True)
+        return self._mean(tensors.determinants(F), self._weights)
+
+    def first_piola(self, q: Array) -> Array:
+        """Return the mean over the undeformed volume of P = F S [m, 3, 3] in Pa at the nodal positions q [n, 3].
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+        F, S = self._stresses(q)
+        return self._mean(F @ S, self._weights)
+
+    def cauchy(self, q: Array) -> Array:
+        """Return the mean over the deformed volume of σ = F S Fᵀ/J [m, 3, 3] in Pa at the nodal positions q [n, 3].
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+        F, S = self._stresses(q)
+        J = tensors.determinants(F)
+        sigma = F @ S @ F.swapaxes(-1, -2) / J[:, :, None, None]
+        return self._mean(sigma, self._weights * J)
+
+    def _stresses(self, q: Array) -> tuple[Array, Array]:
+        """Return F (1 if the law is not objective) and S [m, g, 3, 3], in the order of the blocks."""
+        F, C, upright = self._strains(slice(None), np.ascontiguousarray(q[self._nodes]))
+        with np.errstate(all="ignore"):
+            S = self.material.stress(_flat(C)).reshape(C.shape) if upright else F
+        if not (upright and np.isfinite(S).all()):
+            raise self._failure(lambda q, part: q[self._nodes[part]], (q,))
+        return F, S
+
+    def _mean(self, values: Array, weights: Array) -> Array:
+        """Return the weighted means [m, …] of values [m, g, …] in the order of the blocks."""
+        out = np.empty((len(values), *values.shape[2:]))
+        out[self._order] = np.einsum("eg...,eg->e...", values, weights / weights.sum(axis=1, keepdims=True))
+        return out
+
+    # -- failures ---------------------------------------------------------------------------------------------
+
+    def _failure(
+        self, gather: Callable[[Array, slice], Array], positions: tuple[Array, ...]
+    ) -> InvertedElement | MaterialFailed:
+        """Return the error about the first element that is inverted, or whose energy or stress is not finite."""
+        worst, finite = np.full(len(self.nodes), np.inf), np.ones(len(self.nodes), bool)
+        with np.errstate(all="ignore"):
+            for q in positions:
+                x = gather(q, slice(None))
+                F, C, _ = self._strains(slice(None), x)
+                worst = np.minimum(worst, tensors.determinants(F).min(axis=1))
+                W, S = self.material.energy_density(_flat(C)), self.material.stress(_flat(C))
+                finite &= np.isfinite(W).reshape(C.shape[:2]).all(axis=1) & np.isfinite(S).reshape(len(C), -1).all(
+                    axis=1
+                )
+        inverted = self._order[~(worst > 0)]
+        failed = self._order[~finite]
+        element = int((inverted if len(inverted) else failed if len(failed) else self._order).min())
+        where = f"element {element} (nodes {', '.join(map(str, self.nodes[element]))})"
+        if len(inverted):
+            det = worst[self._order == element][0]
+            return InvertedElement(
+                f"{where} is inverted: det F = {det:.3g}, and must be positive. "
+                "Try a smaller step, a finer mesh there, or a softer impact.",
+                element,
+            )
+        return MaterialFailed(
+            f"{type(self.material).__name__} has no finite energy, stress or tangent in {where}. "
+            "Try a smaller step, or a law that holds at such strains.",
+            element,
+        )
+
+
+def _flat(C: Array) -> Array:
+    """Return C [e, g, 3, 3] as laws take it, [p, 3, 3]."""
+    return C.reshape(-1, 3, 3)
+
+
+def _contiguous(values: Array, shape: tuple[int, ...]) -> Array:
+    """Return what a law has returned in the given shape, for a compiled loop."""
+    return np.ascontiguousarray(values, dtype=float).reshape(shape)
+
+
+# -- compiled loops -------------------------------------------------------------------------------------------
+
+
+@_kernel
+def _deformations(x, G, objective, F, C):
+    """Set F and C [e, g, 3, 3] for nodes at x [e, k, 3] and ∇N [e, g, 3, k]; return whether all det F are positive.
+
+    If not objective, F = 1 and C = 1 + 2 sym(F − 1).
+    """
+    upright = True
+    for e in range(len(x)):
+        for g in range(G.shape[1]):
+            f = F[e, g]
+            f[:] = 0.0
+            for a in range(x.shape[1]):
+                for i in range(3):
+                    for K in range(3):
+                        f[i, K] += x[e, a, i] * G[e, g, K, a]
+            c = C[e, g]
+            if objective:
+                for K in range(3):
+                    for L in range(3):
+                        c[K, L] = f[0, K] * f[0, L] + f[1, K] * f[1, L] + f[2, K] * f[2, L]
+            else:
+                for K in range(3):
+                    for L in range(3):
+                        c[K, L] = f[K, L] + f[L, K] - (K == L)
+                for K in range(3):
+                    for L in range(3):
+                        f[K, L] = K == L
+            det = (
+                f[0, 0] * (f[1, 1] * f[2, 2] - f[1, 2] * f[2, 1])
+                + f[0, 1] * (f[1, 2] * f[2, 0] - f[1, 0] * f[2, 2])
+                + f[0, 2] * (f[1, 0] * f[2, 1] - f[1, 1] * f[2, 0])
+            )
+            upright = upright and det > 0.0
+    return upright
+
+
+@_kernel
+def _integrate_forces(F, S, w, G, out):
+    """Set out [e, k, 3] to Σ_g w F S ∇N_a."""
+    n_nodes = G.shape[3]
+    P = np.empty((3, 3))
+    for e in range(len(w)):
+        out[e] = 0.0
+        for g in range(w.shape[1]):
+            f, s = F[e, g], S[e, g]
+            for i in range(3):
+                for K in range(3):
+                    P[i, K] = w[e, g] * (f[i, 0] * s[0, K] + f[i, 1] * s[1, K] + f[i, 2] * s[2, K])
+            for a in range(n_nodes):
+                for i in range(3):
+                    out[e, a, i] += P[i, 0] * G[e, g, 0, a] + P[i, 1] * G[e, g, 1, a] + P[i, 2] * G[e, g, 2, a]
+
+
+@_kernel
+def _integrate_stiffness(left, right, S, T, w, G, geometric, out):
+    """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b."""
+    n_nodes = G.shape[3]
+    half, A = np.empty((3, 3, 3, 3)), np.empty((3, 3, 3, 3))
+    B = np.empty((3, 3, 3, n_nodes))
+    sums = np.empty((n_nodes, 3, 3, n_nodes))  # so that inner loops run over consecutive numbers
+    for e in range(len(w)):
+        sums[:] = 0.0
+        for g in range(w.shape[1]):
+            f, r, s, c, N = left[e, g], right[e, g], S[e, g], T[e, g], G[e, g]
+            # A_iKjL, times w
+            for i in range(3):
+                for K in range(3):
+                    for J in range(3):
+                        for L in range(3):
+                            half[i, K, J, L] = w[e, g] * (
+                                f[i, 0] * c[0, K, J, L] + f[i, 1] * c[1, K, J, L] + f[i, 2] * c[2, K, J, L]
+                            )
+            for i in range(3):
+                for K in range(3):
+                    h = half[i, K]
+                    for j in range(3):
+                        for L in range(3):
+                            A[i, K, j, L] = r[j, 0] * h[0, L] + r[j, 1] * h[1, L] + r[j, 2] * h[2, L]
+                    for L in range(3):
+                        A[i, K, i, L] += geometric * w[e, g] * s[K, L]
+            for i in range(3):
+                for K in range(3):
+                    for j in range(3):
+                        for b in range(n_nodes):
+                            B[i, K, j, b] = A[i, K, j, 0] * N[0, b] + A[i, K, j, 1] * N[1, b] + A[i, K, j, 2] * N[2, b]
+            for a in range(n_nodes):
+                for i in range(3):
+                    for j in range(3):
+                        for b in range(n_nodes):
+                            sums[a, i, j, b] += (
+                                N[0, a] * B[i, 0, j, b] + N[1, a] * B[i, 1, j, b] + N[2, a] * B[i, 2, j, b]
+                            )
+        for a in range(n_nodes):
+            for i in range(3):
+                for b in range(n_nodes):
+                    for j in range(3):
+                        out[e, 3 * a + i, 3 * b + j] = sums[a, i, j, b]

@@ -1,0 +1,75 @@
+"""Algebra of many 3 × 3 matrices [p, 3, 3] and fourth-order tensors [p, 3, 3, 3, 3] at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from symplex.fem.assembly import Array
+
+ONE = np.eye(3)
+ONE_ONE = np.einsum("ij,kl->ijkl", ONE, ONE)  # 1 ⊗ 1
+SYMMETRIC = 0.5 * (np.einsum("ik,jl->ijkl", ONE, ONE) + np.einsum("il,jk->ijkl", ONE, ONE))  # 𝕀: A ↦ sym A
+
+_LEVI_CIVITA = np.zeros((3, 3, 3))
+for _i in range(3):
+    _LEVI_CIVITA[_i, (_i + 1) % 3, (_i + 2) % 3] = 1.0
+    _LEVI_CIVITA[_i, (_i + 2) % 3, (_i + 1) % 3] = -1.0
+# T_jb ↦ the map H ↦ sym {T, H}, {T, H}_ia = ε_ijk ε_abc T_jb H_kc, as [9, 81]
+_MIXED = np.einsum("ijk,abc->jbiakc", _LEVI_CIVITA, _LEVI_CIVITA)
+_MIXED = (0.5 * (_MIXED + _MIXED.swapaxes(4, 5))).reshape(9, 81)
+
+
+def trace(A: Array) -> Array:
+    """Return tr A [p]."""
+    return A[:, 0, 0] + A[:, 1, 1] + A[:, 2, 2]
+
+
+def scaled(a: Array, B: Array) -> Array:
+    """Return a B for numbers a [p] and tensors B of even order, each its own [p, 3, …] or one for all [3, …]."""
+    return a.reshape(-1, *(1,) * (B.ndim - B.ndim % 2)) * B
+
+
+def cofactors(A: Array) -> Array:
+    """Return the matrices of cofactors, det A · A⁻ᵀ."""
+    out = np.empty_like(A)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            out[:, i, a] = A[:, j, b] * A[:, k, c] - A[:, j, c] * A[:, k, b]
+    return out
+
+
+def determinants(A: Array) -> Array:
+    """Return det A [...] of matrices [..., 3, 3]."""
+    (a, b, c), (d, e, f), (g, h, i) = ([A[..., row, column] for column in range(3)] for row in range(3))
+    return a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+
+
+def cofactor_slope(T: Array) -> Array:
+    """Return the map H ↦ {T, H} = cof(T + H) − cof T − cof H of symmetric matrices, which is the slope of cof at T."""
+    return (T.reshape(-1, 9) @ _MIXED).reshape(-1, 3, 3, 3, 3)
+
+
+def outer(A: Array, B: Array) -> Array:
+    """Return A ⊗ B."""
+    return A[:, :, :, None, None] * B[:, None, None, :, :]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def products(a, A, b):
+    """Return a A ⊗ A + b A ⊙ A for numbers a, b [p] and symmetric A [p, 3, 3].
+
+    (A ⊙ A)_ijkl = ½ (A_ik A_jl + A_il A_jk), which is −∂A/∂(A⁻¹).
+    """
+    out = np.empty((len(A), 3, 3, 3, 3))
+    for p in range(len(A)):
+        M = A[p]
+        for i in range(3):
+            for j in range(3):
+                for k in range(3):
+                    for m in range(3):
+                        mixed = M[i, k] * M[j, m] + M[i, m] * M[j, k]
+                        out[p, i, j, k, m] = a[p] * M[i, j] * M[k, m] + 0.5 * b[p] * mixed
+    return out
