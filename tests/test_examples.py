@@ -211,3 +211,36 @@ def test_keplers_convergence(tmp_path):
     assert far < 0.01 * numbers["e = 0.99, Newmark: error of the position at the least step"]
     assert (tmp_path / "kepler_convergence.png").stat().st_size > 20_000
     assert (tmp_path / "kepler_starts.png").stat().st_size > 20_000
+
+
+def test_the_argon_cluster(tmp_path):
+    numbers = run_script("argon.py", tmp_path)
+    assert numbers["E/epsilon (withheld in the paper)"] == pytest.approx(-10.519, abs=5e-4)
+    assert numbers["momentum at the start [atom nm/ns] (paper: zero)"] == [0.0, 0.0]
+    for h in (0.02, 0.005):
+        for coordinates in ("plain", "Jacobi"):
+            expected = numbers[f"h = {h} nm: average step expected from the velocities, {coordinates} [fs]"]
+            for parity in ("parity-invariant", "not parity-invariant"):
+                run = f"h = {h} nm, {coordinates}, {parity}"
+                assert numbers[f"{run}: relative drift of the energy"] < 1e-13
+                momentum = numbers[f"{run}: largest momentum [atom nm/ns]"]
+                assert momentum < 1e-11 if coordinates == "Jacobi" else momentum > 1.0
+                assert numbers[f"{run}: average step [fs]"] == pytest.approx(expected, rel=0.1)
+                share = numbers[f"{run}: share of steps shorter than the average"]
+                assert share == pytest.approx(0.632, abs=0.02)  # 1 − 1/e
+                assert numbers[f"{run}: temperature [K]"] == pytest.approx(15.6, abs=3.0)
+        assert numbers[f"h = {h} nm, Newmark: range of K + V / epsilon"] < 3e-4
+    assert (tmp_path / "argon_h020.png").exists()
+    assert (tmp_path / "argon_h005.png").exists()
+
+
+def test_the_argon_clusters_convergence(tmp_path):
+    numbers = run_script("argon_convergence.py", tmp_path)
+    for way in ("with parity-invariance (Fig. 17)", "without parity-invariance (Fig. 18)"):
+        assert numbers[f"{way}: exponent of the average step"] == pytest.approx(1.0, abs=0.03)
+        assert numbers[f"{way}: exponent of the greatest step"] == pytest.approx(0.93, abs=0.15)
+        assert numbers[f"{way}: share of steps below 0.01 averages / exponential law"] == pytest.approx(1.0, abs=0.1)
+        of_motion = numbers[f"{way}: exponent of the error, norm of the difference, T = 0.001 ns"]
+        assert of_motion == pytest.approx(1.0, abs=0.25)
+    assert (tmp_path / "argon_steps.png").exists()
+    assert (tmp_path / "argon_convergence.png").exists()
