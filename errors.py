@@ -63,3 +63,7 @@ class MaterialFailed(StepFailed, MaterialError):
 
 class UnstableStep(StepFailed, ValueError):
     """A time step above the stability limit of an explicit method."""
+
+
+class MissingPackage(SymplexError, ImportError):
+    """An optional package that is not installed, though what was asked for needs it."""

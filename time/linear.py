@@ -1,161 +1,32 @@
-"""Linear solvers for the matrices of implicit steps, which all have one fixed block pattern."""
+"""The choice of a linear solver for implicit steps."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Literal, final
+from typing import Literal
 
-import numpy as np
-import scipy.sparse as sp
-from numba import njit
-
-from symplex.errors import StepFailed
 from symplex.fem.assembly import Pattern
-from symplex.fem.energy import Array
+from symplex.time.direct import DenseSolver, SparseSolver
+from symplex.time.linear_solver import LinearSolver
 
-# Which solver: "dense" and "sparse" are direct; "auto" takes the one for the size.
-Linear = Literal["auto", "dense", "sparse"]
+# Which solver: "dense" and "sparse" are direct, "krylov" and "multigrid" iterate; "auto" takes the one for the size,
+# and a direct one where iterations fail.
+Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 
 _DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
-_PIVOT = 0.1  # a diagonal pivot may be this part of the largest one of its column
-_REFINE = 1e-12  # relative residual above which a solution is improved
-_BROKEN = 1e-8  # and above which, after that, the factors are made anew with all pivoting
-
-
-class LinearSolver(ABC):
-    """Solves A x = b for one matrix after the other.
-
-    The matrix has dim × dim blocks on a fixed pattern, which is symmetric; fixed coordinates are in it as rows and
-    columns of the unit matrix (times a mass).
-
-    Parameters
-    ----------
-    pattern : Pattern
-    dim : int
-    """
-
-    @abstractmethod
-    def update(self, blocks: Array, symmetric: bool) -> None:
-        """Take the matrix with the given blocks [nnz, dim, dim], which stay unchanged until the next update.
-
-        Raises
-        ------
-        StepFailed
-            If it is singular.
-        """
-
-    @abstractmethod
-    def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim] with |A x − b| at most tolerance · |b|; direct solvers are as exact as they can.
-
-        Raises
-        ------
-        StepFailed
-            If the tolerance is not reached.
-        """
+_SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
 
 
 def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
     """Return the solver of a kind for matrices on a pattern."""
-    if kind == "auto":
-        kind = "dense" if pattern.n_nodes * dim <= _DENSE else "sparse"
-    return DenseSolver(pattern, dim) if kind == "dense" else SparseSolver(pattern, dim)
+    size = pattern.n_nodes * dim
+    if kind == "dense" or (kind == "auto" and size <= _DENSE):
+        return DenseSolver(pattern, dim)
+    if kind == "sparse" or (kind == "auto" and size <= _SPARSE):
+        return SparseSolver(pattern, dim)
+    if kind == "multigrid":
+        from symplex.time.multigrid import MultigridSolver
 
+        return MultigridSolver(pattern, dim)
+    from symplex.time.iterative import AutomaticSolver, KrylovSolver  # compiled when first needed
 
-@final
-class DenseSolver(LinearSolver):
-    """LU factors of the full matrix, for a few nodes."""
-
-    def __init__(self, pattern: Pattern, dim: int):
-        from scipy.linalg.lapack import dgetrf, dgetrs  # pyright: ignore[reportAttributeAccessIssue]
-
-        self._factorise, self._substitute = dgetrf, dgetrs
-        self._indptr, self._indices = pattern.indptr, pattern.indices
-        size = pattern.n_nodes * dim
-        self._matrix = np.zeros((size, size))
-
-    def update(self, blocks: Array, symmetric: bool) -> None:
-        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
-        _fill(blocks, self._indptr, self._indices, self._matrix)
-        # LAPACK's order is by columns: it gets the transpose, without a copy, and solves with its transpose.
-        self._lu, self._pivots, info = self._factorise(self._matrix.T, overwrite_a=1)
-        if info > 0:
-            raise StepFailed(_singular(info - 1, blocks.shape[1]))
-
-    def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim]."""
-        x, _ = self._substitute(self._lu, self._pivots, b.reshape(-1), trans=1)
-        return x.reshape(b.shape)
-
-
-@final
-class SparseSolver(LinearSolver):
-    """Sparse LU factors (SuperLU) in an order that is found once."""
-
-    def __init__(self, pattern: Pattern, dim: int):
-        blocks = np.arange(len(pattern.indices) * dim * dim, dtype=float).reshape(-1, dim, dim)
-        self._places = sp.csc_array(pattern.matrix(blocks))  # where each entry is in the blocks
-        self._order = None
-
-    def update(self, blocks: Array, symmetric: bool) -> None:
-        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
-        from scipy.sparse.linalg import splu
-
-        self._dim = blocks.shape[1]
-        options = {"diag_pivot_thresh": _PIVOT, "options": {"SymmetricMode": True}}
-        if self._order is None:
-            self._matrix = self._with_values(blocks)
-            self._lu = self._guarded(splu, permc_spec="MMD_AT_PLUS_A", **options)
-            self._order = np.argsort(self._lu.perm_c)
-            self._places = sp.csc_array(self._places[self._order][:, self._order])
-            self._places.sort_indices()
-        self._matrix = self._with_values(blocks)
-        self._lu = self._guarded(splu, permc_spec="NATURAL", **options)
-
-    def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim], improved by iterative refinement where little pivoting has lost digits."""
-        rhs = b.reshape(-1)[self._order]
-        x = self._lu.solve(rhs)
-        size = np.linalg.norm(rhs)
-        residual = rhs - self._matrix @ x
-        if np.linalg.norm(residual) > _REFINE * size:
-            x += self._lu.solve(residual)
-            if not np.linalg.norm(rhs - self._matrix @ x) <= _BROKEN * size:
-                x = self._with_full_pivoting(rhs)
-        out = np.empty_like(x)
-        out[self._order] = x
-        return out.reshape(b.shape)
-
-    def _with_values(self, blocks: Array) -> sp.csc_array:
-        places = self._places
-        data = blocks.reshape(-1)[places.data.astype(np.intp)]
-        return sp.csc_array((data, places.indices, places.indptr), shape=places.shape)
-
-    def _with_full_pivoting(self, rhs: Array) -> Array:
-        from scipy.sparse.linalg import splu
-
-        self._lu = self._guarded(splu, permc_spec="COLAMD")
-        return self._lu.solve(rhs)
-
-    def _guarded(self, splu, **options):
-        try:
-            return splu(self._matrix, **options)
-        except RuntimeError as error:  # "Factor is exactly singular"
-            raise StepFailed(_singular(None, self._dim)) from error
-
-
-def _singular(row: int | None, dim: int) -> str:
-    where = "" if row is None else f" at node {row // dim} in direction {'xyz'[row % dim]}"
-    return f"the matrix of the step is singular{where}. Try a smaller step."
-
-
-@njit(cache=True)
-def _fill(blocks, indptr, indices, out):
-    """Write the blocks into the full matrix out."""
-    dim = blocks.shape[1]
-    out[...] = 0.0
-    for a in range(len(indptr) - 1):
-        for s in range(indptr[a], indptr[a + 1]):
-            for i in range(dim):
-                for j in range(dim):
-                    out[a * dim + i, indices[s] * dim + j] = blocks[s, i, j]
+    return KrylovSolver(pattern, dim) if kind == "krylov" else AutomaticSolver(pattern, dim)

@@ -32,7 +32,8 @@ class Newton:
     iterations : int, default 50
         Corrections after which a step fails. Four or five are usual.
     linear : str, default "auto"
-        The linear solver: ``"dense"`` or ``"sparse"``, both direct, or ``"auto"`` by the number of unknowns.
+        The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or GMRES with
+        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
 
     Raises
     ------
@@ -191,7 +192,7 @@ class NewtonSolver:
         )
         if not isfinite(squared):
             raise StepFailed("the stiffness is not finite within the step.")
-        self._linear.update(self._blocks, equations.symmetric)
+        self._linear.update(self._blocks, equations.symmetric, q0)
         return _FLOOR * _EPS * float(np.sqrt(squared))
 
     def _tolerance(self, history: list[float], floor: float) -> float:

@@ -1,0 +1,128 @@
+"""Direct solvers for implicit steps."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from symplex.errors import StepFailed
+from symplex.fem.assembly import Array, Pattern
+from symplex.time.linear_solver import LinearSolver
+
+_PIVOT = 0.1  # a diagonal pivot may be this part of the largest one of its column
+_REFINE = 1e-12  # relative residual above which a solution is improved
+_BROKEN = 1e-8  # and above which, after that, the factors are made anew with all pivoting
+
+
+@final
+class DenseSolver(LinearSolver):
+    """LU factors of the full matrix, for a few nodes."""
+
+    def __init__(self, pattern: Pattern, dim: int):
+        from scipy.linalg.lapack import dgetrf, dgetrs  # pyright: ignore[reportAttributeAccessIssue]
+
+        self._factorise, self._substitute = dgetrf, dgetrs
+        self._indptr, self._indices = pattern.indptr, pattern.indices
+        size = pattern.n_nodes * dim
+        self._matrix = np.zeros((size, size))
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
+        _fill(blocks, self._indptr, self._indices, self._matrix)
+        # LAPACK's order is by columns: it gets the transpose, without a copy, and solves with its transpose.
+        self._lu, self._pivots, info = self._factorise(self._matrix.T, overwrite_a=1)
+        if info > 0:
+            raise StepFailed(_singular(info - 1, blocks.shape[1]))
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim]."""
+        x, _ = self._substitute(self._lu, self._pivots, b.reshape(-1), trans=1)
+        return x.reshape(b.shape)
+
+
+@final
+class SparseSolver(LinearSolver):
+    """Sparse LU factors (SuperLU) in an order that is found once."""
+
+    def __init__(self, pattern: Pattern, dim: int):
+        self._pattern = pattern
+        blocks = np.arange(len(pattern.indices) * dim * dim, dtype=float).reshape(-1, dim, dim)
+        self._places = sp.csc_array(pattern.matrix(blocks))  # where each entry is in the blocks
+        self._order = None
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
+        from scipy.sparse.linalg import splu
+
+        self._blocks = blocks
+        options = {"diag_pivot_thresh": _PIVOT, "options": {"SymmetricMode": True}}
+        if self._order is None:
+            self._matrix = self._with_values(blocks)
+            self._lu = self._guarded(splu, permc_spec="MMD_AT_PLUS_A", **options)
+            self._order = np.argsort(self._lu.perm_c)
+            self._places = sp.csc_array(self._places[self._order][:, self._order])
+            self._places.sort_indices()
+        self._matrix = self._with_values(blocks)
+        self._lu = self._guarded(splu, permc_spec="NATURAL", **options)
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim], improved by iterative refinement where little pivoting has lost digits."""
+        rhs = b.reshape(-1)[self._order]
+        x = self._lu.solve(rhs)
+        size = np.linalg.norm(rhs)
+        residual = rhs - self._matrix @ x
+        if np.linalg.norm(residual) > _REFINE * size:
+            x += self._lu.solve(residual)
+            if not np.linalg.norm(rhs - self._matrix @ x) <= _BROKEN * size:
+                x = self._with_full_pivoting(rhs)
+        out = np.empty_like(x)
+        out[self._order] = x
+        return out.reshape(b.shape)
+
+    def _with_values(self, blocks: Array) -> sp.csc_array:
+        places = self._places
+        data = blocks.reshape(-1)[places.data.astype(np.intp)]
+        return sp.csc_array((data, places.indices, places.indptr), shape=places.shape)
+
+    def _with_full_pivoting(self, rhs: Array) -> Array:
+        from scipy.sparse.linalg import splu
+
+        self._lu = self._guarded(splu, permc_spec="COLAMD")
+        x = self._lu.solve(rhs)
+        if not np.linalg.norm(rhs - self._matrix @ x) <= _BROKEN * np.linalg.norm(rhs):
+            raise self._singular()
+        return x
+
+    def _guarded(self, splu, **options):
+        try:
+            return splu(self._matrix, **options)
+        except RuntimeError as error:  # "Factor is exactly singular"
+            raise self._singular() from error
+
+    def _singular(self) -> StepFailed:
+        from symplex.time.singular import loose_part
+
+        loose = loose_part(self._pattern, self._blocks)
+        return StepFailed(
+            "the matrix of the step is singular" + (". Try a smaller step." if loose is None else f": {loose}.")
+        )
+
+
+def _singular(row: int, dim: int) -> str:
+    where = f"at node {row // dim} in direction {'xyz'[row % dim]}"
+    return f"the matrix of the step is singular {where}. Try a smaller step."
+
+
+@njit(cache=True)
+def _fill(blocks, indptr, indices, out):
+    """Write the blocks into the full matrix out."""
+    dim = blocks.shape[1]
+    out[...] = 0.0
+    for a in range(len(indptr) - 1):
+        for s in range(indptr[a], indptr[a + 1]):
+            for i in range(dim):
+                for j in range(dim):
+                    out[a * dim + i, indices[s] * dim + j] = blocks[s, i, j]

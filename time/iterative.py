@@ -1,0 +1,189 @@
+"""Iterative linear solvers for implicit steps: block-incomplete factors with conjugate gradients or GMRES."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from symplex.errors import StepFailed
+from symplex.fem.assembly import Array, Pattern
+from symplex.time.block_factor import IncompleteCholesky, IncompleteLU
+from symplex.time.block_matrix import BlockPattern, BlockRows
+from symplex.time.direct import SparseSolver
+from symplex.time.krylov import Solution, conjugate_gradients, gmres
+from symplex.time.linear_solver import LinearSolver
+from symplex.time.singular import loose_part
+
+LARGEST_DIRECT = 60_000  # unknowns up to which sparse factors are tried where iterations fail: some 4 GB
+
+_ENDS = {
+    "stagnated": "stagnated",
+    "indefinite": "met a direction without stiffness",
+    "broken down": "met numbers that are not finite",
+    "out of iterations": "was stopped",
+}
+
+
+@final
+class KrylovSolver(LinearSolver):
+    """Conjugate gradients with block IC(0), or GMRES with block ILU(0) if the matrix is not symmetric.
+
+    A symmetric matrix that turns out not to be positive definite, or that conjugate gradients don't get done with, is
+    handed to GMRES too; it is counted in ``counts``.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    dim : int
+
+    Attributes
+    ----------
+    counts : dict of str to int
+        ``iterations``; matrices that are ``indefinite`` though symmetric, and those that were ``shifted`` for IC(0).
+    """
+
+    def __init__(self, pattern: Pattern, dim: int):
+        self._pattern = pattern
+        self._rows = BlockPattern(pattern.indptr, pattern.indices, dim)
+        self._cholesky: tuple[Array, IncompleteCholesky] | None = None
+        self._lu: tuple[Array, IncompleteLU] | None = None
+        self.counts = {"iterations": 0, "indefinite": 0, "shifted": 0}
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim] incompletely."""
+        self._blocks = blocks
+        largest = self._rows.largest_on_diagonal(blocks)
+        if not 0.0 < largest < np.inf:
+            raise StepFailed(f"the largest number on the diagonal of the matrix of the step is {largest}.")
+        # A power of two that makes it about 1: factors in single precision hold whatever the units are.
+        self._scale = 2.0 ** -np.frexp(largest)[1]
+        self._definite = symmetric and self._factorize_symmetric()
+        self._factorized = self._definite or self._factorize_any()
+
+    def _factorize_symmetric(self) -> bool:
+        if self._cholesky is None:
+            self._cholesky = _room(self._rows.lower), IncompleteCholesky(self._rows)
+        values, factor = self._cholesky
+        self._rows.take(self._rows.lower, self._blocks, self._scale, values)
+        definite = factor.factorize(values) < 0
+        self.counts["shifted"] += definite and factor.shift > 0.0
+        self.counts["indefinite"] += not definite
+        return definite
+
+    def _factorize_any(self) -> bool:
+        if self._lu is None:
+            self._lu = _room(self._rows.whole), IncompleteLU(self._rows)
+        values, factor = self._lu
+        self._rows.take(self._rows.whole, self._blocks, self._scale, values)
+        return factor.factorize(values) < 0
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|.
+
+        Raises
+        ------
+        StepFailed
+            If the tolerance is not reached.
+        """
+        x = self.attempt(b, tolerance)
+        if x is None:
+            raise self.failure(tolerance)
+        return x
+
+    def attempt(self, b: Array, tolerance: float) -> Array | None:
+        """Return x as `solve` does, or None if the tolerance is not reached: then `failure` says why."""
+        self._last: Solution | None = None
+        size = float(np.max(np.abs(b), initial=0.0))
+        if size == 0.0:
+            return np.zeros_like(b)
+        if not size < np.inf:
+            raise StepFailed("the right-hand side of the equations of the step is not finite.")
+        rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
+        if self._definite and self._cholesky:
+            solution = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance))
+            if solution.outcome != "converged":
+                self.counts["indefinite"] += solution.outcome == "indefinite"
+                self._definite = False
+                self._factorized = self._factorize_any()
+        if not self._definite and self._factorized and self._lu:
+            self._note(gmres(self._rows, *self._lu, rhs, tolerance))
+        if self._last is None or self._last.outcome != "converged":
+            return None
+        return self._rows.scatter(self._last.x) * (self._scale * size)
+
+    def _note(self, solution: Solution) -> Solution:
+        self._last = solution
+        self.counts["iterations"] += solution.iterations
+        return solution
+
+    def failure(self, tolerance: float) -> StepFailed:
+        """Return what is to be said of the last attempt."""
+        loose = loose_part(self._pattern, self._blocks)
+        if loose is not None:
+            return StepFailed(f"the matrix of the step is singular: {loose}.")
+        told = "the matrix of the step has no incomplete factors"
+        if self._last is not None:
+            told = (
+                f"the linear solver left a residual of {self._last.residual:.1e} of the right-hand side (wanted "
+                f"{tolerance:.1e}) and {_ENDS[self._last.outcome]} after {self._last.iterations} iterations"
+            )
+        return StepFailed(f'{told}. Try a smaller step, or linear="sparse" if memory allows.')
+
+
+def _room(rows: BlockRows) -> Array:
+    return np.empty((len(rows.indices), 9))
+
+
+@final
+class AutomaticSolver(LinearSolver):
+    """`KrylovSolver`, and sparse factors for a matrix that it doesn't get done with, if they fit into memory.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    dim : int
+
+    Attributes
+    ----------
+    counts : dict of str to int
+        Those of `KrylovSolver`, and the matrices that were factorised: ``direct``.
+    """
+
+    def __init__(self, pattern: Pattern, dim: int):
+        self._pattern, self._dim = pattern, dim
+        self._krylov = KrylovSolver(pattern, dim)
+        self._sparse: SparseSolver | None = None
+        self.counts = self._krylov.counts
+        self.counts["direct"] = 0
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Take the matrix with the given blocks [nnz, dim, dim]."""
+        self._matrix = blocks, symmetric, positions
+        self._direct = False
+        self._krylov.update(blocks, symmetric, positions)
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|.
+
+        Raises
+        ------
+        StepFailed
+            If the tolerance is not reached.
+        """
+        if not self._direct:
+            x = self._krylov.attempt(b, tolerance)
+            if x is not None:
+                return x
+            if self._pattern.n_nodes * self._dim > LARGEST_DIRECT:
+                raise self._krylov.failure(tolerance)
+        return self._factors().solve(b, tolerance)
+
+    def _factors(self) -> SparseSolver:
+        """Return the direct solver with the present matrix."""
+        self._sparse = self._sparse or SparseSolver(self._pattern, self._dim)
+        if not self._direct:
+            self._sparse.update(*self._matrix)
+            self._direct = True
+            self.counts["direct"] += 1
+        return self._sparse

@@ -1,0 +1,87 @@
+"""What is loose in a system whose matrix is singular."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from symplex.fem.assembly import Array, Pattern
+
+_NOTHING = 1e-12  # a force is no more than rounding if it is this part of the sum of absolute values
+_LARGEST = 20_000  # unknowns up to which mechanisms are looked for, which takes a factorisation
+_TAKES_PART = 0.1  # a node belongs to a mechanism if it moves by this part of the largest motion
+
+
+def loose_part(pattern: Pattern, blocks: Array) -> str | None:
+    """Return what can move without force, in words, or None if nothing is found.
+
+    Parts that are connected by nothing with the rest are tried in each direction; then, up to 20 000 unknowns, any
+    motion: by inverse iteration.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    blocks : float64 [nnz, dim, dim]
+        The matrix.
+    """
+    if not np.isfinite(blocks).all():
+        return None
+    return _floating(pattern, blocks) or _mechanism(pattern, blocks)
+
+
+def _floating(pattern: Pattern, blocks: Array) -> str | None:
+    """Return the first part that can be shifted as a whole."""
+    dim = blocks.shape[1]
+    rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
+    coupled = np.any(blocks, axis=(1, 2))
+    graph = sp.csr_array((coupled[coupled], (rows[coupled], pattern.indices[coupled])), shape=(pattern.n_nodes,) * 2)
+    number, part = sp.csgraph.connected_components(graph, directed=False)
+    # The forces on all nodes of a part if it is shifted by one in each direction, and what they are sums of.
+    forces, sizes = np.zeros((2, number, dim))
+    nodal, nodal_sizes = np.zeros((2, pattern.n_nodes, dim, dim))
+    np.add.at(nodal, rows, blocks)
+    np.add.at(nodal_sizes, rows, np.abs(blocks))
+    np.maximum.at(forces, part, np.abs(nodal).max(axis=1))
+    np.maximum.at(sizes, part, nodal_sizes.max(axis=1))
+    free = forces <= _NOTHING * sizes
+    if not free.any():
+        return None
+    first = int(np.flatnonzero(free.any(axis=1))[0])
+    axes = " and ".join("xyz"[axis] for axis in np.flatnonzero(free[first]))
+    nodes = np.flatnonzero(part == first)
+    what = f"node {nodes[0]} is" if len(nodes) == 1 else f"the {len(nodes)} nodes connected with node {nodes[0]} are"
+    return f"{what} held by nothing along {axes}; support them, or take a method with inertia"
+
+
+def _mechanism(pattern: Pattern, blocks: Array) -> str | None:
+    """Return what moves in the motion that meets the least force, if that force is no more than rounding."""
+    from scipy.sparse.linalg import splu
+
+    dim = blocks.shape[1]
+    size = pattern.n_nodes * dim
+    if size > _LARGEST:
+        return None
+    matrix = sp.csc_array(pattern.matrix(blocks))
+    largest = float(np.abs(matrix.data).max(initial=0.0))
+    if largest == 0.0:
+        return "nothing has stiffness"
+    shifted = sp.csc_array(matrix + _NOTHING * largest * sp.eye_array(size))
+    factors = splu(shifted)
+    motion = np.random.default_rng(0).standard_normal(size)
+    for _ in range(3):
+        motion = factors.solve(motion)
+        motion /= np.abs(motion).max()
+    if not np.abs(matrix @ motion).max() <= 10.0 * _NOTHING * largest:
+        return None
+    return _told(np.abs(motion.reshape(-1, dim)))
+
+
+def _told(size: NDArray[np.float64]) -> str:
+    moving = np.flatnonzero(size.max(axis=1) > _TAKES_PART)
+    most, axis = np.unravel_index(int(np.argmax(size)), size.shape)
+    some = ", ".join(map(str, moving[:5])) + (", …" if len(moving) > 5 else "")
+    return (
+        f"{len(moving)} nodes ({some}) can move together without force, most of all node {most} along {'xyz'[axis]}; "
+        "support them"
+    )
