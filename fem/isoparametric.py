@@ -20,11 +20,13 @@ called once with all of them, and compiled loops integrate what it returns.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
+from functools import cached_property
+from math import inf, isfinite
 from typing import final
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem import elements, tensors
@@ -103,6 +105,19 @@ class Isoparametric(Energy):
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
         return self._local(self._discrete_stiffness, (x0, x1), (3 * x0.shape[1],) * 2)
+
+    def local_value(self, stencil: int, x: Array) -> float:
+        """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
+        place = self._places[stencil]
+        part = slice(place, place + 1)
+        F, C, upright = self._strains(part, np.ascontiguousarray(x[None], dtype=float))
+        with np.errstate(all="ignore"):
+            return float(self._energies(part, F, C)[0]) if upright else inf
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        """Where each element is in the order of the blocks."""
+        return np.argsort(self._order)
 
     def _local(self, integrate: Callable[..., Array], positions: tuple[Array, ...], shape: tuple[int, ...]) -> Array:
         out = np.empty((len(self.nodes), *shape))

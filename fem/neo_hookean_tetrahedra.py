@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, final
 
 import numpy as np
@@ -71,6 +71,13 @@ class NeoHookeanTetrahedra(Energy):
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, 12, 12] in N/m, which is not symmetric."""
         return self._local(neo_hookean_discrete.hessian, (x0, x1), np.empty((len(x0), 12, 12)))
+
+    def local_value(self, stencil: int, x: Array) -> float:
+        """Return φ in J of one element with nodes at x [4, 3]; infinite where it is inverted."""
+        out = np.empty(1)
+        constants = self._constants[stencil : stencil + 1]
+        inverted = neo_hookean.value(np.ascontiguousarray(x[None], dtype=float), constants, *self._moduli, out)
+        return inf if inverted >= 0 else float(out[0])
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""

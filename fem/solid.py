@@ -97,8 +97,12 @@ class Solid(Energy):
         """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
         return self._elements.discrete_hessian(self._gathered(x0), self._gathered(x1))
 
-    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions | None:
-        """Return compiled functions of one element, if it is a linear neo-Hookean tetrahedron; None for others."""
+    def local_value(self, stencil: int, x: Array) -> float:
+        """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
+        return self._elements.local_value(stencil, x)
+
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+        """Return functions of one element: compiled for linear neo-Hookean tetrahedra, else evaluated in Python."""
         return self._elements.lattice_functions(axes)
 
     # -- assembled forms --------------------------------------------------------------------------------------
