@@ -145,6 +145,22 @@ class System:
             energy.add_discrete_gradient(q0, q1, out)
         return out
 
+    def require_discrete_gradients(self, wanted_by: str) -> None:
+        """Check that all energies have a discrete gradient.
+
+        Raises
+        ------
+        InvalidSystem
+            If one has none.
+        """
+        for name, energy in self.energies.items():
+            if type(energy).discrete_gradient is Energy.discrete_gradient:
+                raise InvalidSystem(
+                    f"{wanted_by}: energy '{name}' ({type(energy).__name__}) has no discrete gradient. Give it "
+                    "discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, "
+                    "Newmark)."
+                )
+
     def discrete_hessian(self, q0: Array, q1: Array) -> sp.bsr_array:
         """Return ∂DG/∂q1 [n·dim, n·dim] in N/m as `hessian` returns ∇²V; it need not be symmetric."""
         return self.pattern.matrix(self.discrete_hessian_blocks(q0, q1))

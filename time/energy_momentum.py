@@ -10,6 +10,7 @@ import numpy as np
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.newton import Newton
 
 
 @final
@@ -57,6 +58,10 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     name = "EnergyMomentum"
     symmetric = False
+
+    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
+        system.require_discrete_gradients(self.name)
+        super().__init__(system, t0, dt, n, newton)
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
