@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         SurfaceTraction as SurfaceTraction,
     )
     from symplex.fem.mass import (
+        bar_mass as bar_mass,
+        consistent_bar_mass as consistent_bar_mass,
         consistent_mass as consistent_mass,
         lumped_mass as lumped_mass,
     )
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from symplex.scenario import Scenario as Scenario
     from symplex.time.composition import Composition as Composition
     from symplex.time.energy_momentum import EnergyMomentum as EnergyMomentum
+    from symplex.time.energy_stepping import EnergyStepping as EnergyStepping
     from symplex.time.force_stepping import ForceStepping as ForceStepping
     from symplex.time.generalized_alpha import (
         GeneralizedAlpha as GeneralizedAlpha,
@@ -121,7 +124,7 @@ _HOMES = {
     "symplex.fem.lattice_values": ("compile_lattice",),
     "symplex.fem.jacobi": ("JacobiCoordinates",),
     "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
-    "symplex.fem.mass": ("consistent_mass", "lumped_mass"),
+    "symplex.fem.mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
     "symplex.fem.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
     "symplex.fem.solid": ("Solid",),
     "symplex.fem.supports": ("fixed_mask",),
@@ -141,6 +144,7 @@ _HOMES = {
     "symplex.scenario": ("Scenario",),
     "symplex.time.composition": ("Composition",),
     "symplex.time.energy_momentum": ("EnergyMomentum",),
+    "symplex.time.energy_stepping": ("EnergyStepping",),
     "symplex.time.force_stepping": ("ForceStepping",),
     "symplex.time.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
     "symplex.time.integrator": ("Integrator", "Motion"),

@@ -1,25 +1,36 @@
-"""Mass of linear tetrahedra, lumped and consistent."""
+"""Mass of solid elements and of bars, lumped and consistent."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
+from numpy.typing import ArrayLike
 
+from symplex.errors import InvalidSystem, MeshError
 from symplex.fem import tetrahedra
-from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.assembly import Array, IntArray, Pattern, scatter_blocks
+from symplex.fem.elements import TETRAHEDRON, Element, checked_determinants, element_of, jacobians
 from symplex.fem.nodes import require_nodes
+
+_CHUNK = 4096  # elements whose Jacobians are found at once
 
 
 def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> Array:
-    """Return nodal masses [n_nodes] in kg: a quarter of each tetrahedron's mass to each of its nodes.
+    """Return nodal masses [n_nodes] in kg, all positive, which sum to the mass of the body.
+
+    Linear tetrahedra and hexahedra give each of their nodes ∫ ρ N_a (a quarter of a tetrahedron's mass). At the
+    corners of quadratic tetrahedra that is negative: their mass is shared as the diagonal ∫ ρ N_a² is (Hinton, Rock and
+    Zienkiewicz, Earthquake Engng Struct. Dyn. 4 (1976) 245).
 
     Parameters
     ----------
     points : float64 [n, 3]
         Undeformed positions in m.
-    cells : int32 [m, 4]
-        The nodes of the tetrahedra.
+    cells : int32 [m, k]
+        The nodes of the elements: k = 4 linear tetrahedra, 8 hexahedra, 10 quadratic tetrahedra.
     density : float
         Mass per undeformed volume in kg/m³.
     n_nodes : int
@@ -30,19 +41,28 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
     MeshError
         If an element is inverted or flat.
     InvalidSystem
-        If an element refers to a node that does not exist.
+        If an element refers to a node that does not exist, or there are no such elements.
     """
+    element = element_of("the mass", cells)
     require_nodes("the mass", cells, min(n_nodes, len(points)))
-    share = 0.25 * density * tetrahedra.checked_volumes(points, cells)
-    masses = np.bincount(cells.ravel(), weights=np.repeat(share, 4), minlength=n_nodes)
+    if element is TETRAHEDRON:
+        shares = np.repeat(0.25 * tetrahedra.checked_volumes(points, cells)[:, None], 4, axis=1)
+    else:
+        shares = np.empty(cells.shape)
+        N, _ = element.shapes(element.mass.points)
+        for part, w in _weights(element, points, cells):
+            diagonal = w @ (N if element.positive else N**2)
+            shares[part] = diagonal * (w.sum(axis=1) / diagonal.sum(axis=1))[:, None]
+    masses = np.bincount(cells.ravel(), weights=density * shares.ravel(), minlength=n_nodes)
     return np.asarray(masses, dtype=float)
 
 
 def consistent_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> sp.csr_array:
-    """Return the consistent mass matrix ∫ ρ N_a N_b [n_nodes, n_nodes] in kg: ρ V (1 + δ_ab)/20 per tetrahedron.
+    """Return the consistent mass matrix ∫ ρ N_a N_b [n_nodes, n_nodes] in kg; ρ V (1 + δ_ab)/20 per linear tetrahedron.
 
     One row per node, the same for each direction. Parameters and errors are those of `lumped_mass`.
     """
+    element_of("the mass", cells)
     pattern = Pattern(n_nodes, [cells])
     values = np.zeros(len(pattern.indices))
     add_consistent_mass(points, cells, density, pattern.slots[0], values)
@@ -50,14 +70,14 @@ def consistent_mass(points: Array, cells: IntArray, density: float, n_nodes: int
 
 
 def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: IntArray, out: Array) -> None:
-    """Add the consistent mass in kg of tetrahedra to the values out [nnz] of a matrix on a fixed pattern.
+    """Add the consistent mass in kg of elements to the values out [nnz] of a matrix on a fixed pattern.
 
     Parameters
     ----------
     points, cells, density
         As in `lumped_mass`.
-    slots : int32 [m, 4, 4]
-        The place in out of each pair of nodes of each tetrahedron (see `symplex.fem.assembly.Pattern`).
+    slots : int32 [m, k, k]
+        The place in out of each pair of nodes of each element (see `symplex.fem.assembly.Pattern`).
     out : float64 [nnz]
 
     Raises
@@ -65,12 +85,96 @@ def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: I
     MeshError
         If an element is inverted or flat.
     InvalidSystem
-        If an element refers to a node that does not exist.
+        If an element refers to a node that does not exist, or there are no such elements.
     """
     points, cells = np.ascontiguousarray(points, dtype=float), np.ascontiguousarray(cells, dtype=np.int32)
+    element = element_of("the mass", cells)
     require_nodes("the mass", cells, len(points))
-    if not _add_consistent_mass(points, cells, density, slots, out):
-        tetrahedra.checked_volumes(points, cells)
+    if element is TETRAHEDRON:
+        if not _add_consistent_mass(points, cells, density, slots, out):
+            tetrahedra.checked_volumes(points, cells)
+        return
+    N, _ = element.shapes(element.mass.points)
+    products = density * np.einsum("ga,gb->gab", N, N).reshape(len(N), -1)
+    for part, w in _weights(element, points, cells):
+        local = (w @ products).reshape(len(w), element.n_nodes, element.n_nodes)
+        scatter_blocks(local, slots[part], out[:, None, None])
+
+
+def _weights(element: Element, points: Array, cells: IntArray) -> Iterator[tuple[slice, Array]]:
+    """Yield elements, some at a time, with the weights [e, g] in m³ of their points of quadrature."""
+    _, slopes = element.shapes(element.mass.points)
+    for first in range(0, len(cells), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        J = jacobians(points, cells[part], slopes)
+        yield part, checked_determinants(element, cells[part], J) * element.mass.weights
+
+
+# -- bars -----------------------------------------------------------------------------------------------------
+
+
+def bar_mass(points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int) -> Array:
+    """Return nodal masses [n_nodes] in kg: half of each bar's mass ρ A L to each of its ends.
+
+    Parameters
+    ----------
+    points : float64 [n, dim]
+        Undeformed positions in m.
+    pairs : int32 [m, 2]
+        The nodes of the bars: the ``line`` cells of a mesh.
+    density : float or float64 [m]
+        Mass per undeformed volume in kg/m³.
+    area : float or float64 [m]
+        Cross-sections in m².
+    n_nodes : int
+        Number of nodes of the system.
+
+    Raises
+    ------
+    MeshError
+        If a bar has no length.
+    InvalidSystem
+        If a bar refers to a node that does not exist, or a density or an area is not positive.
+    """
+    masses = _masses_of_bars(points, pairs, density, area, n_nodes)
+    nodal = np.bincount(pairs.ravel(), weights=np.repeat(0.5 * masses, 2), minlength=n_nodes)
+    return np.asarray(nodal, dtype=float)
+
+
+def consistent_bar_mass(
+    points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int
+) -> sp.csr_array:
+    """Return the consistent mass matrix [n_nodes, n_nodes] in kg of bars: ρ A L (1 + δ_ab)/6 per bar.
+
+    Parameters and errors are those of `bar_mass`.
+    """
+    masses = _masses_of_bars(points, pairs, density, area, n_nodes)
+    pattern = Pattern(n_nodes, [pairs])
+    values = np.zeros(len(pattern.indices))
+    local = masses[:, None, None] * (1.0 + np.eye(2)) / 6.0
+    scatter_blocks(local, pattern.slots[0], values[:, None, None])
+    return sp.csr_array((values, pattern.indices, pattern.indptr), shape=(n_nodes, n_nodes))
+
+
+def _masses_of_bars(points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int) -> Array:
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidSystem(f"the mass of bars: pairs have shape {pairs.shape}, wanted (m, 2).")
+    require_nodes("the mass of bars", pairs, min(n_nodes, len(points)))
+    lengths = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
+    bad = np.flatnonzero(~(lengths > 0))
+    if len(bad):
+        a, b = pairs[bad[0]]
+        raise MeshError(f"bar {bad[0]} (nodes {a} and {b}) has no length; merge its nodes, or remove it.")
+    for name, values, unit in (("density", density, "kg/m³"), ("area", area, "m²")):
+        wrong = np.ravel(~((np.asarray(values) > 0) & np.isfinite(values)))
+        if wrong.any():
+            raise InvalidSystem(
+                f"the mass of bars: {name} is {np.ravel(values)[wrong][0]} {unit}; it must be positive and finite."
+            )
+    return lengths * np.asarray(density, dtype=float) * np.asarray(area, dtype=float)
+
+
+# -- compiled loop --------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, error_model="numpy")

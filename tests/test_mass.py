@@ -4,13 +4,27 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.mass import add_consistent_mass, consistent_mass, lumped_mass
+from symplex.fem.mass import add_consistent_mass, bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
 from symplex.meshes.generate import box
+from symplex.meshes.quadratic import quadratic
+
+
+def box_of(kind):
+    """A box of 0.3 × 0.2 × 0.1 m, of one type of cells."""
+    split = {"tetra": "24", "hexahedron": "hexahedra", "tetra10": "6"}[kind]
+    mesh = box((0.3, 0.2, 0.1), (3, 2, 2), split=split)
+    return quadratic(mesh) if kind == "tetra10" else mesh
+
+
+@pytest.fixture(params=["tetra", "hexahedron", "tetra10"])
+def body(request):
+    mesh = box_of(request.param)
+    return mesh.points, mesh.cells[request.param]
 
 
 @pytest.fixture
-def body():
-    mesh = box((0.3, 0.2, 0.1), (3, 2, 2))
+def tetrahedra():
+    mesh = box_of("tetra")
     return mesh.points, mesh.cells["tetra"]
 
 
@@ -21,8 +35,40 @@ def test_total_mass(body):
     assert consistent_mass(points, cells, 2700.0, n).sum() == pytest.approx(2700 * 0.006)
 
 
-def test_lumped_mass_is_the_row_sum_of_the_consistent_one(body):
-    points, cells = body
+def bent(points):
+    """Positions from which hexahedra are no parallelepipeds, and edges of quadratic tetrahedra are curved."""
+    x, y, z = points.T
+    return np.column_stack([x + 0.8 * y * z, y - 0.5 * x * z, z + 0.9 * x * y])
+
+
+def test_lumped_mass_of_quadratic_tetrahedra_is_positive():
+    mesh = box_of("tetra10")
+    masses = lumped_mass(bent(mesh.points), mesh.cells["tetra10"], 7.0, len(mesh.points))
+    consistent = consistent_mass(bent(mesh.points), mesh.cells["tetra10"], 7.0, len(mesh.points))
+    assert masses.min() > 0
+    assert np.ravel(consistent.sum(axis=1)).min() < 0  # why row sums will not do
+    assert masses.sum() == pytest.approx(consistent.sum())
+
+
+def test_consistent_mass_of_curved_cells_is_exact():
+    """The bent box is what its quadratic tetrahedra interpolate: volume and first moment by Gauss' rule in the box."""
+    x, w = np.polynomial.legendre.leggauss(5)
+    X, Y, Z = (0.5 * size * (1 + axis) for size, axis in zip((0.3, 0.2, 0.1), np.meshgrid(x, x, x), strict=True))
+    weights = np.prod(np.meshgrid(w, w, w), axis=0) * 0.006 / 8
+    jacobian = np.array([[1 + 0 * X, 0.8 * Z, 0.8 * Y], [-0.5 * Z, 1 + 0 * X, -0.5 * X], [0.9 * Y, 0.9 * X, 1 + 0 * X]])
+    det = np.linalg.det(np.moveaxis(jacobian, (0, 1), (-2, -1)))
+    volume = float((weights * det).sum())
+    moment = float((weights * det * (X + 0.8 * Y * Z)).sum())
+    mesh = box_of("tetra10")
+    points = bent(mesh.points)
+    M = consistent_mass(points, mesh.cells["tetra10"], 1.0, len(points))
+    assert M.sum() == pytest.approx(volume, rel=1e-12)
+    assert (M @ points[:, 0]).sum() == pytest.approx(moment, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
+def test_lumped_mass_is_the_row_sum_of_the_consistent_one(kind):
+    points, cells = bent(box_of(kind).points), box_of(kind).cells[kind]
     rows = consistent_mass(points, cells, 7.0, len(points)).sum(axis=1)
     np.testing.assert_allclose(lumped_mass(points, cells, 7.0, len(points)), rows, rtol=1e-12)
 
@@ -53,14 +99,30 @@ def test_consistent_mass_is_symmetric_with_sorted_columns(body):
     assert M.has_canonical_format
 
 
-def test_inverted_elements_are_named(body):
-    points, cells = body
+def test_inverted_elements_are_named(tetrahedra):
+    points, cells = tetrahedra
     cells = cells.copy()
     cells[7] = cells[7, [1, 0, 2, 3]]
     with pytest.raises(MeshError, match=r"elements 7\b.*1 inverted"):
         lumped_mass(points, cells, 1.0, len(points))
     with pytest.raises(MeshError, match=r"elements 7\b.*1 inverted"):
         add_consistent_mass(points, cells, 1.0, np.zeros((len(cells), 4, 4), np.int32), np.zeros(1))
+
+
+@pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])
+def test_inverted_elements_of_other_types_are_named(kind):
+    mesh = box_of(kind)
+    cells = mesh.cells[kind].copy()
+    cells[7] = cells[7, [4, 5, 6, 7, 0, 1, 2, 3] if kind == "hexahedron" else [1, 0, 2, 3, 4, 6, 5, 8, 7, 9]]
+    for mass in (lumped_mass, consistent_mass):
+        with pytest.raises(MeshError, match=rf"1 of {len(cells)} cells '{kind}' .*element 7 .*1 inverted"):
+            mass(mesh.points, cells, 1.0, len(mesh.points))
+
+
+def test_cells_of_other_types_are_refused():
+    for mass in (lumped_mass, consistent_mass):
+        with pytest.raises(InvalidSystem, match=r"the mass: cells have shape \(2, 6\), wanted"):
+            mass(np.zeros((6, 3)), np.zeros((2, 6), np.int32), 1.0, 6)
 
 
 def test_flat_elements_have_no_mass_of_either_kind():
@@ -79,3 +141,32 @@ def test_elements_on_nodes_that_do_not_exist_are_refused(body):
             mass(points, cells, 1.0, len(points) - 1)
         with pytest.raises(InvalidSystem, match=f"but there are {len(points) - 1} nodes"):
             mass(points[:-1], cells, 1.0, len(points))
+
+
+# -- bars -------------------------------------------------------------------------------------------------------------
+
+
+def test_mass_of_bars():
+    points = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0], [9.0, 9.0]])
+    pairs = np.array([[0, 1], [1, 2]], np.int32)
+    lumped = bar_mass(points, pairs, 10.0, [0.2, 0.5], 4)
+    np.testing.assert_allclose(lumped, [5.0, 15.0, 10.0, 0.0], rtol=1e-15)
+    M = consistent_bar_mass(points, pairs, 10.0, [0.2, 0.5], 4)
+    np.testing.assert_allclose(np.ravel(M.sum(axis=1)), lumped, rtol=1e-15)
+    np.testing.assert_allclose(M.toarray()[:2, :2], [[10 / 3, 10 / 6], [10 / 6, 10 / 3 + 20 / 3]], rtol=1e-15)
+
+
+def test_bars_without_mass_are_refused():
+    points, pairs = np.zeros((3, 3)), np.array([[0, 1], [1, 2]], np.int32)
+    points[0, 0] = 1.0
+    with pytest.raises(MeshError, match=r"bar 1 \(nodes 1 and 2\) has no length"):
+        bar_mass(points, pairs, 1.0, 1.0, 3)
+    points[2, 0] = 1.0
+    with pytest.raises(InvalidSystem, match=r"area is 0\.0 m²"):
+        bar_mass(points, pairs, 1.0, [1.0, 0.0], 3)
+    with pytest.raises(InvalidSystem, match="density is nan"):
+        consistent_bar_mass(points, pairs, np.nan, 1.0, 3)
+    with pytest.raises(InvalidSystem, match="but there are 2 nodes"):
+        bar_mass(points, pairs, 1.0, 1.0, 2)
+    with pytest.raises(InvalidSystem, match=r"shape \(2, 3\)"):
+        bar_mass(points, np.zeros((2, 3), np.int32), 1.0, 1.0, 3)
