@@ -11,7 +11,8 @@ So nothing cancels that does not cancel there. A vertex on the way may be one wh
 ends are not (a tetrahedron that is inverted when only one node has moved): then the difference is infinite.
 
 One row of parameters: [addresses of value, difference, mixed; N, dim, stencils, nodes and parameters of a stencil;
-ahead [N − 1]; back [N − 1]; the stencils; their parameters]. Addresses are below 2⁵³, and exact as floats.
+ahead [N − 1]; back [N − 1]; the stencils, each with its lowest and its highest node after it; their parameters].
+Addresses are below 2⁵³, and exact as floats.
 """
 
 # numba declares the address of a compiled function as int | None, and does not re-export carray.
@@ -29,7 +30,7 @@ _POINTER = types.CPointer(types.float64)
 _VALUE, _DIFFERENCE, _MIXED, _N, _DIM, _STENCILS, _NODES, _COLUMNS = range(8)
 _AHEAD = 8  # where ahead begins
 _OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
-_jit = njit(error_model="numpy", fastmath={"contract"})
+_jit = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
 _BYTES = 8
 
 
@@ -38,13 +39,7 @@ def _layout(p):
     """Return N, dim, number of stencils, their nodes, their parameters, and where stencils and parameters begin."""
     n, m, k = int(p[_N]), int(p[_STENCILS]), int(p[_NODES])
     first = _AHEAD + 2 * (n - 1)
-    return n, int(p[_DIM]), m, k, int(p[_COLUMNS]), first, first + m * k
-
-
-@_jit
-def _row(p_):
-    _, _, m, _, columns, _, rows = _layout(p_)
-    return carray(p_, (rows + m * columns,))
+    return n, int(p[_DIM]), m, k, int(p[_COLUMNS]), first, first + m * (k + 2)
 
 
 @_jit
@@ -62,79 +57,83 @@ def _particles(p, x, n, dim):
 
 
 @_jit
-def _relative_moves(p, n, nodes, k, out):
-    """Write into out how nodes move with Jacobi coordinate k relative to the most of them; return whether any does.
-
-    It moves those up to k by −back[k], k + 1 by ahead[k] = 1 − back[k], and the others not at all.
-    """
-    before = after = 0
-    for a in range(len(nodes)):
-        before += nodes[a] <= k
-        after += nodes[a] > k + 1
-    most = -p[_AHEAD + n - 1 + k] if before >= after else 0.0
-    for a in range(len(nodes)):
-        if nodes[a] <= k:
-            out[a] = -p[_AHEAD + n - 1 + k] - most
-        else:
-            out[a] = (p[_AHEAD + k] if nodes[a] == k + 1 else 0.0) - most
-    return max(before, after) < len(nodes)
+def _changes(p, stencil, k, i):
+    """Whether Jacobi coordinate i moves the nodes of a stencil relative to each other: some, or not all alike."""
+    return p[stencil + k] <= i + 1 and p[stencil + k + 1] > i
 
 
 @_jit
-def _gather(y, nodes, dim, local):
-    for a in range(len(nodes)):
+def _relative_moves(p, n, stencil, k, i, out):
+    """Write into out how the k nodes of a stencil move with Jacobi coordinate i relative to the most of them.
+
+    It moves those up to i by −back[i], i + 1 by ahead[i] = 1 − back[i], and the others not at all.
+    """
+    before = after = 0
+    for a in range(k):
+        before += p[stencil + a] <= i
+        after += p[stencil + a] > i + 1
+    back = -p[_AHEAD + n - 1 + i]
+    most = back if before >= after else 0.0
+    for a in range(k):
+        if p[stencil + a] <= i:
+            out[a] = back - most
+        else:
+            out[a] = (p[_AHEAD + i] if p[stencil + a] == i + 1 else 0.0) - most
+
+
+@_jit
+def _gather(p, stencil, k, dim, y, local):
+    """Copy the positions of the nodes of a stencil into local."""
+    for a in range(k):
+        node = int(p[stencil + a])
         for c in range(dim):
-            local[a * dim + c] = y[int(nodes[a]) * dim + c]
+            local[a * dim + c] = y[node * dim + c]
 
 
 @cfunc(types.float64(_POINTER, _POINTER), **_OPTIONS)
-def _value(p_, x_):
-    n, dim, m, k, columns, first, rows = _layout(p_)
-    p, x = _row(p_), carray(x_, ((n - 1) * dim,))
+def _value(p, x):
+    n, dim, m, k, columns, first, rows = _layout(p)
     y, local = _particles(p, x, n, dim), np.empty(k * dim)
-    f, total = int(p[_VALUE]), 0.0
+    f, row, at, total = int(p[_VALUE]), carray(p, (1,)).ctypes.data + _BYTES * rows, local.ctypes.data, 0.0
     for s in range(m):
-        _gather(y, p[first + s * k : first + (s + 1) * k], dim, local)
-        total += call_value(f, p.ctypes.data + _BYTES * (rows + s * columns), local.ctypes.data)
+        _gather(p, first + s * (k + 2), k, dim, y, local)
+        total += call_value(f, row + _BYTES * s * columns, at)
     return total
 
 
 @cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), **_OPTIONS)
-def _difference(p_, x_, i, h):
-    n, dim, m, k, columns, first, rows = _layout(p_)
-    p, x = _row(p_), carray(x_, ((n - 1) * dim,))
+def _difference(p, x, i, h):
+    n, dim, m, k, columns, first, rows = _layout(p)
     y, local, moves = _particles(p, x, n, dim), np.empty(k * dim), np.empty(k)
-    c = i % dim
-    f, total = int(p[_DIFFERENCE]), 0.0
+    f, row, at, total = int(p[_DIFFERENCE]), carray(p, (1,)).ctypes.data + _BYTES * rows, local.ctypes.data, 0.0
+    node, c = i // dim, i % dim
     for s in range(m):
-        nodes = p[first + s * k : first + (s + 1) * k]
-        if not _relative_moves(p, n, nodes, i // dim, moves):
+        stencil = first + s * (k + 2)
+        if not _changes(p, stencil, k, node):
             continue
-        _gather(y, nodes, dim, local)
-        row = p.ctypes.data + _BYTES * (rows + s * columns)
+        _relative_moves(p, n, stencil, k, node, moves)
+        _gather(p, stencil, k, dim, y, local)
         for a in range(k):
             if moves[a] != 0.0:
-                total += call_difference(f, row, local.ctypes.data, a * dim + c, h * moves[a])
+                total += call_difference(f, row + _BYTES * s * columns, at, a * dim + c, h * moves[a])
                 local[a * dim + c] += h * moves[a]
-        if not math.isfinite(total):
-            return math.inf
-    return total
+    return total if math.isfinite(total) else math.inf
 
 
 @cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), **_OPTIONS)
-def _mixed(p_, x_, i, j, hi, hj):
-    n, dim, m, k, columns, first, rows = _layout(p_)
-    p, x = _row(p_), carray(x_, ((n - 1) * dim,))
+def _mixed(p, x, i, j, hi, hj):
+    n, dim, m, k, columns, first, rows = _layout(p)
     y, local, kept = _particles(p, x, n, dim), np.empty(k * dim), np.empty(k)
     moves_i, moves_j = np.empty(k), np.empty(k)
-    ci, cj = i % dim, j % dim
-    f, total = int(p[_MIXED]), 0.0
+    f, row, at, total = int(p[_MIXED]), carray(p, (1,)).ctypes.data + _BYTES * rows, local.ctypes.data, 0.0
+    node_i, node_j, ci, cj = i // dim, j // dim, i % dim, j % dim
     for s in range(m):
-        nodes = p[first + s * k : first + (s + 1) * k]
-        if not (_relative_moves(p, n, nodes, i // dim, moves_i) and _relative_moves(p, n, nodes, j // dim, moves_j)):
+        stencil = first + s * (k + 2)
+        if not (_changes(p, stencil, k, node_i) and _changes(p, stencil, k, node_j)):
             continue
-        _gather(y, nodes, dim, local)
-        row = p.ctypes.data + _BYTES * (rows + s * columns)
+        _relative_moves(p, n, stencil, k, node_i, moves_i)
+        _relative_moves(p, n, stencil, k, node_j, moves_j)
+        _gather(p, stencil, k, dim, y, local)
         for a in range(k):
             if moves_i[a] == 0.0:
                 continue
@@ -143,15 +142,19 @@ def _mixed(p_, x_, i, j, hi, hj):
             for b in range(k):
                 if moves_j[b] != 0.0:
                     total += call_mixed(
-                        f, row, local.ctypes.data, a * dim + ci, b * dim + cj, hi * moves_i[a], hj * moves_j[b]
+                        f,
+                        row + _BYTES * s * columns,
+                        at,
+                        a * dim + ci,
+                        b * dim + cj,
+                        hi * moves_i[a],
+                        hj * moves_j[b],
                     )
                     local[b * dim + cj] += hj * moves_j[b]
             for b in range(k):
                 local[b * dim + cj] = kept[b]
             local[a * dim + ci] += hi * moves_i[a]
-        if not math.isfinite(total):
-            return math.inf
-    return total
+    return total if math.isfinite(total) else math.inf
 
 
 def jacobi_lattice(
@@ -172,7 +175,8 @@ def jacobi_lattice(
     """
     (m, k), columns = nodes.shape, functions.parameters.shape[1]
     head = [functions.value, functions.difference, functions.mixed, len(ahead) + 1, dim, m, k, columns]
-    parts = [head, ahead, back, nodes.ravel(), functions.parameters.ravel()]
+    stencils = np.column_stack([nodes, nodes.min(axis=1), nodes.max(axis=1)])
+    parts = [head, ahead, back, stencils.ravel(), functions.parameters.ravel()]
     row = np.concatenate([np.asarray(part, dtype=float) for part in parts])[None]
     return LatticeFunctions(
         row,

@@ -498,6 +498,13 @@ def test_polar_motions_go_on_and_come_back(integrator):
     assert motion.advance(6.0).t == pytest.approx(6.0)
 
 
+def test_a_checkpoint_of_the_other_angle_is_refused():
+    system, state = planet()
+    stored = PolarReduction(ForceStepping(0.01)).start(system, state).checkpoint()
+    with pytest.raises(InvalidSystem, match="the other choice of conjugate_angle"):
+        PolarReduction(ForceStepping(0.01), conjugate_angle=True).resume(system, stored)
+
+
 def symplectic_defect(integrator, nudge=1e-6):
     """Return max |Jᵀ Ω J − Ω| for the Jacobian J of a planet's motion over 2 s, by central differences."""
     system, _ = planet()

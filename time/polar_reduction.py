@@ -211,8 +211,9 @@ class PolarMotion(Motion):
         """
         self._refuse_stopped()
         frame = {"polar_axes": self._frame.axes.copy(), "polar_momentum": np.array(self.angular_momentum)}
-        swept = {"polar_t": np.array(self._t), "polar_piece": self._piece.copy(), "polar_total": self._total.copy()}
-        return self.inner.checkpoint() | self._centre.checkpoint() | frame | swept
+        angle = {"polar_t": np.array(self._t), "polar_piece": self._piece.copy(), "polar_total": self._total.copy()}
+        angle["polar_conjugate"] = np.array(self._lattice[0] > 0.0)
+        return self.inner.checkpoint() | self._centre.checkpoint() | frame | angle
 
     # -- inside ----------------------------------------------------------------------------------------------
 
@@ -227,6 +228,8 @@ class PolarMotion(Motion):
         self._piece[:] = t, state.q[1, 0], state.v[1, 0], state.a[1, 0]
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        if bool(checkpoint["polar_conjugate"]) != (self._lattice[0] > 0.0):
+            raise InvalidSystem(f"the checkpoint belongs to {_NAME} with the other choice of conjugate_angle.")
         self._t = float(checkpoint["polar_t"])
         self._piece[:] = checkpoint["polar_piece"]
         self._total[:] = checkpoint["polar_total"]
