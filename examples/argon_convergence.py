@@ -161,7 +161,7 @@ def numbers_of(runs: list[Run], exact_norms: dict[float, float], claimed: dict[s
         by_norms, by_distance = errors(runs, span, exact_norm)
         near = by_distance < NEAR
         for what, values, used in (("eq. 73", by_norms, near | True), ("norm of the difference", by_distance, near)):
-            if len(np.unique(np.round(np.log2(h[used])))) > 2:
+            if len(np.unique(level(h[used]))) > 2:
                 name = f"exponent of the error, {what}, T = {span} ns"
                 found[name], found[f"{name}, standard error"] = power(h[used], values[used])
     found["exponent of the error, eq. 73, T = 0.1 ns (paper)"] = 1.0
@@ -219,7 +219,7 @@ def draw_errors(path: Path, runs: dict[bool, list[Run]], norms: dict[float, floa
     """Draw the errors over the grid size (right of Figs. 17 and 18), and how neighbouring motions come apart."""
     figure = plt.figure(figsize=(13.5, 4.8), layout="constrained")
     panels = figure.subplots(1, 3)
-    for k, title in enumerate(("error of eq. 73: | ‖q_h‖ − ‖q‖ | / ‖q‖", "error ‖q_h − q‖ / ‖q‖")):
+    for k, title in enumerate((r"error of eq. 73: $|\,\|q_h\|-\|q\|\,|\;/\;\|q\|$", r"error $\|q_h-q\|\;/\;\|q\|$")):
         for span, shade in zip(norms, (1.0, 0.6, 0.3), strict=False):
             for mirrored, marker in ((True, "o"), (False, "^")):
                 h, values = in_the_mean(runs[mirrored], errors(runs[mirrored], span, norms[span])[k])
@@ -228,13 +228,15 @@ def draw_errors(path: Path, runs: dict[bool, list[Run]], norms: dict[float, floa
                 panels[k].loglog(h, values, marker + "-", color=colour, alpha=shade, ms=5, lw=1.0, label=label)
         line = np.array([2e-4, 2e-2])
         panels[k].loglog(line, line, "k:", label="slope 1")
-        panels[k].set(title=title, xlabel="grid size h (nm)", ylabel="relative error in W²˒∞, rms over the runs")
+        panels[k].set(
+            title=title, xlabel="grid size h (nm)", ylabel=r"relative error in $W^{2,\infty}$, rms over the runs"
+        )
         panels[k].set_ylim(1e-4, 1e4)
         panels[k].legend(fontsize=8.5, loc="upper left", ncols=1)
     for by, distance in apart.items():
         panels[2].semilogy(times, distance, lw=1.0, label=f"{by:.0e} nm apart at t = 0")
     panels[2].set(
-        title=f"neighbouring exact motions: e-fold in {1e3 / rate:.2f} ps",
+        title=f"neighbouring motions: e-fold in {1e3 / rate:.2f} ps",
         xlabel="time (ns)",
         ylabel="distance |q| (nm)",
     )
@@ -245,10 +247,9 @@ def draw_errors(path: Path, runs: dict[bool, list[Run]], norms: dict[float, floa
 
 def in_the_mean(runs: list[Run], values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return grid sizes and root mean squares over the runs of about the same grid size."""
-    level = np.round(np.log2([r.h for r in runs])).astype(int)
-    levels = np.unique(level)
-    h = np.array([np.mean([r.h for r, k in zip(runs, level, strict=True) if k == wanted]) for wanted in levels])
-    return h, np.array([np.sqrt(np.mean(values[level == wanted] ** 2)) for wanted in levels])
+    h = np.array([r.h for r in runs])
+    of_level = [level(h) == k for k in np.unique(level(h))]
+    return np.array([h[k].mean() for k in of_level]), np.array([np.sqrt(np.mean(values[k] ** 2)) for k in of_level])
 
 
 def share_grid(panels: np.ndarray) -> None:
@@ -260,13 +261,18 @@ def share_grid(panels: np.ndarray) -> None:
 # -- all of it ----------------------------------------------------------------------------------------------
 
 
+def level(h: np.ndarray) -> np.ndarray:
+    """Return how often the coarsest grid was halved."""
+    return np.round(np.log2(COARSEST / h)).astype(int)
+
+
 def grid_sizes(levels: int, runs: int) -> list[tuple[float, int]]:
     """Return grid sizes in nm, each halved in turn, and seeds; fewer runs for the finest ones."""
     wanted = []
-    for level in range(levels):
-        few = runs if level < 7 else max(runs // 3, 2)
+    for halved in range(levels):
+        few = runs if halved < 7 else max(runs // 3, 2)
         middle = (few - 1) / 2
-        wanted += [(COARSEST * 2.0**-level * np.exp(0.03 * (k - middle)), k) for k in range(few)]
+        wanted += [(COARSEST * 2.0**-halved * np.exp(0.03 * (k - middle)), k) for k in range(few)]
     return wanted
 
 
