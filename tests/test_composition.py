@@ -1,0 +1,153 @@
+"""Symmetric composition to orders 4, 6 and 8."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from symplex.errors import StepFailed, UnstableStep
+from symplex.fem.bars import Bars, InverseDistance
+from symplex.fem.energy import Energy
+from symplex.fem.system import System
+from symplex.time.composition import Composition, substeps
+from symplex.time.energy_momentum import EnergyMomentum
+from symplex.time.force_stepping import ForceStepping
+from symplex.time.generalized_alpha import GeneralizedAlpha
+from symplex.time.midpoint import Midpoint
+from symplex.time.newmark import Newmark
+from symplex.time.newton import Newton
+
+SCHEMES = [
+    (4, "triple jump", 3),
+    (4, "suzuki", 5),
+    (6, "yoshida", 7),
+    (6, "kahan-li", 9),
+    (8, "suzuki-umeno", 15),
+    (8, "kahan-li", 17),
+]
+
+
+@pytest.mark.parametrize(("order", "scheme", "n"), SCHEMES)
+def test_substeps_are_symmetric_and_fill_the_step(order, scheme, n):
+    parts = substeps(order, scheme)
+    assert len(parts) == n
+    assert parts == parts[::-1]
+    assert sum(parts) == pytest.approx(1.0, abs=1e-15)
+    assert 1 <= sum(part < 0 for part in parts) < n / 2
+
+
+@pytest.mark.parametrize(("order", "scheme", "n"), SCHEMES)
+def test_order_conditions(order, scheme, n):
+    """For S(h) = exp(h A + h³ B + h⁵ C + h⁷ D + h⁹ E), symmetric, with matrices that do not commute: all at once.
+
+    The error of a step is of the declared order plus one, and of no higher one.
+    """
+    rng = np.random.default_rng(order)
+    terms = [matrix / np.linalg.norm(matrix, 2) for matrix in rng.standard_normal((5, 4, 4))]
+
+    def error(h):
+        product = np.eye(4)
+        for part in substeps(order, scheme):
+            s = part * h
+            product = expm(sum(s ** (2 * k + 1) * term for k, term in enumerate(terms))) @ product
+        return np.abs(product - expm(h * terms[0])).max()
+
+    h = {4: 0.1, 6: 0.2, 8: 0.4}[order]
+    measured = np.log2(error(h) / error(h / 2))
+    assert error(h / 2) > 1e-13
+    assert measured == pytest.approx(order + 1, abs=0.4)
+
+
+def kepler():
+    system = System(np.ones(2), {"gravity": Bars([[0, 1]], InverseDistance(1.0), dim=2)}, dim=2)
+    return system, system.state([[0, 0], [1, 0]], [[0, -0.5], [0.1, 0.6]])
+
+
+@pytest.mark.parametrize(("order", "scheme", "n"), SCHEMES)
+@pytest.mark.parametrize("method", [EnergyMomentum, Midpoint])
+def test_orders_on_a_nonlinear_problem(order, scheme, n, method):
+    system, state = kepler()
+    dt = {4: 0.05, 6: 0.06, 8: 0.2}[order]
+    reference = Composition(Midpoint(dt / 8), 8).start(system, state).advance(0.6)
+    errors = []
+    for size in (dt, dt / 2):
+        end = Composition(method(size), order, scheme).start(system, state).advance(0.6)
+        errors.append(max(np.abs(end.q - reference.q).max(), np.abs(end.v - reference.v).max()))
+    assert errors[1] > 1e-13
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.5)
+
+
+@pytest.mark.parametrize("order", [4, 6, 8])
+def test_energy_momentum_of_high_order_conserves_both(order):
+    system, state = kepler()
+    motion = Composition(EnergyMomentum(0.1), order).start(system, state)
+    end = motion.advance(20.0)
+    assert system.energies_of(end)["total"] == pytest.approx(system.energies_of(state)["total"], rel=1e-13)
+    np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(state), atol=1e-13)
+    np.testing.assert_allclose(system.momentum(end), system.momentum(state), atol=1e-14)
+    counts = motion.statistics()
+    assert counts["steps"] == 200
+    assert counts["substeps"] == 200 * len(substeps(order))
+    assert counts["corrections"] > counts["substeps"]
+
+
+def test_loads_are_seen_at_the_times_of_the_substeps():
+    """A load that is a polynomial in time alone is integrated to the order of the composition."""
+    system = System(np.ones(1), {}, dim=1, loads={"push": lambda t, q, v: np.full_like(q, 20 * t**3)})
+    errors = []
+    for dt in (0.5, 0.25):
+        end = Composition(Newmark(dt), 4).start(system, system.state([[0.0]], t=1.0)).advance(2.0)
+        errors.append(abs(end.q[0, 0] - (2.0**5 - 1.0 - 5.0)))
+    assert end.t == 2.0
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.3)
+
+
+def test_the_largest_substep_must_be_stable():
+    system = System(np.ones(1), {"spring": anchor()}, dim=1)
+    state = system.state([[1.0]])
+    largest = max(map(abs, substeps(4, "triple jump")))  # 1.70
+    limit = 2.0 / largest
+    Composition(Newmark(0.99 * limit), 4, "triple jump").start(system, state)
+    with pytest.raises(UnstableStep, match="above the stability limit"):
+        Composition(Newmark(1.01 * limit), 4, "triple jump").start(system, state)
+    automatic = Composition(Newmark(), 4, "triple jump")
+    assert automatic.start(system, state).dt == pytest.approx(0.8 * limit)
+    assert automatic.fit(system, state, 10.0).integrator.dt == pytest.approx(10.0 / 11)
+    assert Composition(Midpoint(0.3)).fit(system, state, 1.0).integrator.dt == 0.25
+
+
+def anchor():
+    """A spring of unit stiffness from the only node to the origin, as two nodes would have it."""
+
+    class Anchor(Energy):
+        nodes = np.array([[0]], np.int32)
+
+        def value(self, x):
+            return 0.5 * (x**2).sum(axis=(1, 2))
+
+        def gradient(self, x):
+            return x
+
+        def hessian(self, x):
+            return np.ones((1, 1, 1))
+
+    return Anchor()
+
+
+def test_what_cannot_be_composed_is_refused():
+    with pytest.raises(ValueError, match="GeneralizedAlpha, with its parameters, is not"):
+        Composition(GeneralizedAlpha(0.1))
+    with pytest.raises(ValueError, match="Midpoint, with its parameters, is not"):
+        Composition(Midpoint(0.1, alpha=0.4))
+    with pytest.raises(ValueError, match="ForceStepping has no fixed step"):
+        Composition(ForceStepping(0.1))
+    with pytest.raises(ValueError, match="no scheme None of order 5; there are 'triple jump' of order 4"):
+        Composition(Midpoint(0.1), 5)
+    with pytest.raises(ValueError, match="no scheme 'yoshida' of order 8"):
+        Composition(Midpoint(0.1), 8, "yoshida")
+
+
+def test_a_failure_tells_the_time():
+    system, state = kepler()
+    motion = Composition(EnergyMomentum(0.5, newton=Newton(iterations=2))).start(system, state)
+    with pytest.raises(StepFailed, match=r"EnergyMomentum stopped in the step from t = 0\.?\d* s \(dt = 0\.2"):
+        motion.advance(5.0)
