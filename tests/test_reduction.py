@@ -233,6 +233,18 @@ def test_reduced_and_full_system_meet_as_the_grid_shrinks():
     np.testing.assert_allclose(np.log(errors[0] / errors[-1]) / np.log(16.0), 1.5, atol=0.25)
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_parity_is_kept_on_a_mirrored_lattice(mirrored):
+    """Section 4.3: the reduced potential is invariant under parity, and so is its interpolation there."""
+    system, state = cluster()
+    centre = system.mass @ state.q / system.mass.sum()
+    reflected = system.state(2.0 * centre - state.q, -state.v, t=2.0)
+    integrator = JacobiReduction(ForceStepping(0.02, mirrored=mirrored))
+    one, other = (integrator.start(system, start).advance(4.0) for start in (state, reflected))
+    difference = np.abs(one.q + other.q - 2.0 * centre).max()
+    assert difference < 1e-10 if mirrored else difference > 1e-4
+
+
 def test_grid_sizes_are_those_of_jacobi_coordinates():
     system, state = cluster()
     grid = np.array([[0.02, 0.01], [0.01, 0.03], [0.005, 0.02]])
