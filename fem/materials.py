@@ -112,16 +112,17 @@ class Material(ABC):
         rng = np.random.default_rng(0)
         F = np.eye(3) + 0.1 * rng.uniform(-1.0, 1.0, (8, 3, 3))
         C = np.einsum("pki,pkj->pij", F, F)
-        S, T = self.stress(C), self.tangent(C)
-        stress, tangent = np.empty((8, 3, 3)), np.empty((8, 3, 3, 3, 3))
-        h = 1e-5
-        for k in range(3):
-            for j in range(3):
-                step = np.zeros((3, 3))
-                step[k, j] += 0.5 * h
-                step[j, k] += 0.5 * h
-                stress[:, k, j] = (self.energy_density(C + step) - self.energy_density(C - step)) / h
-                tangent[:, :, :, k, j] = (self.stress(C + step) - self.stress(C - step)) / h
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            S, T = self.stress(C), self.tangent(C)
+            stress, tangent = np.empty((8, 3, 3)), np.empty((8, 3, 3, 3, 3))
+            h = 1e-5
+            for k in range(3):
+                for j in range(3):
+                    step = np.zeros((3, 3))
+                    step[k, j] += 0.5 * h
+                    step[j, k] += 0.5 * h
+                    stress[:, k, j] = (self.energy_density(C + step) - self.energy_density(C - step)) / h
+                    tangent[:, :, :, k, j] = (self.stress(C + step) - self.stress(C - step)) / h
         for name, given, wanted in (
             ("stress is not 2 ∂W/∂C", S, stress),
             ("tangent is not 2 ∂S/∂C", T, tangent),
