@@ -217,7 +217,7 @@ class System:
 
     # -- mass -----------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def is_lumped(self) -> bool:
         """Whether the mass is diagonal."""
         return not sp.issparse(self.mass)

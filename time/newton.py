@@ -110,7 +110,8 @@ class NewtonSolver:
         shape = (system.n_nodes, system.dim)
         self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
         self._trial, self._trial_forces, self._trial_residual = (np.zeros(shape) for _ in range(3))
-        self._inertia = np.zeros(shape)
+        # Of M Δq = factor · x: the masses and Δq, or ones and M Δq for a consistent mass.
+        self._factor = self._mass if system.is_lumped else np.ones(system.n_nodes)
 
     def solve(self, equations: StepEquations, q0: Array) -> int:
         """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
@@ -150,13 +151,10 @@ class NewtonSolver:
         """Set the forces and the residual of the trial increment; return the norm of the residual."""
         system, dq = self.system, self._trial
         equations.forces(dq, self._trial_forces)
-        if system.is_lumped:
-            np.multiply(self._mass[:, None], dq, out=self._inertia)
-        else:
-            self._inertia[...] = system.apply_mass(dq)
         squared = _residual(
             equations.inertia,
-            self._inertia,
+            self._factor,
+            dq if system.is_lumped else system.apply_mass(dq),
             equations.impulse,
             self._trial_forces,
             equations.constant,
@@ -239,12 +237,12 @@ class NewtonSolver:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _residual(inertia, inertial, impulse, forces, constant, fixed, mass, out):
-    """Write inertia · M Δq + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
+def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
+    """Write inertia · factor · x + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
     squared = 0.0
     for n in range(out.shape[0]):
         for i in range(out.shape[1]):
-            r = inertia * inertial[n, i] + impulse * forces[n, i] - constant[n, i]
+            r = inertia * factor[n] * x[n, i] + impulse * forces[n, i] - constant[n, i]
             if fixed[n, i]:
                 r = 0.0
             out[n, i] = r
