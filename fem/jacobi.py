@@ -5,6 +5,7 @@ Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -120,25 +121,31 @@ class JacobiEnergy(Energy):
 
     def gradient(self, x: Array) -> Array:
         """Return ∂V'/∂x [m, N − 1, dim] in N."""
-        out = np.empty_like(x)
-        for row, q in zip(out, self._particles(x), strict=True):
-            of_particles = np.zeros_like(q)
-            self.energy.add_gradient(q, of_particles)
-            row[...] = self.coordinates.pulled_back(of_particles)
-        return out
+        return self._vectors(self.energy.add_gradient, x)
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²V'/∂x² [m, (N − 1)·dim, (N − 1)·dim] in N/m."""
-        m, n, dim = x.shape
-        pattern = Pattern(n + 1, [self.energy.nodes])
-        out = np.empty((m, n * dim, n * dim))
-        for row, q in zip(out, self._particles(x), strict=True):
-            blocks = pattern.zeros(dim)
-            self.energy.add_hessian(q, pattern.slots[0], blocks)
-            dense = pattern.matrix(blocks).toarray().reshape(n + 1, dim, (n + 1) * dim)
-            half = self.coordinates.pulled_back(dense).reshape(n * dim, n + 1, dim).transpose(1, 2, 0)
-            row[...] = self.coordinates.pulled_back(half).reshape(n * dim, n * dim).T
-        return out
+        return self._matrices(self.energy.add_hessian, x)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the discrete gradient [m, N − 1, dim] in N, that of the particles pulled back.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy of the particles has none.
+        """
+        return self._vectors(self.energy.add_discrete_gradient, x0, x1)
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return the derivative of the discrete gradient [m, (N − 1)·dim, (N − 1)·dim] with x1 in N/m.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy of the particles has no discrete gradient.
+        """
+        return self._matrices(self.energy.add_discrete_hessian, x0, x1)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per Jacobi coordinate [N − 1] in N/m a bound on stiffness that ∇² does not show now but may later.
@@ -158,3 +165,26 @@ class JacobiEnergy(Energy):
 
     def _particles(self, x: Array) -> Array:
         return np.array([self.coordinates.particles(row) for row in x])
+
+    def _vectors(self, add: Callable[..., None], *x: Array) -> Array:
+        """Pull back the nodal forces that ``add`` adds at the particles of each row of x."""
+        out = np.empty_like(x[0])
+        for row, q in zip(out, zip(*map(self._particles, x), strict=True), strict=True):
+            of_particles = np.zeros_like(q[0])
+            add(*q, of_particles)
+            row[...] = self.coordinates.pulled_back(of_particles)
+        return out
+
+    def _matrices(self, add: Callable[..., None], *x: Array) -> Array:
+        """Pull back both sides of the blocks that ``add`` adds at the particles of each row of x."""
+        m, n, dim = x[0].shape
+        pattern = Pattern(n + 1, [self.energy.nodes])
+        out = np.empty((m, n * dim, n * dim))
+        for row, q in zip(out, zip(*map(self._particles, x), strict=True), strict=True):
+            blocks = pattern.zeros(dim)
+            add(*q, pattern.slots[0], blocks)
+            dense = pattern.matrix(blocks).toarray().reshape(n + 1, dim, n + 1, dim)
+            rows = self.coordinates.pulled_back(dense)
+            both = self.coordinates.pulled_back(rows.transpose(2, 3, 0, 1)).transpose(2, 3, 0, 1)
+            row[...] = both.reshape(n * dim, n * dim)
+        return out
