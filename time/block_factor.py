@@ -60,7 +60,7 @@ class IncompleteCholesky:
         self.shift = 0.0
         while True:
             arguments = (indptr, indices, values, 1.0 + self.shift, self._longest, self._factor, self._inverses)
-            bad_row = max(self._pattern.run(incomplete_cholesky, *arguments))
+            bad_row = _first(self._pattern.run(incomplete_cholesky, *arguments))
             if bad_row < 0 or self.shift >= LARGEST_SHIFT:
                 return bad_row
             self.shift = 4.0 * self.shift or FIRST_SHIFT
@@ -98,7 +98,7 @@ class IncompleteLU:
         """Factorise the matrix with the blocks values [nnz', 9]; return a row with no regular pivot, −1 if none."""
         indptr, indices, _ = self._pattern.whole
         arguments = (indptr, indices, self._diagonal, values, self._longest, self._factor, self._inverses)
-        return max(self._pattern.run(incomplete_lu, *arguments))
+        return _first(self._pattern.run(incomplete_lu, *arguments))
 
     def solve(self, r: Array, z: Array) -> None:
         """Set z = U⁻¹ L⁻¹ r."""
@@ -106,6 +106,10 @@ class IncompleteLU:
         self._pattern.run(lu_forward, indptr, indices, self._diagonal, self._factor, r, z)
         arguments = (indptr, indices, self._diagonal, self._factor, self._inverses, z)
         self._pattern.run(lu_backward, *arguments, backward=True)
+
+
+def _first(bad_rows: list[int]) -> int:
+    return min((row for row in bad_rows if row >= 0), default=-1)
 
 
 @kernel

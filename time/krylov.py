@@ -107,7 +107,7 @@ def conjugate_gradients(
         factor.backward(z)
         curvature = product_with(z, 0.0 if fresh else rz / rz_before)
         if not curvature > 0.0:
-            return finish(iteration, "indefinite")
+            return finish(iteration, "indefinite" if curvature <= 0.0 else "broken down")
         alpha, rz_before, fresh = rz / curvature, rz, False
     return finish(limit, "out of iterations")
 
@@ -135,7 +135,8 @@ def gmres(
     r, iterations = b, 0
     while True:
         np.divide(r, residual, out=basis[0])
-        steps, coefficients = _arnoldi(pattern, values, factor, basis, residual, tolerance * size, w, z)
+        room = basis[: 1 + limit - iterations]
+        steps, coefficients = _arnoldi(pattern, values, factor, room, residual, tolerance * size, w, z)
         iterations += steps
         _combine(coefficients, basis, w)
         factor.solve(w, z)
