@@ -36,6 +36,7 @@ from kepler_orbit import (
     stepped,
     visited,
 )
+from matplotlib.patches import Circle
 
 import symplex as sx
 
@@ -46,12 +47,12 @@ OFFSETS = 20  # lattices tried for the mean and the scatter of the average step
 
 @dataclass(frozen=True)
 class Case:
-    """One run of the paper; its average step is what is printed there (None: not known to us)."""
+    """One run of the paper."""
 
     e: float
     grid: float
     turns: int
-    printed_step: float | None
+    printed_step: float | None  # the average step, if it is printed
 
     @property
     def duration(self) -> float:
@@ -162,7 +163,7 @@ def measures(name: str, path: Path, e: float, changes: dict) -> dict:
     numbers = {
         f"{name}: largest relative change of the energy": float(changes["energy"].max()),
         f"{name}: largest relative change of the angular momentum": float(changes["angular momentum"].max()),
-        f"{name}: farthest": float(np.linalg.norm(path.q, axis=1).max()),
+        f"{name}: farthest knot": float(np.linalg.norm(path.q, axis=1).max()),
         f"{name}: largest distance from the exact position": path.error(e),
         f"{name}: returns": found is not None,
     }
@@ -180,11 +181,11 @@ def reduced(case: Case, output: File) -> dict:
     pieces = integrator.start(*kepler(case.e)).inner.follow(case.duration)
     knots = np.unique(np.concatenate([[0.0], pieces.event_times(), [case.duration]]))
     path = visited(integrator.start(*kepler(case.e)), knots)
-    dt = case.divided(case.printed_step)
-    paths = {STEPPING: path, NEWMARK: stepped(case.e, sx.PolarReduction(sx.Newmark(dt)), dt, case.duration)}
     numbers = spread(name, path)
     numbers[f"{name}: average step (paper)"] = case.printed_step
     numbers[f"{name}: average step, 2πh/4e"] = PERIOD * case.grid / (4 * case.e)
+    dt = case.divided(case.printed_step or numbers[f"{name}: average step"])
+    paths = {STEPPING: path, NEWMARK: stepped(case.e, sx.PolarReduction(sx.Newmark(dt)), dt, case.duration)}
     changes = {
         STEPPING: lattice_invariants(case.e, integrator, case.duration),
         NEWMARK: invariants(paths[NEWMARK], case.e),
@@ -230,7 +231,7 @@ def draw_steps(figure, axes, path: Path) -> None:
     every = max(1, len(steps) // 30_000)
     low, high = np.percentile(steps, [1, 99])
     for radius in 2.0 ** np.arange(-6, 2):
-        axes.add_patch(plt.Circle((0, 0), radius, fill=False, color="0.8", linewidth=0.7))
+        axes.add_patch(Circle((0, 0), radius, fill=False, color="0.8", linewidth=0.7))
     dots = axes.scatter(
         *path.q[:-1:every].T, c=steps[::every], s=1.0, cmap="viridis", vmin=low, vmax=high, linewidths=0
     )

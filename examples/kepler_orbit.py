@@ -25,7 +25,7 @@ def kepler(e: float, t0: float = 0.0) -> tuple[sx.System, sx.State]:
     fixed = np.array([[True, True], [False, False]])
     system = sx.System(np.ones(2), {"gravity": pair}, dim=2, fixed=fixed)
     q, v = exact(np.array([t0]), e)
-    return system, system.state([[0.0, 0.0], q[0]], [[0.0, 0.0], v[0]], t0)
+    return system, system.state(np.stack([[0.0, 0.0], q[0]]), np.stack([[0.0, 0.0], v[0]]), t0)
 
 
 def angular_momentum(e: float) -> float:
@@ -127,7 +127,7 @@ def orbits(path: Path) -> Orbits | None:
     times = path.t[out] + low * (path.t[out + 1] - path.t[out])
     farthest = np.linalg.norm(q, axis=1)
     angles = np.unwrap(np.arctan2(q[:, 1], q[:, 0]))
-    nearest = np.array([_nearest(path, *ends) for ends in pairwise(out)])
+    nearest = np.array([_nearest(path, *ends) for ends in pairwise(out.tolist())])
     n = len(out) - 1
     return Orbits(
         semi_major_axis=float(np.mean(0.25 * (farthest[:-1] + farthest[1:]) + 0.5 * nearest)),
