@@ -17,6 +17,8 @@ from symplex.meshes.read import read_mesh
 from symplex.progress import clock, si
 from symplex.results import Folder
 from symplex.scenario import Problem
+from symplex.time.composition import Composition
+from symplex.time.implicit import ImplicitIntegrator
 from symplex.time.integrator import FixedStepMotion
 from symplex.time.newmark import Newmark
 from symplex.time.stability import stable_step
@@ -169,8 +171,9 @@ def check_report(problem: Problem) -> str:
     noise = _NOISE * max(map(abs, energies.values()))
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
-    rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
-    if isinstance(problem.integrator, Newmark):
+    if system.is_lumped:
+        rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
+    if isinstance(problem.integrator, Newmark | ImplicitIntegrator | Composition):
         dt = float(problem.integrator.dt)
         rows.append(("step", f"{si(dt, 's', 6)}, {round(tables.run.duration / dt):,} steps"))
     run = tables.run

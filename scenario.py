@@ -31,8 +31,11 @@ from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.tables import (
     Body,
+    EnergyMomentumTable,
     ForceSteppingTable,
+    GeneralizedAlphaTable,
     HalfSpaceTable,
+    HilberHughesTaylorTable,
     History,
     LoadTable,
     MeshTable,
@@ -42,9 +45,14 @@ from symplex.tables import (
     Support,
     Tables,
 )
+from symplex.time.composition import Composition
+from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping
+from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.integrator import Integrator
+from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
+from symplex.time.newton import Newton
 from symplex.validation import place, read_tables
 
 T = TypeVar("T")
@@ -382,10 +390,11 @@ class _Builder:
         if isinstance(table, ForceSteppingTable):
             self._refuse_tiny(table.grid)
         fitted = integrator_of(self._tables).fit(system, state, interval)
-        if isinstance(table, NewmarkTable) and table.dt != "auto" and table.dt > interval * (1 + _TOUCH):
+        if not isinstance(table, ForceSteppingTable) and table.dt != "auto" and table.dt > interval * (1 + _TOUCH):
+            or_auto = ', or dt = "auto"' if isinstance(table, NewmarkTable) and not table.implicit else ""
             raise ScenarioError(
                 f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
-                'take fewer samples ([run] frames, samples), or dt = "auto".'
+                f"take fewer samples ([run] frames, samples){or_auto}."
             )
         return fitted
 
@@ -413,7 +422,16 @@ def integrator_of(tables: Tables) -> Integrator:
         normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
         axes = None if table.align is None else axes_along(np.array(normals[table.align]))
         return ForceStepping(table.grid, table.seed, axes=axes, count_crossings=table.count_crossings)
-    return Newmark(dt=table.dt, safety=table.safety)
+    newton = Newton(linear=table.solver)
+    if isinstance(table, NewmarkTable):
+        return Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
+    if isinstance(table, GeneralizedAlphaTable):
+        return GeneralizedAlpha(table.dt, table.rho_inf, newton=newton)
+    if isinstance(table, HilberHughesTaylorTable):
+        return HilberHughesTaylor(table.dt, table.alpha, newton=newton)
+    method = EnergyMomentum if isinstance(table, EnergyMomentumTable) else Midpoint
+    second = method(table.dt, newton=newton)
+    return second if table.order == 2 else Composition(second, table.order)
 
 
 def axes_along(normal: Array) -> Array:

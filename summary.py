@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any
@@ -79,6 +80,15 @@ def _relative(change: float, scale: float) -> float:
     return float(change / scale) if scale > 0 else 0.0
 
 
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: of an integrator, or what it is made of, its parameters by name."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    return value
+
+
 def summarize(
     problem: Problem, folder: Folder, clock: Clock, status: str, reason: str, statistics: Mapping[str, float]
 ) -> dict[str, Any]:
@@ -97,10 +107,7 @@ def summarize(
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
         "loads": list(system.loads),
         "integrator": type(problem.integrator).__name__,
-        "parameters": {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in vars(problem.integrator).items()
-        },
+        "parameters": _plain(problem.integrator),
         "statistics": dict(statistics),
         "duration": scenario.tables.run.duration,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},

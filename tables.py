@@ -69,6 +69,19 @@ def positive(unit: str) -> Quantity:
     return Quantity(check, unit)
 
 
+def between(least: float, most: float) -> Quantity:
+    """A number in a range, its ends included."""
+
+    def check(value: Any) -> float:
+        x = _number(value)
+        if not least <= x <= most:
+            bound = f"at least {least:g}" if most == math.inf else f"from {least:.4g} to {most:.4g}"
+            raise ValueError(f"is {x:g}, must be {bound}")
+        return x
+
+    return Quantity(check)
+
+
 def positive_or_auto(unit: str) -> Quantity:
     """A number above zero, or "auto"."""
 
@@ -377,18 +390,69 @@ LoadTable = NodalLoadTable | TractionTable | PressureTable
 # -- how it runs --------------------------------------------------------------------------------------------------
 
 
+Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
+Order = Literal[2, 4, 6, 8]
+
+
 class NewmarkTable(Table):
-    """Explicit Newmark (central differences)."""
+    """Newmark's method, explicit (central differences) if beta is 0."""
 
     kind: Literal["newmark"]
     dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
+    beta: Annotated[float, between(0.0, math.inf)] = 0.0
+    gamma: Annotated[float, between(0.5, math.inf)] = 0.5
     safety: Annotated[float, positive("1")] = 0.8
+    solver: Solver = "auto"
+
+    @property
+    def implicit(self) -> bool:
+        """Whether its steps need equations to be solved."""
+        return self.beta > 0
 
     @model_validator(mode="after")
     def _check(self) -> NewmarkTable:
         if self.safety > 1:
             raise ValueError(f"safety is {self.safety:g}, must be at most 1")
+        if self.implicit and self.dt == "auto":
+            raise ValueError(f'dt is "auto", must be a number (s) if beta is not 0; beta is {self.beta:g}')
+        if not self.implicit and self.gamma != 0.5:
+            raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
         return self
+
+
+class ImplicitTable(Table):
+    """What methods with implicit steps have in common."""
+
+    dt: Annotated[float, positive("s")]
+    solver: Solver = "auto"
+
+
+class EnergyMomentumTable(ImplicitTable):
+    """The energy-momentum method, or its composition to a higher order."""
+
+    kind: Literal["energy-momentum"]
+    order: Order = 2
+
+
+class MidpointTable(ImplicitTable):
+    """The symplectic midpoint rule, or its composition to a higher order."""
+
+    kind: Literal["midpoint"]
+    order: Order = 2
+
+
+class GeneralizedAlphaTable(ImplicitTable):
+    """The generalised-alpha method."""
+
+    kind: Literal["generalized-alpha"]
+    rho_inf: Annotated[float, between(0.0, 1.0)] = 0.8
+
+
+class HilberHughesTaylorTable(ImplicitTable):
+    """The HHT-alpha method."""
+
+    kind: Literal["hht"]
+    alpha: Annotated[float, between(-1.0 / 3.0, 0.0)] = -0.05
 
 
 class ForceSteppingTable(Table):
@@ -401,7 +465,14 @@ class ForceSteppingTable(Table):
     count_crossings: bool = False
 
 
-IntegratorTable = NewmarkTable | ForceSteppingTable
+IntegratorTable = (
+    NewmarkTable
+    | ForceSteppingTable
+    | EnergyMomentumTable
+    | MidpointTable
+    | GeneralizedAlphaTable
+    | HilberHughesTaylorTable
+)
 
 
 class Run(Table):
@@ -440,6 +511,7 @@ RESERVED = {
     *("t", "kinetic", "total", "lattice_total", "gravity", "penetration"),
     *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
     *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
+    *("substeps", "corrections"),
 }
 
 
@@ -465,7 +537,14 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "support": Support,
     "gravity": Gravity,
     "load": {"nodal": NodalLoadTable, "traction": TractionTable, "pressure": PressureTable},
-    "integrator": {"newmark": NewmarkTable, "force-stepping": ForceSteppingTable},
+    "integrator": {
+        "newmark": NewmarkTable,
+        "force-stepping": ForceSteppingTable,
+        "energy-momentum": EnergyMomentumTable,
+        "midpoint": MidpointTable,
+        "generalized-alpha": GeneralizedAlphaTable,
+        "hht": HilberHughesTaylorTable,
+    },
     "run": Run,
     "output": Output,
 }

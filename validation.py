@@ -9,7 +9,17 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from symplex.errors import ScenarioError
-from symplex.tables import MODELS, NEEDED, RESERVED, SEVERAL, Quantity, Table, Tables
+from symplex.tables import (
+    MODELS,
+    NEEDED,
+    RESERVED,
+    SEVERAL,
+    ForceSteppingTable,
+    NewmarkTable,
+    Quantity,
+    Table,
+    Tables,
+)
 
 
 def read_tables(data: Mapping[str, Any], name: str) -> Tables:
@@ -125,12 +135,13 @@ def _wrong_names(tables: Tables) -> list[str]:
 
 def _unsupported(tables: Tables) -> list[str]:
     """Return lines about what the chosen integrator cannot do."""
-    kind = tables.integrator.kind
+    table, kind = tables.integrator, tables.integrator.kind
+    explicit = isinstance(table, ForceSteppingTable) or (isinstance(table, NewmarkTable) and not table.implicit)
     lines = [
         f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
-        f'with {kind} take mass = "lumped".'
+        f'with {"explicit " * (kind == "newmark")}{kind} take mass = "lumped".'
         for k, body in enumerate(tables.body)
-        if body.mass == "consistent"
+        if body.mass == "consistent" and explicit
     ]
     if kind != "force-stepping":
         return lines
@@ -139,7 +150,7 @@ def _unsupported(tables: Tables) -> list[str]:
             why = "changes with time" if load.history is not None else "follows the surface"
             lines.append(
                 f"{place('load', k, load.name)}: it {why}, so it has no potential, which force-stepping needs; "
-                'take integrator kind = "newmark" or a constant nodal load or traction.'
+                'take another integrator, such as kind = "newmark", or a constant nodal load or traction.'
             )
     return lines
 

@@ -11,9 +11,14 @@ from symplex.meshes.bundled import bundled
 from symplex.meshes.generate import cube_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.save import save_mesh
-from symplex.scenario import Scenario
+from symplex.scenario import Scenario, integrator_of
+from symplex.time.composition import Composition
+from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping
+from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
+from symplex.time.newton import Newton
 
 BODY = """
 [[body]]
@@ -303,14 +308,40 @@ MISTAKES = {
     ),
     "consistent mass": (
         BODY + 'mass = "consistent"\n' + REST,
-        '[[body]] #1 \'cube\': mass = "consistent" needs an implicit integrator; with newmark take mass = "lumped".',
+        "[[body]] #1 'cube': mass = \"consistent\" needs an implicit integrator; "
+        'with explicit newmark take mass = "lumped".',
+    ),
+    "implicit dt": (
+        BODY + REST.replace('"newmark"', '"energy-momentum"'),
+        "[integrator]: dt is missing (s).",
+    ),
+    "implicit dt is not automatic": (
+        BODY + REST.replace('"newmark"', '"newmark"\nbeta = 0.25'),
+        '[integrator]: dt is "auto", must be a number (s) if beta is not 0; beta is 0.25.',
+    ),
+    "gamma": (
+        BODY + REST.replace('"newmark"', '"newmark"\ngamma = 0.6'),
+        "[integrator]: gamma is 0.6, must be 0.5 if beta is 0.",
+    ),
+    "rho_inf": (
+        BODY + REST.replace('"newmark"', '"generalized-alpha"\ndt = 1e-6\nrho_inf = 1.5'),
+        "[integrator]: rho_inf is 1.5, must be from 0 to 1.",
+    ),
+    "order": (
+        BODY + REST.replace('"newmark"', '"midpoint"\ndt = 1e-6\norder = 3'),
+        "[integrator]: order is 3; known are: 2, 4, 6, 8.",
+    ),
+    "implicit dt longer than a sample": (
+        BODY + REST.replace('"newmark"', '"hht"\ndt = 1e-6'),
+        "[integrator]: dt = 1e-06 s is longer than the 1e-07 s between samples; "
+        "take fewer samples ([run] frames, samples).",
     ),
     "timed load in force-stepping": (
         BODY
         + '[[load]]\nname = "p"\nkind = "pressure"\nbody = "cube"\ngroup = "z_max"\npressure = 1.0\n'
         + REST.replace('"newmark"', '"force-stepping"\ngrid = 1e-4'),
         "[[load]] #1 'p': it follows the surface, so it has no potential, which force-stepping needs; "
-        'take integrator kind = "newmark" or a constant nodal load or traction.',
+        'take another integrator, such as kind = "newmark", or a constant nodal load or traction.',
     ),
     "history without its keys": (
         BODY
@@ -401,3 +432,20 @@ def test_hexahedra_and_surfaces_are_refused(tmp_path):
     text = BODY.replace("{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1] }", '"hexa.vtu"') + REST
     (line,) = lines(text, tmp_path / "test.toml")
     assert line.endswith("hexa.vtu has hexahedron cells; only linear tetrahedra can be computed with.")
+
+
+@pytest.mark.parametrize(
+    ("table", "wanted"),
+    [
+        ('kind = "energy-momentum"\ndt = 1e-7', EnergyMomentum(1e-7)),
+        ('kind = "energy-momentum"\ndt = 1e-7\norder = 6', Composition(EnergyMomentum(1e-7), 6)),
+        ('kind = "midpoint"\ndt = 1e-7\nsolver = "sparse"', Midpoint(1e-7, newton=Newton(linear="sparse"))),
+        ('kind = "generalized-alpha"\ndt = 1e-7\nrho_inf = 0.5', GeneralizedAlpha(1e-7, 0.5)),
+        ('kind = "hht"\ndt = 1e-7\nalpha = -0.1', HilberHughesTaylor(1e-7, -0.1)),
+        ('kind = "newmark"\ndt = 1e-7\nbeta = 0.25', Newmark.trapezoidal(1e-7)),
+    ],
+)
+def test_implicit_integrators(table, wanted):
+    text = BODY + 'mass = "consistent"\n' + REST.replace('kind = "newmark"', table)
+    assert integrator_of(Scenario.parse(text).tables) == wanted
+    assert not build(text).system.is_lumped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 
@@ -119,6 +119,11 @@ class Composition(Integrator):
         if not self.integrator.symmetric:
             raise ValueError(f"Composition: the method must be symmetric; {name}, with its parameters, is not.")
         substeps(self.order, self.scheme)
+
+    @property
+    def dt(self) -> float | Literal["auto"]:
+        """The step in s."""
+        return self.integrator.dt
 
     @property
     def conserves(self) -> frozenset[str]:
