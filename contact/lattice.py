@@ -12,7 +12,7 @@ Rows of parameters: those of the obstacle (`symplex.contact.obstacles`), then k.
 import numpy as np
 from numba import carray, cfunc, njit, types
 
-from symplex.contact.obstacles import COLUMNS, NORMAL, POINT, RADIUS, gap
+from symplex.contact.obstacles import COLUMNS, DIM, NORMAL, POINT, RADIUS, gap
 from symplex.fem.energy import Array, LatticeFunctions
 
 _POINTER = types.CPointer(types.float64)
@@ -94,4 +94,4 @@ def rigid_contact_lattice(parameters: Array, stiffness: float, n: int) -> Lattic
         Number of contact nodes.
     """
     rows = np.tile(np.append(parameters, stiffness), (n, 1))
-    return LatticeFunctions(rows, _value.address, _difference.address, _mixed.address)
+    return LatticeFunctions(rows, _value.address, _difference.address, _mixed.address, size=int(parameters[DIM]))

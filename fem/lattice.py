@@ -138,4 +138,4 @@ def neo_hookean_lattice(lmbda: float, mu: float, volumes: Array, shape_gradients
     parameters[:, 2] = 1.0 / (6.0 * volumes)
     K = np.einsum("eai,ebi,e->eab", shape_gradients, shape_gradients[:, 1:], mu * volumes)
     parameters[:, 3:] = K.reshape(len(volumes), 12)
-    return LatticeFunctions(parameters, _value.address, _difference.address, _mixed.address)
+    return LatticeFunctions(parameters, _value.address, _difference.address, _mixed.address, size=12)

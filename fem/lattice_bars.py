@@ -96,4 +96,4 @@ def bar_lattice(law: int, dim: int, n_pairs: int, constants: list[Array]) -> Lat
     rows[:, 0], rows[:, 1] = law, dim
     for k, values in enumerate(constants):
         rows[:, 2 + k] = values
-    return LatticeFunctions(rows, _value.address, _difference.address, _mixed.address)
+    return LatticeFunctions(rows, _value.address, _difference.address, _mixed.address, size=2 * dim)

@@ -35,4 +35,4 @@ def _mixed(p, x, i, j, hi, hj):
 def dead_load_lattice(forces: Array) -> LatticeFunctions:
     """Return the lattice functions of constant forces [m, dim] in N."""
     rows = np.column_stack([np.full(len(forces), float(forces.shape[1])), forces])
-    return LatticeFunctions(rows, _value.address, _difference.address, _mixed.address)
+    return LatticeFunctions(rows, _value.address, _difference.address, _mixed.address, size=forces.shape[1])

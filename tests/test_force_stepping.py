@@ -5,6 +5,7 @@ import pytest
 
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.bars import Bars, InverseDistance, LennardJones
 from symplex.fem.mass import consistent_mass
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
@@ -249,3 +250,114 @@ def test_rotated_axes_cannot_fix_components(impact_of):
     fixed[7, 1] = True
     with pytest.raises(InvalidSystem, match="node 7"):
         ForceStepping(GRID, axes=wall_axes()).start(System(system.mass, system.energies, fixed=fixed), state)
+
+
+# -- bad input ----------------------------------------------------------------------------------------------------
+
+
+def particles(fixed=None, law=None):
+    """Two points that attract each other, in the plane."""
+    law = InverseDistance(1.0) if law is None else law
+    return System(np.ones(2), {"pull": Bars([[0, 1]], law, dim=2)}, dim=2, fixed=fixed)
+
+
+APART = np.array([[0.0, 0.0], [1.0, 0.3]])
+
+
+@pytest.mark.parametrize("name", ["grid", "offset"])
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (2, 2, 2)])
+def test_arrays_of_another_shape_are_refused(name, shape):
+    integrator = ForceStepping(**{"grid": 0.1, name: np.ones(shape)})
+    system = particles()
+    with pytest.raises(
+        InvalidSystem, match=rf"has shape \({shape[0]}, ?.*one for each direction \(2,\), or .* \(2, 2\)"
+    ):
+        integrator.start(system, system.state(APART))
+
+
+def test_arrays_of_every_good_shape_are_taken():
+    system = particles()
+    ends = [
+        ForceStepping(grid, offset=offset).start(system, system.state(APART)).advance(0.5).q
+        for grid in (0.1, [0.1, 0.1], np.full((2, 2), 0.1))
+        for offset in (0.3, [0.3, 0.3], np.full((2, 2), 0.3))
+    ]
+    assert np.array_equal(np.ptp(ends, axis=0), np.zeros((2, 2)))
+
+
+def test_offsets_and_axes_that_are_no_numbers_are_refused():
+    for offset in (np.nan, [0.0, np.inf]):
+        with pytest.raises(ValueError, match="offset of force-stepping must be finite"):
+            ForceStepping(0.1, offset=offset)
+    for axes in (1.0, np.ones(2), np.zeros((2, 2)), np.full((2, 2), np.nan)):
+        with pytest.raises(ValueError, match="axes of force-stepping must be orthogonal unit vectors"):
+            ForceStepping(0.1, axes=axes)
+    for options in ({"grid": "fine"}, {"grid": 0.1, "offset": "none"}, {"grid": 0.1, "axes": [[1, 2], [3]]}):
+        with pytest.raises(ValueError, match="must be a number or an array; it is"):
+            ForceStepping(**options)
+    with pytest.raises(ValueError, match="must be positive and finite"):
+        ForceStepping([])
+
+
+def test_a_state_of_another_system_is_refused(impact_of):
+    _, state = impact_of("I")
+    with pytest.raises(InvalidSystem, match=r"positions of shape \(71, 3\) .* has 2 nodes in 2 dimensions"):
+        ForceStepping(0.1).start(particles(), state)
+
+
+def test_energies_of_another_dimension_are_refused():
+    """Their compiled functions would read beyond the end of a stencil."""
+    system = System(np.ones(2), {"pull": Bars([[0, 1]], InverseDistance(1.0))}, dim=2)
+    with pytest.raises(InvalidSystem, match=r"'pull' \(Bars\) has 1 stencils of 2 nodes in 2 dim.* 6 coordinates"):
+        ForceStepping(0.1).start(system, system.state(APART))
+
+
+def test_a_grid_too_fine_to_count_is_refused():
+    system = particles()
+    for grid in (1e-10, 1e-300):
+        with pytest.raises(StepFailed, match=r"node 1 is 1e\+\d+ grid sizes away from the origin .* a larger grid"):
+            ForceStepping(grid).start(system, system.state(APART))
+
+
+def test_nodes_without_mass_are_refused():
+    with pytest.raises(InvalidSystem, match=r"1 of 2 nodes have no mass \(the first is node 1\)"):
+        System(np.array([1.0, 0.0]), particles().energies, dim=2)
+
+
+@pytest.mark.parametrize("law", [InverseDistance(1.0), InverseDistance(-1.0), LennardJones(1.0, 0.05)])
+def test_a_pole_at_a_lattice_vertex_at_the_start_is_told(law):
+    """Kepler with a lattice vertex on the sun."""
+    fixed = np.array([[True, True], [False, False]])
+    system = particles(fixed, law)
+    state = system.state([[0.0, 0.0], [0.07, 0.06]])
+    pole = r"at t = 0 s, node 1, direction x: .* energy 'pull' \(nodes 0 and 1\) has a pole there. .* lattice offset"
+    with pytest.raises(StepFailed, match=pole):
+        ForceStepping(0.1, offset=0.0).start(system, state)
+    assert np.isfinite(ForceStepping(0.1, offset=0.5).start(system, state).advance(0.01).q).all()
+
+
+def test_a_pole_at_a_lattice_vertex_on_the_way_is_told():
+    system = particles()
+    motion = ForceStepping(0.1, offset=0.0).start(system, system.state([[0.01, 0.02], [0.05, 0.33]]))
+    with pytest.raises(StepFailed, match=r"at t = 0\.1.* s, node \d, direction [xy]: .* has a pole there"):
+        motion.advance(3.0)
+
+
+def test_a_crushed_element_is_named(impact_of):
+    system, state = impact_of("I")
+    with pytest.raises(StepFailed, match=r"an element of 'strain' \(nodes \d+ and .*\) is inverted.* finer mesh"):
+        ForceStepping(0.05).start(system, state)
+
+
+def test_systems_without_energies_nodes_or_freedom():
+    free = System(np.ones(2), {}, dim=2)
+    state = free.state(APART, np.array([[1.0, 0.0], [0.0, -2.0]]))
+    motion = ForceStepping(0.1).start(free, state)
+    assert np.allclose(motion.advance(7.0).q, state.q + 7.0 * state.v, rtol=0, atol=1e-13)
+    assert motion.energies(motion.advance(7.0))["lattice_total"] == 2.5
+    empty = System(np.empty(0), {}, dim=2)
+    assert ForceStepping(0.1).start(empty, empty.state(np.empty((0, 2)))).advance(1.0).q.shape == (0, 2)
+    held = particles(np.ones((2, 2), bool))
+    motion = ForceStepping(0.1).start(held, held.state(APART))
+    assert np.abs(motion.advance(1.0).q - APART).max() < 1e-15
+    assert motion.energies(held.state(APART))["lattice_total"] == pytest.approx(held.potential(APART), rel=1e-14)

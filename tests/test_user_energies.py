@@ -320,7 +320,7 @@ def test_compiled_functions_that_raise_or_have_no_energy():
             def lattice_functions(self, axes=None, function=function, p=p):
                 return compile_lattice(function, [[p]], size=1, axes=axes)
 
-        system = System(np.ones(1), {"well": Well(None)}, dim=1)
+        system = System(np.ones(1), {"well": Well(np.inf)}, dim=1)
         motion = ForceStepping(0.1).start(system, State(0.0, *np.zeros((3, 1, 1))))
         with pytest.raises(StepFailed, match="the energy is infinite at a lattice vertex"):
             motion.advance(3.0)

@@ -9,18 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time import lattice_events as events, lattice_tracks as layout
 from symplex.time.integrator import Integrator, Motion
-from symplex.time.interaction import interactions, lattice_functions
+from symplex.time.interaction import infinite_stencil, interactions, lattice_functions
 from symplex.time.lattice_crossings import count_rest
 from symplex.time.lattice_energy import lattice_energies
 from symplex.time.pieces import Pieces
 
 _EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C); a tenth of a second or two
+_MOST_CELLS = 2.0**29
 _NO_LOG = np.empty((0, layout.LOG_COLUMNS))
 
 
@@ -71,12 +73,15 @@ class ForceStepping(Integrator):
     symmetric = True
 
     def __post_init__(self):
-        if not (np.all(np.isfinite(self.grid)) and np.all(np.asarray(self.grid) > 0)):
+        grid = _numbers("grid size", self.grid)
+        if not (grid.size and np.all(np.isfinite(grid)) and np.all(grid > 0)):
             raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {self.grid} m.")
-        if self.axes is not None and not np.allclose(
-            np.dot(self.axes, np.transpose(self.axes)), np.eye(len(self.axes))
-        ):
-            raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {self.axes}.")
+        if self.offset is not None and not np.all(np.isfinite(_numbers("offset", self.offset))):
+            raise ValueError(f"the offset of force-stepping must be finite; it is {self.offset}.")
+        if self.axes is not None:
+            axes = _numbers("axes", self.axes)
+            if axes.ndim != 2 or not np.allclose(axes @ axes.T, np.eye(len(axes))):
+                raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {self.axes}.")
 
     def start(self, system: System, state: State) -> ForceSteppingMotion:
         """Return the motion that begins at a state.
@@ -84,9 +89,9 @@ class ForceStepping(Integrator):
         Raises
         ------
         InvalidSystem
-            If the mass is not lumped, a load depends on time, or an energy has no compiled local functions.
+            If the mass is not lumped, a load depends on time, or grid, offset, axes or state have a wrong shape.
         StepFailed
-            If the energy is infinite at a lattice vertex next to the initial positions.
+            If the energy is infinite at a lattice vertex next to the initial positions, or cells are too many to count.
         """
         motion = ForceSteppingMotion(self, system, state.t)
         motion._begin(state)
@@ -100,7 +105,7 @@ class ForceStepping(Integrator):
 
     def _offset(self, shape: tuple[int, int]) -> Array:
         if self.offset is not None:
-            return np.broadcast_to(np.asarray(self.offset, float), shape)
+            return _spread("offset", self.offset, shape)
         if self.mirrored:
             return np.zeros(shape)
         return np.random.default_rng(self.seed).random(shape)
@@ -121,7 +126,7 @@ class ForceSteppingMotion(Motion):
         self._axes = None if integrator.axes is None else np.asarray(integrator.axes, float)
         if self._axes is not None:
             _check_axes(system, self._axes)
-        spacing = np.broadcast_to(np.asarray(integrator.grid, float), shape).ravel()
+        spacing = _spread("grid size", integrator.grid, shape).ravel()
         inertia = np.where(system.fixed, np.inf, mass[:, None]).ravel() * spacing
         self.system = system
         self.integrator = integrator
@@ -185,8 +190,8 @@ class ForceSteppingMotion(Motion):
             logged[0] = 0
         if status != events.REACHED:
             self._t = at
-            self._stopped = self._why(status, i, at)
             self._raise_failure()
+            self._stopped = self._why(status, i, at)
             raise StepFailed(self._stopped)
         self._t = t
 
@@ -290,12 +295,23 @@ class ForceSteppingMotion(Motion):
     # -- inside ----------------------------------------------------------------------------------------------
 
     def _begin(self, state: State) -> None:
+        if state.q.shape != (self.system.n_nodes, self.system.dim) or state.v.shape != state.q.shape:
+            raise InvalidSystem(
+                f"the state has positions of shape {state.q.shape} and velocities of shape {state.v.shape}, but the "
+                f"system has {self.system.n_nodes} nodes in {self.system.dim} dimensions."
+            )
         if not (np.all(np.isfinite(state.q)) and np.all(np.isfinite(state.v))):
             raise StepFailed("ForceStepping cannot start: positions or velocities are not finite.")
         # Coordinates that do not move are no lattice coordinates: a plane of their own goes through each.
         self._x[self._fixed] = self._to_axes(state.q).ravel()[self._fixed]
         self._lattice.offset[self._fixed] = (self._x / self._lattice.spacing)[self._fixed]
         z = self._lattice_coordinates(self._to_axes(state.q)).ravel()
+        if np.max(np.abs(z), initial=0.0) > _MOST_CELLS:  # cells and gaps are counted in whole numbers
+            far = int(np.argmax(np.abs(z)))
+            raise StepFailed(
+                f"ForceStepping cannot start: node {far // self.system.dim} is {abs(z[far]):.3g} grid sizes away from "
+                f"the origin (at most {_MOST_CELLS:.3g}). Try a larger grid than {self._lattice.spacing[far]:.3g} m."
+            )
         dof = self._tracks.dof
         cell, sign, fraction = layout.place(z, self.integrator.mirrored)
         dof[:, layout.CELL], dof[:, layout.SIGN], dof[:, layout.FRACTION] = cell, sign, fraction
@@ -359,15 +375,50 @@ class ForceSteppingMotion(Motion):
         place = f"at t = {t:.6g} s, node {node}, direction {direction}"
         h = self._lattice.spacing[i]
         if status == events.INFINITE:
+            reason, advice = self._infinite_energy(i)
             return (
                 f"ForceStepping stopped {place}: the energy is infinite at a lattice vertex one grid size "
-                f"(h = {h:.3g} m) away; an element is inverted there. "
-                f"Try a smaller grid, for example {h / 2:.3g} m, or a finer mesh where the body is crushed."
+                f"(h = {h:.3g} m) away{reason}. Try a smaller grid, for example {h / 2:.3g} m, or {advice}."
             )
-        return (
-            f"ForceStepping makes no progress {place}: events pile up at one time. "
-            f"Try another lattice offset (seed = {self.integrator.seed + 1})."
-        )
+        return f"ForceStepping makes no progress {place}: events pile up at one time. Try {self._another_offset()}."
+
+    def _another_offset(self) -> str:
+        return f"another lattice offset (seed = {self.integrator.seed + 1})"
+
+    def _infinite_energy(self, i: int) -> tuple[str, str]:
+        """Return which energy is infinite around the vertex in x that dof i saw last, and what to try."""
+        from symplex.fem.solid import Solid  # its kernels take time to load
+
+        shape = (self.system.n_nodes, self.system.dim)
+        x, spacing = self._x.reshape(shape), self._lattice.spacing.reshape(shape)
+        found = infinite_stencil(self.system.energies, self._functions, x, spacing, i)
+        if found is None:
+            return "", self._another_offset()
+        name, stencil = found
+        nodes = " and ".join(str(node) for node in self.system.energies[name].nodes[stencil])
+        if isinstance(self.system.energies[name], Solid):
+            reason = f"; an element of '{name}' (nodes {nodes}) is inverted there"
+            return reason, "a finer mesh where the body is crushed"
+        return f"; energy '{name}' (nodes {nodes}) has a pole there", self._another_offset()
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"the {name} of force-stepping must be a number or an array; it is {values!r}.") from None
+
+
+def _spread(name: str, values: ArrayLike, shape: tuple[int, int]) -> Array:
+    """Return one value for each coordinate [n, dim]."""
+    array = _numbers(name, values)
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise InvalidSystem(
+            f"the {name} of force-stepping has shape {array.shape}; wanted a number, one for each direction "
+            f"{shape[1:]}, or one for each coordinate {shape}."
+        ) from None
 
 
 def _check_axes(system: System, axes: Array) -> None:

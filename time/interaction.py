@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ctypes import CFUNCTYPE, c_double, c_void_p
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +86,38 @@ def lattice_functions(energies: Mapping[str, Energy], dim: int, axes: Array | No
             )
         found.append(functions)
     return found
+
+
+def infinite_stencil(
+    energies: Mapping[str, Energy], functions: list[LatticeFunctions], x: Array, spacing: Array, i: int
+) -> tuple[str, int] | None:
+    """Return the energy and the stencil that is infinite at the lattice vertex x or next to it.
+
+    Parameters
+    ----------
+    x, spacing : float64 [n, dim]
+        The vertex, in the axes of the lattice; it need be one for the neighbours of dof i only. Grid sizes.
+    i : int
+        The dof that an event happened to, with or without another.
+
+    Returns
+    -------
+    tuple of str, int; or None
+    """
+    value_type = CFUNCTYPE(c_double, c_void_p, c_void_p)
+    node, component = divmod(int(i), x.shape[1])
+    for (name, energy), local in zip(energies.items(), functions, strict=True):
+        value = value_type(local.value)
+        for stencil in np.flatnonzero((energy.nodes == node).any(axis=1)):
+            members, row = energy.nodes[stencil], local.parameters[stencil]
+            step = np.where(members == node, spacing[node, component], 0.0)[:, None] * np.eye(x.shape[1])[component]
+            steps = [step.ravel(), *np.diag(spacing[members].ravel())]
+            for mine, other in product((0.0, 1.0, -1.0), repeat=2):
+                for along in steps:
+                    at = x[members] + (mine * steps[0] + other * along).reshape(step.shape)
+                    if not np.isfinite(value(row.ctypes.data, at.ctypes.data)):
+                        return name, int(stencil)
+    return None
 
 
 def interactions(
