@@ -422,7 +422,7 @@ def integrator_of(tables: Tables) -> Integrator:
         normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
         axes = None if table.align is None else axes_along(np.array(normals[table.align]))
         return ForceStepping(table.grid, table.seed, axes=axes, count_crossings=table.count_crossings)
-    newton = Newton(linear=table.solver)
+    newton = Newton(linear=table.solver, halvings=table.halvings)
     if isinstance(table, NewmarkTable):
         return Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
     if isinstance(table, GeneralizedAlphaTable):

@@ -403,6 +403,7 @@ class NewmarkTable(Table):
     gamma: Annotated[float, between(0.5, math.inf)] = 0.5
     safety: Annotated[float, positive("1")] = 0.8
     solver: Solver = "auto"
+    halvings: Annotated[int, whole(0)] = 0
 
     @property
     def implicit(self) -> bool:
@@ -425,6 +426,7 @@ class ImplicitTable(Table):
 
     dt: Annotated[float, positive("s")]
     solver: Solver = "auto"
+    halvings: Annotated[int, whole(0)] = 0
 
 
 class EnergyMomentumTable(ImplicitTable):
@@ -511,7 +513,7 @@ RESERVED = {
     *("t", "kinetic", "total", "lattice_total", "gravity", "penetration"),
     *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
     *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
-    *("substeps", "corrections"),
+    *("substeps", "corrections", "halved"),
 }
 
 

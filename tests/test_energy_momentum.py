@@ -348,6 +348,29 @@ def test_a_step_that_cannot_be_solved_says_when_where_and_what_acts_there():
         motion.checkpoint()
 
 
+def test_a_step_that_cannot_be_solved_may_be_halved():
+    system, state = stiff_particles()
+    motion = EnergyMomentum(0.04, newton=Newton(iterations=6, halvings=4)).start(system, state)
+    end = motion.advance(4.0)
+    assert end.t == 4.0
+    assert 5 < motion.statistics()["halved"] < 500
+    assert system.energies_of(end)["total"] == pytest.approx(system.energies_of(state)["total"], rel=1e-9)
+    np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(state), atol=1e-11)
+    with pytest.raises(StepFailed, match="did not converge: after 1 corrections"):
+        EnergyMomentum(0.04, newton=Newton(iterations=1, halvings=2)).start(system, state).advance(4.0)
+
+
+def test_halves_see_loads_at_their_own_times():
+    """A step to t = 1 that only converges in four parts is those four."""
+    system, state = hanging({"pull": NodalLoad([1], (1.0, 2.0), np.sin)})
+    whole = EnergyMomentum(0.8, newton=Newton(iterations=6, halvings=5)).start(system, state)
+    end = whole.advance(0.8)
+    parts = whole.statistics()["halved"] + 1
+    assert parts in (2, 4, 8)
+    same = EnergyMomentum(0.8 / parts).start(system, state).advance(0.8)
+    np.testing.assert_allclose(end.q, same.q, atol=1e-12)
+
+
 @pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, "auto"])
 def test_a_step_that_is_none_is_refused(dt):
     with pytest.raises(ValueError, match="dt must be positive"):

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from symplex.errors import InvertedElement, StepFailed
+from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepMotion, Integrator
@@ -30,7 +30,8 @@ class ImplicitMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         shape = (system.n_nodes, system.dim)
         self._q, self._v, self._a, self.constant, self._work = (np.zeros(shape) for _ in range(5))
-        self._corrections = np.zeros(1)
+        self._corrections, self._halved = np.zeros(1), np.zeros(1)
+        self._halvings = newton.halvings
         self._solver = NewtonSolver(system, newton)
         self._loads = list(system.loads.values())
 
@@ -51,29 +52,44 @@ class ImplicitMotion(FixedStepMotion):
         """Move by the increment Δq with the forces there (zero where fixed), which may be overwritten."""
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections}
+        return {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections, "halved": self._halved}
 
     def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
         """Return all arrays as they are at a start."""
-        return {"q": q, "v": v, "a": a, "corrections": np.zeros(1)}
+        return {"q": q, "v": v, "a": a, "corrections": np.zeros(1), "halved": np.zeros(1)}
 
     def statistics(self) -> dict[str, float]:
-        """Return the number of ``steps``, and of ``corrections`` by Newton's method."""
-        return {"steps": self.n, "corrections": int(self._corrections[0])}
+        """Return the number of ``steps``, of ``corrections`` by Newton's method, and of ``halved`` steps if allowed."""
+        counts: dict[str, float] = {"steps": self.n, "corrections": int(self._corrections[0])}
+        if self._halvings:
+            counts["halved"] = int(self._halved[0])
+        return counts
 
     def _run(self, n_steps: int) -> None:
-        solver, system = self._solver, self.system
         try:
             for _ in range(n_steps):
-                self._begin(self.t, self.dt)
-                self._corrections += solver.solve(self, self._q)
-                if system.has_supports:
-                    solver.forces[system.fixed] = 0.0
-                self._finish(self.dt, solver.increment, solver.forces)
+                self._step(self.t, self.dt, self._halvings)
                 self.n += 1
             self._observe()
         except StepFailed as error:
             raise told_when(error, self.name, self.t, self.dt) from None
+
+    def _step(self, t: float, h: float, halvings: int) -> None:
+        """Take a step of size h in s from the time t, in two halves if it cannot be solved at once."""
+        solver, system = self._solver, self.system
+        self._begin(t, h)
+        try:
+            self._corrections += solver.solve(self, self._q)
+        except StepFailed:
+            if halvings == 0:
+                raise
+            self._halved += 1
+            self._step(t, 0.5 * h, halvings - 1)
+            self._step(t + 0.5 * h, 0.5 * h, halvings - 1)
+            return
+        if system.has_supports:
+            solver.forces[system.fixed] = 0.0
+        self._finish(h, solver.increment, solver.forces)
 
     def _observe(self) -> None:
         """Set what is not needed for the steps, but belongs to a state: here the accelerations."""
@@ -88,7 +104,9 @@ class ImplicitMotion(FixedStepMotion):
 def told_when(error: StepFailed, name: str, t: float, dt: float) -> StepFailed:
     """Return the error with the time at which the step of a method began."""
     told = f"{name} stopped in the step from t = {t:.6g} s (dt = {dt:.4g} s): {error}"
-    return InvertedElement(told, error.element) if isinstance(error, InvertedElement) else StepFailed(told)
+    if isinstance(error, InvertedElement | MaterialFailed):
+        return type(error)(told, error.element)
+    return StepFailed(told)
 
 
 @dataclass(frozen=True)

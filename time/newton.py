@@ -35,6 +35,10 @@ class Newton:
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or GMRES with
         incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
+    halvings : int, default 0
+        How often a step that fails may be halved: its parts are then steps of the method of their own. They keep what
+        the method keeps in each step; but with steps of different sizes it is no longer symmetric, nor bounded in
+        energy where it was so by being symplectic. How many were halved is among the statistics.
 
     Raises
     ------
@@ -44,10 +48,13 @@ class Newton:
 
     iterations: int = 50
     linear: Linear = "auto"
+    halvings: int = 0
 
     def __post_init__(self):
         if self.iterations < 1:
             raise ValueError(f"Newton: iterations must be at least 1; it is {self.iterations}.")
+        if not 0 <= self.halvings <= 20:
+            raise ValueError(f"Newton: halvings must be from 0 to 20; it is {self.halvings}.")
         if self.linear not in Linear.__args__:
             raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
 
