@@ -37,7 +37,7 @@ def largest_drift(system, state, grid, interval, events):
 
 
 def test_ten_million_events_of_an_orbit():
-    """Each event rounds energies of 7 J: a random walk of 10⁷ steps of ε · 7 J/4 goes 1.2e-12 J; 3.9e-13 is measured."""
+    """Energies of 7 J are rounded: 10⁷ random steps of ε · 7 J/4 go 1.2e-12 J; 3.9e-13 J are measured."""
     system, state = kepler()
     assert largest_drift(system, state, 1.1e-3, 50.0, 1e7) < 2e-12
 
