@@ -76,5 +76,6 @@ def artanh_ratio(s: float) -> tuple[float, float]:
     With s = (x1 − x0)/(x1 + x0) the first is the quotient of logarithms (ln x1 − ln x0)/(x1 − x0), times (x0 + x1)/2.
     """
     z, r = s * s, abs(s)
-    rest = 0.5 * _series(z) if z < NEAR else (0.5 * log((1.0 + r) / (1.0 - r)) / r - 1.0) / z
+    near, far = 0.5 * _series(z), (0.5 * log((1.0 + r) / (1.0 - r)) / r - 1.0) / z
+    rest = near if z < NEAR else far  # both are computed: a branch would stop the loop from vectorising
     return 1.0 + z * rest, s * (1.0 / (1.0 - z) - rest)

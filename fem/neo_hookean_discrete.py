@@ -44,6 +44,8 @@ from symplex.fem.neo_hookean import (
     vectors,
 )
 
+PART = 16  # elements whose tangents are found at once: their 81 numbers each fit the first-level cache
+
 # -- one element ----------------------------------------------------------------------------------------------
 
 
@@ -166,42 +168,39 @@ def _q(P, T, m):
 
 
 @formula
-def _outer(u, d, v, e, w, f, diagonal, plus):
-    """Return u ⊗ d + v ⊗ e + w ⊗ f + diagonal · 1 + plus by rows."""
+def _outer(u, d, v, e, w, f):
+    """Return u ⊗ d + v ⊗ e + w ⊗ f by rows, one after the other."""
     return (
-        (
-            u[0] * d[0] + v[0] * e[0] + w[0] * f[0] + diagonal + plus[0][0],
-            u[0] * d[1] + v[0] * e[1] + w[0] * f[1] + plus[0][1],
-            u[0] * d[2] + v[0] * e[2] + w[0] * f[2] + plus[0][2],
-        ),
-        (
-            u[1] * d[0] + v[1] * e[0] + w[1] * f[0] + plus[1][0],
-            u[1] * d[1] + v[1] * e[1] + w[1] * f[1] + diagonal + plus[1][1],
-            u[1] * d[2] + v[1] * e[2] + w[1] * f[2] + plus[1][2],
-        ),
-        (
-            u[2] * d[0] + v[2] * e[0] + w[2] * f[0] + plus[2][0],
-            u[2] * d[1] + v[2] * e[1] + w[2] * f[1] + plus[2][1],
-            u[2] * d[2] + v[2] * e[2] + w[2] * f[2] + diagonal + plus[2][2],
-        ),
+        u[0] * d[0] + v[0] * e[0] + w[0] * f[0],
+        u[0] * d[1] + v[0] * e[1] + w[0] * f[1],
+        u[0] * d[2] + v[0] * e[2] + w[0] * f[2],
+        u[1] * d[0] + v[1] * e[0] + w[1] * f[0],
+        u[1] * d[1] + v[1] * e[1] + w[1] * f[1],
+        u[1] * d[2] + v[1] * e[2] + w[1] * f[2],
+        u[2] * d[0] + v[2] * e[0] + w[2] * f[0],
+        u[2] * d[1] + v[2] * e[1] + w[2] * f[1],
+        u[2] * d[2] + v[2] * e[2] + w[2] * f[2],
     )
 
 
 @formula
-def _negative(Y):
-    return (
-        (-Y[0][0], -Y[0][1], -Y[0][2]),
-        (-Y[1][0], -Y[1][1], -Y[1][2]),
-        (-Y[2][0], -Y[2][1], -Y[2][2]),
-    )
-
-
-NOTHING = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+def _set_block(tangents, place, a, b, outer, diagonal, sign, Y):
+    """Set the block (a, b) to outer + diagonal · 1 + sign Y, in tangents [3 (a), 3 (b), 9 (components), PART]."""
+    first = 9 * (3 * a + b) * PART + place
+    tangents[first] = outer[0] + diagonal + sign * Y[0]
+    tangents[first + PART] = outer[1] + sign * Y[1]
+    tangents[first + 2 * PART] = outer[2] + sign * Y[2]
+    tangents[first + 3 * PART] = outer[3] + sign * Y[3]
+    tangents[first + 4 * PART] = outer[4] + diagonal + sign * Y[4]
+    tangents[first + 5 * PART] = outer[5] + sign * Y[5]
+    tangents[first + 6 * PART] = outer[6] + sign * Y[6]
+    tangents[first + 7 * PART] = outer[7] + sign * Y[7]
+    tangents[first + 8 * PART] = outer[8] + diagonal + sign * Y[8]
 
 
 @formula
-def _tangent(m, i, k, lmbda, mu):
-    """Return whether det d0 and det d1 are positive, and the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3.
+def _set_tangent(m, i, k, lmbda, mu, tangents, place):
+    """Set the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3 (see `_set_block`); return whether det d0 and det d1 are positive.
 
     They are (½ k_ab + ½ P K_ab) 1 + ∂P/∂(det d1) Φ_a ⊗ c1_b + P Z_ab, with Φ_a = K_ab m_b and, from ∂K = {T, ∂G1},
 
@@ -228,28 +227,20 @@ def _tangent(m, i, k, lmbda, mu):
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
     n1, n2, n3 = _times(-1.0, d1), _times(-1.0, d2), _times(-1.0, d3)
     g1, g2, g3 = _times(P_slope, c1), _times(P_slope, c2), _times(P_slope, c3)
-    Y1 = _outer(q1[0], d1, q1[1], d2, q1[2], d3, 0.0, NOTHING)
-    Y2 = _outer(q2[0], d1, q2[1], d2, q2[2], d3, 0.0, NOTHING)
-    Y3 = _outer(q3[0], d1, q3[1], d2, q3[2], d3, 0.0, NOTHING)
+    Y1 = _outer(q1[0], d1, q1[1], d2, q1[2], d3)
+    Y2 = _outer(q2[0], d1, q2[1], d2, q2[2], d3)
+    Y3 = _outer(q3[0], d1, q3[1], d2, q3[2], d3)
     D = _linear(0.5, k, 0.5 * P, K)
-    rows = (
-        (
-            _outer(q2[0], d3, q3[0], n2, u1, g1, D[0], NOTHING),
-            _outer(q2[1], d3, q3[1], n2, u1, g2, D[3], _negative(Y3)),
-            _outer(q2[2], d3, q3[2], n2, u1, g3, D[4], Y2),
-        ),
-        (
-            _outer(q3[0], d1, q1[0], n3, u2, g1, D[3], Y3),
-            _outer(q3[1], d1, q1[1], n3, u2, g2, D[1], NOTHING),
-            _outer(q3[2], d1, q1[2], n3, u2, g3, D[5], _negative(Y1)),
-        ),
-        (
-            _outer(q1[0], d2, q2[0], n1, u3, g1, D[4], _negative(Y2)),
-            _outer(q1[1], d2, q2[1], n1, u3, g2, D[5], Y1),
-            _outer(q1[2], d2, q2[2], n1, u3, g3, D[2], NOTHING),
-        ),
-    )
-    return abs(delta) < s, rows
+    _set_block(tangents, place, 0, 0, _outer(q2[0], d3, q3[0], n2, u1, g1), D[0], 0.0, Y1)
+    _set_block(tangents, place, 0, 1, _outer(q2[1], d3, q3[1], n2, u1, g2), D[3], -1.0, Y3)
+    _set_block(tangents, place, 0, 2, _outer(q2[2], d3, q3[2], n2, u1, g3), D[4], 1.0, Y2)
+    _set_block(tangents, place, 1, 0, _outer(q3[0], d1, q1[0], n3, u2, g1), D[3], 1.0, Y3)
+    _set_block(tangents, place, 1, 1, _outer(q3[1], d1, q1[1], n3, u2, g2), D[1], 0.0, Y2)
+    _set_block(tangents, place, 1, 2, _outer(q3[2], d1, q1[2], n3, u2, g3), D[5], -1.0, Y1)
+    _set_block(tangents, place, 2, 0, _outer(q1[0], d2, q2[0], n1, u3, g1), D[4], -1.0, Y2)
+    _set_block(tangents, place, 2, 1, _outer(q1[1], d2, q2[1], n1, u3, g2), D[5], 1.0, Y1)
+    _set_block(tangents, place, 2, 2, _outer(q1[2], d2, q2[2], n1, u3, g3), D[2], 0.0, Y3)
+    return abs(delta) < s
 
 
 @formula
@@ -258,11 +249,12 @@ def _times(r, v):
 
 
 @formula
-def _of_nodes(rows, i, j):
-    """Return the component (i, j) of the blocks of all four nodes: whatever concerns node 0 is minus the sum."""
-    r1 = rows[0][0][i][j], rows[0][1][i][j], rows[0][2][i][j]
-    r2 = rows[1][0][i][j], rows[1][1][i][j], rows[1][2][i][j]
-    r3 = rows[2][0][i][j], rows[2][1][i][j], rows[2][2][i][j]
+def _of_nodes(tangents, place, component):
+    """Return a component of the blocks of all four nodes: whatever concerns node 0 is minus the sum."""
+    t, row = component * PART + place, 9 * PART
+    r1 = tangents[t], tangents[t + row], tangents[t + 2 * row]
+    r2 = tangents[t + 3 * row], tangents[t + 4 * row], tangents[t + 5 * row]
+    r3 = tangents[t + 6 * row], tangents[t + 7 * row], tangents[t + 8 * row]
     s1, s2, s3 = -(r1[0] + r1[1] + r1[2]), -(r2[0] + r2[1] + r2[2]), -(r3[0] + r3[1] + r3[2])
     t1, t2, t3 = -(r1[0] + r2[0] + r3[0]), -(r1[1] + r2[1] + r3[1]), -(r1[2] + r2[2] + r3[2])
     return (
@@ -316,12 +308,13 @@ def gradient(x0, x1, k, lmbda, mu, out):
 def hessian(x0, x1, k, lmbda, mu, out):
     """Set the tangents out [m, 12, 12] of the discrete gradient by x1, as `gradient`."""
     inverted = -1
+    tangents = np.empty(81 * PART)
     for e in range(len(x0)):
         m, i = _means_and_increments(x0, x1, e)
-        upright, rows = _tangent(m, i, row(k, e), lmbda, mu)
+        upright = _set_tangent(m, i, row(k, e), lmbda, mu, tangents, 0)
         for r in range(3):
             for c in range(3):
-                h = _of_nodes(rows, r, c)
+                h = _of_nodes(tangents, 0, 3 * r + c)
                 for a in range(4):
                     for b in range(4):
                         out[e, 3 * a + r, 3 * b + c] = h[a][b]
@@ -380,21 +373,25 @@ def add_hessian(q0, q1, nodes, counts, k, lmbda, mu, elements, slots, out, first
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
     means, increments = np.empty(9 * SIZE), np.empty(9 * SIZE)
+    tangents = np.empty(81 * PART)
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
         _gather(q0, q1, nodes[block], n, means, increments)
-        for e in range(n):
-            m, i = vectors(means, e), vectors(increments, e)
-            good, rows = _tangent(m, i, column(constants, e), lmbda, mu)
-            upright += good
-            to = slots[elements[block * SIZE + e]]
-            for r in range(3):
-                for c in range(3):
-                    h = _of_nodes(rows, r, c)
-                    for a in range(4):
-                        for b in range(4):
-                            out[NINE * np.uint64(to[a, b]) + np.uint64(3 * r + c)] += h[a][b]
+        for start in range(0, n, PART):
+            size = min(PART, n - start)
+            for j in range(size):
+                e = start + j
+                m, i, k_e = vectors(means, e), vectors(increments, e), column(constants, e)
+                upright += _set_tangent(m, i, k_e, lmbda, mu, tangents, j)
+            for j in range(size):
+                to = slots[elements[block * SIZE + start + j]]
+                for r in range(3):
+                    for c in range(3):
+                        h = _of_nodes(tangents, j, 3 * r + c)
+                        for a in range(4):
+                            for b in range(4):
+                                out[NINE * np.uint64(to[a, b]) + np.uint64(3 * r + c)] += h[a][b]
         if upright < n:
             return np.nan
     return 0.0
