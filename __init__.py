@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from symplex.contact.massless import redistributed_mass as redistributed_mass
     from symplex.contact.obstacles import (
         HalfSpace as HalfSpace,
         Sphere as Sphere,
@@ -108,6 +109,7 @@ __version__ = "0.1.0"
 
 # Where the public names live; each module is imported when one of its names is first used.
 _HOMES = {
+    "symplex.contact.massless": ("redistributed_mass",),
     "symplex.contact.obstacles": ("HalfSpace", "Sphere"),
     "symplex.contact.rigid": ("RigidContact",),
     "symplex.errors": ("SymplexError",),

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Pattern
@@ -56,6 +56,9 @@ class System:
         True where a coordinate does not move.
     loads : mapping of str to Load, optional
         Forces that depend on time or velocity, by name.
+    massless : bool [n], optional
+        True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
+        that say so take such nodes (`EnergyMomentum`), and only with lumped masses.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class System:
         dim: int = 3,
         fixed: NDArray[np.bool_] | None = None,
         loads: Mapping[str, Load] | None = None,
+        massless: ArrayLike | None = None,
     ):
         self.mass = sp.csr_array(mass, dtype=float, copy=True) if sp.issparse(mass) else np.array(mass, dtype=float)
         self.n_nodes: int = self.mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
@@ -78,6 +82,7 @@ class System:
         self.energies = dict(energies)
         self.loads = dict(loads or {})
         self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
+        self.massless = np.zeros(self.n_nodes, bool) if massless is None else np.array(massless, bool)
         self._check()
 
     def _check(self) -> None:
@@ -90,7 +95,14 @@ class System:
         infinite = np.flatnonzero(~np.isfinite(lumped))
         if len(infinite):
             raise InvalidSystem(f"the mass of node {infinite[0]} is {lumped[infinite[0]]} kg; fix what does not move.")
-        bad = np.flatnonzero(lumped <= 0)
+        if self.massless.shape != (self.n_nodes,):
+            raise InvalidSystem(f"massless has shape {self.massless.shape}, wanted {(self.n_nodes,)}.")
+        if self.massless.any() and not self.is_lumped:
+            raise InvalidSystem("massless nodes need lumped masses; this system has a consistent mass.")
+        heavy = np.flatnonzero(self.massless & (lumped != 0))
+        if len(heavy):
+            raise InvalidSystem(f"node {heavy[0]} is massless, but its mass is {lumped[heavy[0]]} kg.")
+        bad = np.flatnonzero((lumped <= 0) & ~self.massless)
         if len(bad):
             raise InvalidSystem(
                 f"{len(bad)} of {self.n_nodes} nodes have no mass (the first is node {bad[0]}); "
@@ -232,14 +244,30 @@ class System:
         """
         if not self.is_lumped:
             raise InvalidSystem(f"{wanted_by} needs a lumped (diagonal) mass; this system has a consistent one.")
+        self.require_inertia(wanted_by)
         return np.asarray(self.mass)
+
+    def require_inertia(self, wanted_by: str) -> None:
+        """Check that no node is massless.
+
+        Raises
+        ------
+        InvalidSystem
+            If one is.
+        """
+        if self.massless.any():
+            node = int(np.argmax(self.massless))
+            raise InvalidSystem(
+                f"{wanted_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node {node}); "
+                "take EnergyMomentum."
+            )
 
     def apply_mass(self, v: Array) -> Array:
         """Return M v [n, dim]."""
         return self.mass[:, None] * v if self.is_lumped else self.mass @ v
 
     def accelerations(self, force: Array, out: Array | None = None) -> Array:
-        """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates."""
+        """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates and massless nodes."""
         if self.is_lumped:
             return np.multiply(force, self._inverse_mass, out=out)
         a = self._solve_consistent(force)
@@ -250,7 +278,8 @@ class System:
 
     @cached_property
     def _inverse_mass(self) -> Array:
-        return np.ascontiguousarray(1.0 / self.mass)[:, None]
+        inverse = np.divide(1.0, self.mass, out=np.zeros(self.n_nodes), where=~self.massless)
+        return inverse[:, None]
 
     def _solve_consistent(self, force: Array) -> Array:
         a = np.zeros_like(force)

@@ -86,3 +86,6 @@ class EnergyMomentumMotion(ImplicitMotion):
         self._q += dq
         forces *= -h
         self._v += self.system.accelerations(forces, self._work)
+        massless = self.system.massless
+        if massless.any():
+            self._v[massless] = dq[massless] / h

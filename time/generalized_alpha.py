@@ -140,6 +140,7 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         coefficients: Coefficients,
         newton: Newton,
     ):
+        system.require_inertia(name)
         super().__init__(system, t0, dt, n, newton)
         self.name = name
         self.coefficients = coefficients

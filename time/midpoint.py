@@ -73,6 +73,7 @@ class MidpointMotion(ImplicitMotion):
     symmetric = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: Midpoint):
+        system.require_inertia(self.name)
         super().__init__(system, t0, dt, n, method.newton)
         self.alpha = method.alpha
 

@@ -18,6 +18,7 @@ _EPS = float(np.finfo(float).eps)
 _FLOOR = 4.0  # how far above the estimate of round-off a residual may be and still count as round-off
 _DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
 _HALVINGS = 12
+_LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 _STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
 # Relative error of a linear solution, at most; it falls with the residual. At 0.1 steps take a fifth more corrections.
 _FORCING = 1e-2
@@ -53,8 +54,8 @@ class Newton:
     def __post_init__(self):
         if self.iterations < 1:
             raise ValueError(f"Newton: iterations must be at least 1; it is {self.iterations}.")
-        if not 0 <= self.halvings <= 20:
-            raise ValueError(f"Newton: halvings must be from 0 to 20; it is {self.halvings}.")
+        if self.halvings < 0:
+            raise ValueError(f"Newton: halvings must not be negative; it is {self.halvings}.")
         if self.linear not in Linear.__args__:
             raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
 
@@ -113,13 +114,15 @@ class NewtonSolver:
         self.system = system
         self.settings = settings
         self._linear = linear_solver(settings.linear, system.pattern, system.dim)
-        self._mass = np.asarray(system.mass.sum(axis=1)).ravel() if not system.is_lumped else np.asarray(system.mass)
+        lumped = np.asarray(system.mass) if system.is_lumped else np.asarray(system.mass.sum(axis=1)).ravel()
+        # Weights of norms; a massless node counts like the others.
+        self._mass = np.where(system.massless, lumped[~system.massless].mean(), lumped)
         self._blocks = system.pattern.zeros(system.dim)
         shape = (system.n_nodes, system.dim)
         self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
         self._trial, self._trial_forces, self._trial_residual = (np.zeros(shape) for _ in range(3))
         # Of M Δq = factor · x: the masses and Δq, or ones and M Δq for a consistent mass.
-        self._factor = self._mass if system.is_lumped else np.ones(system.n_nodes)
+        self._factor = lumped if system.is_lumped else np.ones(system.n_nodes)
 
     def solve(self, equations: StepEquations, q0: Array) -> int:
         """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
@@ -135,7 +138,7 @@ class NewtonSolver:
             raise StepFailed("the forces at the beginning of the step are not finite.")
         self._accept()
         history = [norm]
-        floor = -1.0
+        floor, self._leaps = -1.0, _LEAPS
         while norm > 0.0:
             if norm > floor:
                 floor = self._linearise(equations, q0)
@@ -143,7 +146,7 @@ class NewtonSolver:
                 raise self._failure(equations, history, floor)
             at_floor = norm <= floor
             correction = self._linear.solve(self._residual, self._tolerance(history, floor))
-            improved = self._search(equations, correction, norm, 0 if at_floor else _HALVINGS)
+            improved = self._search(equations, correction, norm, at_floor)
             if improved is None:
                 if at_floor:
                     break
@@ -209,22 +212,35 @@ class NewtonSolver:
         fall = history[-1] / history[-2] if len(history) > 1 else 1.0
         return max(min(_FORCING, fall * fall), min(0.1 * floor / history[-1], _FORCING))
 
-    def _search(self, equations: StepEquations, correction: Array, norm: float, halvings: int) -> float | None:
-        """Try the whole correction, a half, a quarter, …; return the norm that is small enough, if any is."""
-        part = 1.0
-        for _ in range(halvings + 1):
-            np.multiply(correction, -part, out=self._trial)
-            self._trial += self.increment
-            try:
-                improved = self._evaluate(equations)
-            except StepFailed:  # the forces are not defined there
-                improved = np.inf
+    def _search(self, equations: StepEquations, correction: Array, norm: float, at_floor: bool) -> float | None:
+        """Try the whole correction, a half, a quarter, …; return the norm that is small enough, if any is.
+
+        If none is, the largest part with forces is taken as it is, a few times in a step: where a hard contact closes
+        that the correction knew nothing of, only the next one can.
+        """
+        part, largest = 1.0, None
+        for _ in range(1 if at_floor else _HALVINGS + 1):
+            improved = self._try(equations, correction, part)
             if improved < (1.0 - _DESCENT * part) * norm:
                 return improved
-            if halvings and isfinite(improved) and self._next_is_shorter(correction, part):
-                return improved
+            if isfinite(improved) and not at_floor:
+                largest = part if largest is None else largest
+                if self._next_is_shorter(correction, part):
+                    return improved
             part *= 0.5
-        return None
+        if largest is None or self._leaps == 0:
+            return None
+        self._leaps -= 1
+        return self._try(equations, correction, largest)
+
+    def _try(self, equations: StepEquations, correction: Array, part: float) -> float:
+        """Return the norm of the residual after a part of the correction; infinite where there are no forces."""
+        np.multiply(correction, -part, out=self._trial)
+        self._trial += self.increment
+        try:
+            return self._evaluate(equations)
+        except StepFailed:
+            return np.inf
 
     def _next_is_shorter(self, correction: Array, part: float) -> bool:
         """Return whether the same matrix gives a shorter correction at the trial increment."""
