@@ -174,9 +174,10 @@ class Energy(ABC):
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return functions of one stencil, as addresses, for integrators that visit one stencil at a time.
 
-        Here they evaluate `local_value` in Python, some ten microseconds each: for small systems. An energy that runs
-        on large ones returns compiled functions (`symplex.compile_lattice`). They are differences of values, and
-        lose digits where these are large (see `symplex.fem.lattice_values`).
+        Here they evaluate `local_value` in Python: 20 µs or so each, a dozen of them for an event among a few particles
+        where compiled functions take 1 µs altogether. That is for small systems; for others an energy returns compiled
+        ones (`symplex.compile_lattice`). They are differences of values, and lose digits where these are
+        large (see `symplex.fem.lattice_values`).
 
         Parameters
         ----------

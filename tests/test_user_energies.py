@@ -1,6 +1,8 @@
 """Energies that users write run under force-stepping: with compiled functions, or with their value in Python only."""
 
+import ctypes
 import gc
+import itertools
 import math
 import traceback
 from dataclasses import replace
@@ -15,6 +17,7 @@ from symplex.fem.lattice_values import compile_lattice
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import State, System
+from symplex.time.algorithm_1_2 import algorithm_1_2
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.kuhn_walk import kuhn_walk
 
@@ -247,6 +250,40 @@ def test_resuming_is_bit_identical_and_functions_outlive_their_energy():
     np.testing.assert_array_equal(a.q, b.q)
 
 
+@pytest.mark.parametrize("axes", [np.eye(2), TURN])
+@pytest.mark.parametrize("functions", ["compiled", "interpreted", "closed"])
+def test_differences_of_values(functions, axes):
+    """Also of one coordinate moved twice, and of steps backwards."""
+    if functions == "closed":
+        axes = np.eye(2)
+    energy = OnParabola([3.0, 5.0], functions)
+    found = energy.lattice_functions(axes)
+    number, integer = ctypes.c_double, ctypes.c_int64
+    p = found.parameters[1].ctypes.data_as(ctypes.c_void_p)
+    value, difference, mixed = (
+        ctypes.CFUNCTYPE(number, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
+        for address, types in (
+            (found.value, ()),
+            (found.difference, (integer, number)),
+            (found.mixed, (integer, integer, number, number)),
+        )
+    )
+
+    def phi(x):
+        y = axes.T @ x
+        return 2.5 * (y[1] - y[0] ** 2) ** 2
+
+    x = np.array([0.7, -0.2])
+    at = x.ctypes.data_as(ctypes.c_void_p)
+    assert value(p, at) == pytest.approx(phi(x), rel=1e-14)
+    for i, j, hi, hj in itertools.product((0, 1), (0, 1), (0.3, -0.1), (0.2, -0.4)):
+        e_i, e_j = hi * np.eye(2)[i], hj * np.eye(2)[j]
+        assert difference(p, at, i, hi) == pytest.approx(phi(x + e_i) - phi(x), abs=1e-14)
+        wanted = phi(x + e_i + e_j) - phi(x + e_i) - phi(x + e_j) + phi(x)
+        assert mixed(p, at, i, j, hi, hj) == pytest.approx(wanted, abs=1e-14)
+    assert np.array_equal(x, [0.7, -0.2])
+
+
 # -- what goes wrong inside --------------------------------------------------------------------------------------
 
 
@@ -288,6 +325,13 @@ def test_exceptions_pass_through_the_loop(failure, capfd):
     with pytest.raises(StepFailed, match=f"ForceStepping stopped at t = 1.* s: {type(failure).__name__}"):
         motion.advance(3.0)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("walk", [kuhn_walk, lambda *args: algorithm_1_2(*args, local=True)])
+def test_exceptions_pass_through_the_walks(walk):
+    system = System(np.ones(1), {"well": Failing(RuntimeError("beyond the table"))}, dim=1)
+    with pytest.raises(RuntimeError, match="beyond the table"):
+        walk(system, State(0.0, *np.zeros((3, 1, 1))), [3.0], 0.1, np.full((1, 1), 0.3))
 
 
 def test_an_exception_at_the_start():

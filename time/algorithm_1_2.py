@@ -129,6 +129,8 @@ class _Simplex:
         else:
             self.potential[s] = self._potential_beside(self.neighbourhoods, before, after, new)
         if not np.isfinite(self.potential[s]):
+            if self.neighbourhoods is not None:
+                self.neighbourhoods.raise_failure()
             raise StepFailed("force-stepping stopped: the energy is infinite at a lattice vertex. Try a smaller grid.")
         self.vertices[:, s] = new
         u = np.append((new - old).astype(float), 0.0)

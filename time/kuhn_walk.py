@@ -76,13 +76,13 @@ def kuhn_walk(system: System, state: State, times: Iterable[float], grid: float 
     around, work = neighbourhoods.tables, neighbourhoods.work
     walker = _grid(lattice)
     chain = _chain(lattice, state)
-    _check(_begin(around, walker, chain, work), chain)
+    _check(_begin(around, walker, chain, work), chain, neighbourhoods)
     states, potentials = [], []
     for wanted in times:
         status = _PAUSED
         while status == _PAUSED:
             status = _walk(around, walker, chain, wanted, _AT_ONCE, work)
-        _check(status, chain)
+        _check(status, chain, neighbourhoods)
         states.append(_state(lattice, walker, chain, wanted))
         potentials.append(_lattice_potential(lattice, walker, chain, wanted))
     crossings = int(chain.crossings[0])
@@ -120,8 +120,9 @@ def _chain(lattice: Lattice, state: State) -> _Chain:
     )
 
 
-def _check(status: int, chain: _Chain) -> None:
+def _check(status: int, chain: _Chain, neighbourhoods: Neighbourhoods) -> None:
     if status == _INFINITE:
+        neighbourhoods.raise_failure()
         raise StepFailed(
             f"force-stepping stopped at t = {chain.time[0]:.6g} s: the energy is infinite at a lattice vertex. "
             "Try a smaller grid."

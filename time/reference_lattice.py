@@ -157,6 +157,11 @@ class Neighbourhoods:
         )
         self.work = np.zeros(system.dim * max((len(stencil) for stencil in stencils), default=1))
 
+    def raise_failure(self) -> None:
+        """Raise what an energy that is evaluated in Python has raised within a loop, if anything."""
+        for functions in self.functions:
+            functions.raise_failure()
+
 
 def _coordinates(nodes: list[int], dim: int) -> list[int]:
     return [node * dim + c for node in nodes for c in range(dim)]
