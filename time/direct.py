@@ -15,6 +15,7 @@ from symplex.time.linear_solver import LinearSolver
 _PIVOT = 0.1  # a diagonal pivot may be this part of the largest one of its column
 _REFINE = 1e-12  # relative residual above which a solution is improved
 _BROKEN = 1e-8  # and above which, after that, the factors are made anew with all pivoting
+_SINGULAR = 1e-3  # and above which the matrix is taken for singular, whose solutions leave about 1
 
 
 @final
@@ -92,7 +93,7 @@ class SparseSolver(LinearSolver):
 
         self._lu = self._guarded(splu, permc_spec="COLAMD")
         x = self._lu.solve(rhs)
-        if not np.linalg.norm(rhs - self._matrix @ x) <= _BROKEN * np.linalg.norm(rhs):
+        if not np.linalg.norm(rhs - self._matrix @ x) <= _SINGULAR * np.linalg.norm(rhs):
             raise self._singular()
         return x
 

@@ -15,9 +15,11 @@ from symplex.time.krylov import Solution, conjugate_gradients, gmres
 from symplex.time.linear_solver import LinearSolver
 from symplex.time.singular import loose_part
 
+EXACT_ENOUGH = 1e-3  # a residual at which rounding may end an iteration; solutions of singular systems leave about 1
 LARGEST_DIRECT = 60_000  # unknowns up to which sparse factors are tried where iterations fail: some 4 GB
 
 _ENDS = {
+    "rounding": "could not improve it",
     "stagnated": "stagnated",
     "indefinite": "met a direction without stiffness",
     "broken down": "met numbers that are not finite",
@@ -79,7 +81,7 @@ class KrylovSolver(LinearSolver):
         return factor.factorize(values) < 0
 
     def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim] with |A x − b| at most tolerance · |b|.
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|, or as small as rounding lets it be.
 
         Raises
         ------
@@ -102,13 +104,13 @@ class KrylovSolver(LinearSolver):
         rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
         if self._definite and self._cholesky:
             solution = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance))
-            if solution.outcome != "converged":
+            if not _is_solved(solution):
                 self.counts["indefinite"] += solution.outcome == "indefinite"
                 self._definite = False
                 self._factorized = self._factorize_any()
         if not self._definite and self._factorized and self._lu:
             self._note(gmres(self._rows, *self._lu, rhs, tolerance))
-        if self._last is None or self._last.outcome != "converged":
+        if self._last is None or not _is_solved(self._last):
             return None
         return self._rows.scatter(self._last.x) * (self._scale * size)
 
@@ -129,6 +131,10 @@ class KrylovSolver(LinearSolver):
                 f"{tolerance:.1e}) and {_ENDS[self._last.outcome]} after {self._last.iterations} iterations"
             )
         return StepFailed(f'{told}. Try a smaller step, or linear="sparse" if memory allows.')
+
+
+def _is_solved(solution: Solution) -> bool:
+    return solution.outcome == "converged" or (solution.outcome == "rounding" and solution.residual <= EXACT_ENOUGH)
 
 
 def _room(rows: BlockRows) -> Array:

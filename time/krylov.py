@@ -21,7 +21,7 @@ PATIENCE = 300  # iterations in which the residual must halve
 RESTART = 50  # GMRES keeps so many vectors
 _STALLED = 0.9  # a cycle of GMRES, or a restart of CG, that does not do better than this factor is the last
 
-Outcome = Literal["converged", "stagnated", "indefinite", "broken down", "out of iterations"]
+Outcome = Literal["converged", "rounding", "stagnated", "indefinite", "broken down", "out of iterations"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Solution:
     iterations : int
         Products with the matrix and solves with the factors, the check of the residual not counted.
     outcome : str
-        ``"converged"``; ``"stagnated"``: the residual no longer falls; ``"indefinite"``: a direction along which a
+        ``"converged"``; ``"rounding"``: the residual that is carried on is as wanted, but beginning anew does not make
+        the true one smaller; ``"stagnated"``: the residual no longer falls; ``"indefinite"``: a direction along which a
         matrix that should be positive definite has no positive curvature; ``"broken down"``: a number that is not
         finite; or ``"out of iterations"``.
     """
@@ -96,7 +97,7 @@ def conjugate_gradients(
             if solution.residual <= tolerance:
                 return solution
             if solution.residual > _STALLED * reached:
-                return Solution(x, solution.residual, iteration, "stagnated")
+                return Solution(x, solution.residual, iteration, "rounding")
             reached, fresh, alpha = solution.residual, True, 0.0
             np.subtract(b, q, out=r)
             rr, rz = factor.forward(0.0, p, q, x, r, z)
@@ -136,7 +137,7 @@ def gmres(
     while True:
         np.divide(r, residual, out=basis[0])
         room = basis[: 1 + limit - iterations]
-        steps, coefficients = _arnoldi(pattern, values, factor, room, residual, tolerance * size, w, z)
+        steps, coefficients, expected = _arnoldi(pattern, values, factor, room, residual, tolerance * size, w, z)
         iterations += steps
         _combine(coefficients, basis, w)
         factor.solve(w, z)
@@ -149,7 +150,8 @@ def gmres(
         if residual <= tolerance * size:
             return Solution(x, residual / size, iterations, "converged")
         if residual > _STALLED * before:
-            return Solution(x, residual / size, iterations, "stagnated")
+            reached = expected <= tolerance * size
+            return Solution(x, residual / size, iterations, "rounding" if reached else "stagnated")
         if iterations >= limit:
             return Solution(x, residual / size, iterations, "out of iterations")
 
@@ -163,8 +165,8 @@ def _arnoldi(
     wanted: float,
     w: Array,
     z: Array,
-) -> tuple[int, Array]:
-    """Extend the basis until its smallest residual is as wanted; return its size and the coefficients of that."""
+) -> tuple[int, Array, float]:
+    """Extend the basis until its smallest residual is as wanted; return its size, the coefficients, that residual."""
     most = len(basis) - 1
     hessenberg = np.zeros((most + 1, most))
     rotations: list[tuple[float, float]] = []
@@ -191,7 +193,8 @@ def _arnoldi(
         if length == 0.0:
             break
         np.divide(w, length, out=basis[steps])
-    return steps, np.asarray(np.linalg.solve(hessenberg[:steps, :steps], right[:steps]), dtype=float)
+    coefficients = np.asarray(np.linalg.solve(hessenberg[:steps, :steps], right[:steps]), dtype=float)
+    return steps, coefficients, abs(float(right[steps]))
 
 
 def _norm(v: Array) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from symplex.fem.assembly import Array, Pattern
 
 _NOTHING = 1e-12  # a force is no more than rounding if it is this part of the sum of absolute values
+_LITTLE = 1e-10  # the same for a motion that is known with an error
 _LARGEST = 20_000  # unknowns up to which mechanisms are looked for, which takes a factorisation
 _TAKES_PART = 0.1  # a node belongs to a mechanism if it moves by this part of the largest motion
 
@@ -37,14 +38,13 @@ def _floating(pattern: Pattern, blocks: Array) -> str | None:
     coupled = np.any(blocks, axis=(1, 2))
     graph = sp.csr_array((coupled[coupled], (rows[coupled], pattern.indices[coupled])), shape=(pattern.n_nodes,) * 2)
     number, part = sp.csgraph.connected_components(graph, directed=False)
-    # The forces on all nodes of a part if it is shifted by one in each direction, and what they are sums of.
-    forces, sizes = np.zeros((2, number, dim))
-    nodal, nodal_sizes = np.zeros((2, pattern.n_nodes, dim, dim))
-    np.add.at(nodal, rows, blocks)
-    np.add.at(nodal_sizes, rows, np.abs(blocks))
-    np.maximum.at(forces, part, np.abs(nodal).max(axis=1))
-    np.maximum.at(sizes, part, nodal_sizes.max(axis=1))
-    free = forces <= _NOTHING * sizes
+    # The forces on the nodes of a part if all are shifted by one in each direction, compared with what they sum.
+    forces, sizes = np.zeros((2, pattern.n_nodes, dim, dim))
+    np.add.at(forces, rows, blocks)
+    np.add.at(sizes, rows, np.abs(blocks))
+    held = np.zeros((number, dim), bool)
+    np.logical_or.at(held, part, np.abs(forces).max(axis=1) > _NOTHING * sizes.max(axis=1))
+    free = ~held
     if not free.any():
         return None
     first = int(np.flatnonzero(free.any(axis=1))[0])
@@ -55,7 +55,7 @@ def _floating(pattern: Pattern, blocks: Array) -> str | None:
 
 
 def _mechanism(pattern: Pattern, blocks: Array) -> str | None:
-    """Return what moves in the motion that meets the least force, if that force is no more than rounding."""
+    """Return what moves in the motion that meets the least force, if that is no more than rounding."""
     from scipy.sparse.linalg import splu
 
     dim = blocks.shape[1]
@@ -72,9 +72,9 @@ def _mechanism(pattern: Pattern, blocks: Array) -> str | None:
     for _ in range(3):
         motion = factors.solve(motion)
         motion /= np.abs(motion).max()
-    if not np.abs(matrix @ motion).max() <= 10.0 * _NOTHING * largest:
-        return None
-    return _told(np.abs(motion.reshape(-1, dim)))
+    moving = np.abs(motion) > _TAKES_PART
+    force, size = np.abs(matrix @ motion)[moving], (abs(matrix) @ np.abs(motion))[moving]
+    return _told(np.abs(motion.reshape(-1, dim))) if np.all(force <= _LITTLE * size) else None
 
 
 def _told(size: NDArray[np.float64]) -> str:
