@@ -22,6 +22,11 @@ if TYPE_CHECKING:
         LennardJones as LennardJones,
         all_pairs as all_pairs,
     )
+    from symplex.fem.damping import (
+        Dashpots as Dashpots,
+        DifferentiableLoad as DifferentiableLoad,
+        Drag as Drag,
+    )
     from symplex.fem.energy import Energy as Energy
     from symplex.fem.jacobi import JacobiCoordinates as JacobiCoordinates
     from symplex.fem.lattice_values import compile_lattice as compile_lattice
@@ -122,6 +127,7 @@ _HOMES = {
         "LennardJones",
         "all_pairs",
     ),
+    "symplex.fem.damping": ("Dashpots", "DifferentiableLoad", "Drag"),
     "symplex.fem.energy": ("Energy",),
     "symplex.fem.lattice_values": ("compile_lattice",),
     "symplex.fem.jacobi": ("JacobiCoordinates",),

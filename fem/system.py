@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly import Pattern, scatter_blocks
+from symplex.fem.damping import DifferentiableLoad
 from symplex.fem.energy import Array, Energy
 from symplex.fem.nodes import require_nodes
 
@@ -91,7 +92,8 @@ class System:
             raise InvalidSystem(
                 f"the mass has shape {self.mass.shape}; wanted one mass per node [n], or a sparse matrix [n, n]."
             )
-        lumped = np.asarray(self.mass.sum(axis=1) if sp.issparse(self.mass) else self.mass).ravel()
+        # Row sums of a consistent mass may be negative, as at the corners of quadratic tetrahedra.
+        lumped = np.asarray(self.mass.diagonal() if sp.issparse(self.mass) else self.mass)
         infinite = np.flatnonzero(~np.isfinite(lumped))
         if len(infinite):
             raise InvalidSystem(f"the mass of node {infinite[0]} is {lumped[infinite[0]]} kg; fix what does not move.")
@@ -192,12 +194,35 @@ class System:
 
     @cached_property
     def pattern(self) -> Pattern:
-        """The fixed sparsity pattern of the Hessian and the mass."""
+        """The fixed sparsity pattern of the Hessian, of loads that have derivatives, and of the mass."""
         stencils = [energy.nodes for energy in self.energies.values()]
+        stencils += [load.nodes for load in self.differentiable_loads]
         if not self.is_lumped:
             couplings = sp.triu(self.mass, 1, format="coo")
             stencils.append(np.column_stack([couplings.row, couplings.col]).astype(np.int32))
         return Pattern(self.n_nodes, stencils)
+
+    @cached_property
+    def differentiable_loads(self) -> list[DifferentiableLoad]:
+        """The loads that have derivatives."""
+        return [load for load in self.loads.values() if isinstance(load, DifferentiableLoad)]
+
+    def add_load_derivatives(self, t: float, q: Array, v: Array, by_q: float, by_v: float, out: Array) -> None:
+        """Add by_q ∂f/∂q + by_v ∂f/∂v of the loads that have derivatives to the blocks out [nnz, dim, dim].
+
+        Parameters
+        ----------
+        t, q, v
+            Time in s, positions and velocities [n, dim].
+        by_q, by_v : float
+            Factors, the second in 1/s if the sum is to be in N/m.
+        out : float64 [nnz, dim, dim]
+            Blocks on `pattern`.
+        """
+        slots = self.pattern.slots[len(self.energies) :]
+        for load, places in zip(self.differentiable_loads, slots, strict=False):
+            f_q, f_v = load.derivatives(t, q[load.nodes], v[load.nodes])
+            scatter_blocks(by_q * f_q + by_v * f_v, places, out)
 
     @cached_property
     def mass_values(self) -> Array:
@@ -278,7 +303,7 @@ class System:
 
     @cached_property
     def _inverse_mass(self) -> Array:
-        inverse = np.divide(1.0, self.mass, out=np.zeros(self.n_nodes), where=~self.massless)
+        inverse = np.divide(1.0, np.asarray(self.mass), out=np.zeros(self.n_nodes), where=~self.massless)
         return inverse[:, None]
 
     def _solve_consistent(self, force: Array) -> Array:

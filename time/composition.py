@@ -197,6 +197,10 @@ class CompositionMotion(FixedStepMotion):
                 inner._run(1)
             self.n += 1
 
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies in J, with those that the method knows."""
+        return self.inner.energies(state)
+
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps`` and ``substeps``, and what the method counts besides."""
         return self.inner.statistics() | {"steps": self.n, "substeps": self.n * len(self._parts)}

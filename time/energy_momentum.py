@@ -71,21 +71,24 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""
-        np.add(self._q, dq, out=self._work)
-        self.system.discrete_gradient(self._q, self._work, out)
-        if self._loads:
-            self._add_loads(out, self._t + 0.5 * self._h, self._q + 0.5 * dq, dq / self._h)
+        np.add(self._q, dq, out=self._buffer)
+        self.system.discrete_gradient(self._q, self._buffer, out)
+        self._subtract_loads(dq, out)
 
     def blocks(self, dq: Array, out: Array) -> None:
         """Write ∂DG/∂q1 to out."""
-        np.add(self._q, dq, out=self._work)
-        self.system.discrete_hessian_blocks(self._q, self._work, out)
+        np.add(self._q, dq, out=self._buffer)
+        self.system.discrete_hessian_blocks(self._q, self._buffer, out)
+        self._subtract_load_derivatives(dq, 0.5, 1.0 / self._h, out)
+
+    def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
+        return self._t + 0.5 * self._h, self._q + 0.5 * dq, dq / self._h
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         # From the forces, not as 2 Δq/h − v0: they sum to zero to round-off, while Δq has the error of the solution.
         self._q += dq
         forces *= -h
-        self._v += self.system.accelerations(forces, self._work)
+        self._v += self.system.accelerations(forces, self._buffer)
         massless = self.system.massless
         if massless.any():
             self._v[massless] = dq[massless] / h

@@ -164,16 +164,26 @@ class GeneralizedAlphaMotion(ImplicitMotion):
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write −F1 to out."""
-        q = np.add(self._q, dq, out=self._work)
+        q = np.add(self._q, dq, out=self._buffer)
         self.system.gradient(q, out)
-        if self._loads:
-            h = self._h
-            own_a = (dq - self._predicted) / (self.coefficients.beta * h * h)
-            self._add_loads(out, self._t + h, q, self._velocity(h, own_a))
+        self._subtract_loads(dq, out)
+
+    def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
+        h = self._h
+        own_a = (dq - self._predicted) / (self.coefficients.beta * h * h)
+        return self._t + h, self._q + dq, self._velocity(h, own_a)
+
+    def _work(self, h: float, dq: Array) -> list[float]:
+        """Return the work in J of each load in a step, of its mean force at the ends."""
+        t, q, v = self._loaded(dq)
+        ends = ((load(self._t, self._q, self._v), load(t, q, v)) for load in self._loads)
+        return [0.5 * float(np.vdot(f0 + f1, dq)) for f0, f1 in ends]
 
     def blocks(self, dq: Array, out: Array) -> None:
         """Write ∇²V(q1) to out."""
-        self.system.hessian_blocks(np.add(self._q, dq, out=self._work), out)
+        self.system.hessian_blocks(np.add(self._q, dq, out=self._buffer), out)
+        by_v = self.coefficients.gamma / (self.coefficients.beta * self._h)
+        self._subtract_load_derivatives(dq, 1.0, by_v, out)
 
     def _velocity(self, h: float, own_a: Array) -> Array:
         gamma = self.coefficients.gamma
@@ -182,7 +192,7 @@ class GeneralizedAlphaMotion(ImplicitMotion):
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         # a1 from the forces, not from Δq, whose error would be divided by h².
         alpha_m, alpha_f, _, _ = self.coefficients
-        a = self.system.accelerations(np.negative(forces, out=forces), self._work)
+        a = self.system.accelerations(np.negative(forces, out=forces), self._buffer)
         own_a = ((1.0 - alpha_f) * a + alpha_f * self._a - alpha_m * self._own_a) / (1.0 - alpha_m)
         self._q += dq
         self._v[...] = self._velocity(h, own_a)

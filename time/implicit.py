@@ -29,11 +29,17 @@ class ImplicitMotion(FixedStepMotion):
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
         super().__init__(system, t0, dt, n)
         shape = (system.n_nodes, system.dim)
-        self._q, self._v, self._a, self.constant, self._work = (np.zeros(shape) for _ in range(5))
+        self._q, self._v, self._a, self.constant, self._buffer = (np.zeros(shape) for _ in range(5))
         self._corrections, self._halved = np.zeros(1), np.zeros(1)
         self._halvings = newton.halvings
         self._solver = NewtonSolver(system, newton)
         self._loads = list(system.loads.values())
+        self._work_done = np.zeros(len(self._loads))
+        self.symmetric = self.symmetric and not system.differentiable_loads
+
+    @abstractmethod
+    def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
+        """Return the time, positions and velocities at which the step sees the loads."""
 
     @abstractmethod
     def forces(self, dq: Array, out: Array) -> None:
@@ -52,11 +58,15 @@ class ImplicitMotion(FixedStepMotion):
         """Move by the increment Δq with the forces there (zero where fixed), which may be overwritten."""
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections, "halved": self._halved}
+        return {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections, "halved": self._halved} | {
+            "work": self._work_done
+        }
 
     def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
         """Return all arrays as they are at a start."""
-        return {"q": q, "v": v, "a": a, "corrections": np.zeros(1), "halved": np.zeros(1)}
+        return {"q": q, "v": v, "a": a, "corrections": np.zeros(1), "halved": np.zeros(1)} | {
+            "work": np.zeros(len(self._loads))
+        }
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, of ``corrections`` by Newton's method, and of ``halved`` steps if allowed."""
@@ -89,16 +99,44 @@ class ImplicitMotion(FixedStepMotion):
             return
         if system.has_supports:
             solver.forces[system.fixed] = 0.0
+        if self._loads:
+            self._work_done += self._work(h, solver.increment)
         self._finish(h, solver.increment, solver.forces)
 
     def _observe(self) -> None:
         """Set what is not needed for the steps, but belongs to a state: here the accelerations."""
-        force = self.system.force(self.t, self._q, self._v, self._work)
+        force = self.system.force(self.t, self._q, self._v, self._buffer)
         self.system.accelerations(force, self._a)
 
-    def _add_loads(self, out: Array, t: float, q: Array, v: Array) -> None:
-        for load in self._loads:
-            out -= load(t, q, v)
+    def _subtract_loads(self, dq: Array, out: Array) -> None:
+        """Take the loads off the forces of the step."""
+        if self._loads:
+            t, q, v = self._loaded(dq)
+            for load in self._loads:
+                out -= load(t, q, v)
+
+    def _subtract_load_derivatives(self, dq: Array, by_q: float, by_v: float, out: Array) -> None:
+        """Take their derivatives off the blocks, where q and v change by by_q and by_v (in 1/s) times Δq."""
+        if self.system.differentiable_loads:
+            self.system.add_load_derivatives(*self._loaded(dq), -by_q, -by_v, out)
+
+    def _work(self, h: float, dq: Array) -> list[float]:
+        """Return the work in J of each load in a step of size h in s, before the motion has moved."""
+        t, q, v = self._loaded(dq)
+        return [float(np.vdot(load(t, q, v), dq)) for load in self._loads]
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies of the system in J.
+
+        With loads also the work of each since the start, ``work_NAME``, and ``balance``: the total energy less all
+        work.
+        """
+        parts = self.system.energies_of(state)
+        for name, work in zip(self.system.loads, self._work_done, strict=True):
+            parts[f"work_{name}"] = float(work)
+        if self._loads:
+            parts["balance"] = parts["total"] - float(self._work_done.sum())
+        return parts
 
 
 def told_when(error: StepFailed, name: str, t: float, dt: float) -> StepFailed:

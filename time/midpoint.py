@@ -80,28 +80,31 @@ class MidpointMotion(ImplicitMotion):
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
         size = abs(h)  # of a step back as well, so that the matrix is never negative
-        self.inertia, self.impulse = 1.0 / size, (1.0 - self.alpha) * size
-        self.stiffness = self.alpha * self.impulse
+        self.inertia = 1.0 / size
+        self.impulse = self.stiffness = (1.0 - self.alpha) * size
         np.multiply(self.system.apply_mass(self._v), np.copysign(1.0, h), out=self.constant)
 
     def _between(self, dq: Array) -> Array:
         """Return q_α."""
-        np.multiply(dq, self.alpha, out=self._work)
-        return np.add(self._q, self._work, out=self._work)
+        np.multiply(dq, self.alpha, out=self._buffer)
+        return np.add(self._q, self._buffer, out=self._buffer)
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write ∇V(q_α) − f to out."""
-        q = self._between(dq)
-        self.system.gradient(q, out)
-        if self._loads:
-            self._add_loads(out, self._t + self.alpha * self._h, q, dq / self._h)
+        self.system.gradient(self._between(dq), out)
+        self._subtract_loads(dq, out)
 
     def blocks(self, dq: Array, out: Array) -> None:
-        """Write ∇²V(q_α) to out."""
+        """Write α ∇²V(q_α) to out."""
         self.system.hessian_blocks(self._between(dq), out)
+        out *= self.alpha
+        self._subtract_load_derivatives(dq, self.alpha, 1.0 / self._h, out)
+
+    def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
+        return self._t + self.alpha * self._h, self._q + self.alpha * dq, dq / self._h
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         # From the forces and not from Δq, for their sum is zero to round-off.
         self._q += dq
         forces *= -h
-        self._v += self.system.accelerations(forces, self._work)
+        self._v += self.system.accelerations(forces, self._buffer)

@@ -15,7 +15,7 @@ from symplex.fem.system import System
 from symplex.time.linear import Linear, linear_solver
 
 _EPS = float(np.finfo(float).eps)
-_FLOOR = 4.0  # how far above the estimate of round-off a residual may be and still count as round-off
+_FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
 _DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
 _HALVINGS = 12
 _LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
@@ -34,7 +34,7 @@ class Newton:
     iterations : int, default 50
         Corrections after which a step fails. Four or five are usual.
     linear : str, default "auto"
-        The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or GMRES with
+        The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
         incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
     halvings : int, default 0
         How often a step that fails may be halved: its parts are then steps of the method of their own. They keep what
@@ -95,7 +95,7 @@ class NewtonSolver:
     monotonicity test: a stiff body that turns is strained by the square of the correction, which the residual takes
     for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted element). The end is
     where the residual is as small as round-off lets it be: no longer falling, and below
-    4 ε (inertia |M||Δq| + |constant| + impulse |G| + stiffness |K||q|).
+    16 ε (inertia |M||Δq| + |constant| + impulse |G| + stiffness |K||q|).
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class NewtonSolver:
         self.system = system
         self.settings = settings
         self._linear = linear_solver(settings.linear, system.pattern, system.dim)
-        lumped = np.asarray(system.mass) if system.is_lumped else np.asarray(system.mass.sum(axis=1)).ravel()
+        lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
         # Weights of norms; a massless node counts like the others.
         self._mass = np.where(system.massless, lumped[~system.massless].mean(), lumped)
         self._blocks = system.pattern.zeros(system.dim)

@@ -1,0 +1,144 @@
+"""Viscous damping, and the balance of energy and work."""
+
+import numpy as np
+import pytest
+
+from symplex.errors import InvalidSystem
+from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain
+from symplex.fem.damping import Dashpots, Drag
+from symplex.fem.loads import NodalLoad
+from symplex.fem.system import System
+from symplex.time.composition import Composition
+from symplex.time.energy_momentum import EnergyMomentum
+from symplex.time.generalized_alpha import GeneralizedAlpha
+from symplex.time.midpoint import Midpoint
+from symplex.time.newmark import Newmark
+
+PAIRS = [[0, 1], [1, 2], [2, 3], [0, 2], [1, 3]]
+LOADS = {"dashpots": Dashpots(PAIRS, [1.0, 2.0, 0.5, 3.0, 1.5]), "drag": Drag(np.array([1.0, 2.0, 3.0, 4.0]), 0.7)}
+
+
+def moving():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((4, 3)), rng.standard_normal((4, 3))
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_derivatives(name):
+    load, (q, v) = LOADS[name], moving()
+    n, step = q.size, 1e-6
+    f_q, f_v = np.zeros((2, n, n))
+    for nodes, by_q, by_v in zip(load.nodes, *load.derivatives(0.0, q[load.nodes], v[load.nodes]), strict=True):
+        places = (3 * nodes[:, None] + np.arange(3)).ravel()
+        f_q[np.ix_(places, places)] += by_q
+        f_v[np.ix_(places, places)] += by_v
+    for i, e in enumerate(np.eye(n)):
+        e = step * e.reshape(q.shape)
+        np.testing.assert_allclose(f_q[:, i], ((load(0, q + e, v) - load(0, q - e, v)) / (2 * step)).ravel(), atol=1e-8)
+        np.testing.assert_allclose(f_v[:, i], ((load(0, q, v + e) - load(0, q, v - e)) / (2 * step)).ravel(), atol=1e-8)
+
+
+def test_dashpots_do_not_feel_rigid_motions_and_only_take_energy():
+    load, (q, v) = LOADS["dashpots"], moving()
+    rigid = np.array([1.0, 2.0, 3.0]) + np.cross([0.3, -0.5, 0.7], q)
+    np.testing.assert_allclose(load(0.0, q, rigid), 0.0, atol=1e-14)
+    force = load(0.0, q, v)
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-14)
+    np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-14)
+    assert np.vdot(force, v) < 0
+    np.testing.assert_array_equal(load(0.0, np.zeros((4, 3)), v), 0.0)  # no direction
+
+
+@pytest.mark.parametrize(
+    "method", [EnergyMomentum, Midpoint, Newmark.trapezoidal, GeneralizedAlpha, lambda dt: Composition(Midpoint(dt))]
+)
+@pytest.mark.parametrize("rate", [1.0, 1e3])
+def test_drag_of_any_strength_takes_a_few_corrections(method, rate):
+    system = System(np.array([1.0, 2.0]), {}, loads={"drag": Drag(np.array([1.0, 2.0]), rate)})
+    motion = method(0.1).start(system, system.state(np.zeros((2, 3)), (1.0, 0.0, 0.0)))
+    motion.advance(1.0)
+    counts = motion.statistics()
+    assert counts["corrections"] <= 3 * counts.get("substeps", counts["steps"])
+
+
+def test_drag_decays_as_it_says():
+    system = System(np.ones(1), {}, dim=1, loads={"drag": Drag(np.ones(1), 0.5)})
+    errors = []
+    for dt in (0.1, 0.05):
+        end = EnergyMomentum(dt).start(system, system.state([[0.0]], [[2.0]])).advance(2.0)
+        errors.append(abs(end.v[0, 0] - 2.0 * np.exp(-1.0)))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.05)
+
+
+def truss(loads):
+    springs = Bars(PAIRS, GreenStrain([4.0, 6.0, 3.0, 5.0, 4.0], 1.0), dim=2)
+    system = System(np.array([1.0, 2.0, 1.5, 0.5]), {"springs": springs}, dim=2, loads=loads)
+    q = [[0.0, 0.0], [1.1, 0.1], [0.4, 0.9], [1.2, 1.2]]
+    return system, system.state(q, [[0.3, 0.0], [0.0, -0.4], [0.2, 0.2], [-0.5, 0.1]])
+
+
+def test_energy_momentum_balances_energy_and_work_to_round_off():
+    loads = {
+        "dashpots": Dashpots(PAIRS, 1.0),
+        "push": NodalLoad([1, 3], (0.5, -0.2), np.cos),
+        "drag": Drag(np.ones(4), 0.1),
+    }
+    system, state = truss(loads)
+    for integrator in (EnergyMomentum(0.1), Composition(EnergyMomentum(0.2), 4)):
+        motion = integrator.start(system, state)
+        energies = motion.energies(motion.advance(10.0))
+        assert set(energies) == {"kinetic", "springs", "total", "work_dashpots", "work_push", "work_drag", "balance"}
+        assert energies["work_dashpots"] < -0.05
+        assert energies["work_drag"] < -0.01
+        assert abs(energies["work_push"]) > 0.05
+        assert energies["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-13)
+
+
+@pytest.mark.parametrize("method", [Newmark.trapezoidal, GeneralizedAlpha, Midpoint])
+def test_the_balance_of_others_converges(method):
+    system, state = truss({"push": NodalLoad([1, 3], (0.5, -0.2), np.cos), "dashpots": Dashpots(PAIRS, 0.3)})
+    energy, errors = system.energies_of(state)["total"], []
+    for dt in (0.02, 0.01):
+        motion = method(dt).start(system, state)
+        energies = motion.energies(motion.advance(2.0))
+        assert abs(energies["work_push"]) > 0.05
+        errors.append(abs(energies["balance"] - energy))
+    assert errors[0] < 1e-3
+    assert np.log2(errors[0] / errors[1]) > 1.8
+
+
+def test_dashpots_bring_a_tumbling_truss_to_rigid_rotation():
+    system, state = truss({"dashpots": Dashpots(PAIRS, 2.0)})
+    motion = EnergyMomentum(0.2).start(system, state)
+    end = motion.advance(100.0)
+    np.testing.assert_allclose(system.momentum(end), system.momentum(state), atol=1e-13)
+    np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(state), atol=1e-13)
+    spread = end.v - system.momentum(end) / system.mass.sum()
+    lengths = [np.linalg.norm(end.q[b] - end.q[a]) for a, b in PAIRS]
+    later = motion.advance(102.0)
+    np.testing.assert_allclose([np.linalg.norm(later.q[b] - later.q[a]) for a, b in PAIRS], lengths, atol=1e-6)
+    assert np.abs(spread).max() > 0.01
+
+
+def test_a_resumed_motion_knows_the_work():
+    system, state = truss({"drag": Drag(np.ones(4), 0.3)})
+    motion = EnergyMomentum(0.1).start(system, state)
+    motion.advance(1.0)
+    resumed = EnergyMomentum(0.1).resume(system, motion.checkpoint())
+    assert resumed.energies(resumed.advance(2.0)) == motion.energies(motion.advance(2.0))
+
+
+def test_wrong_dampers_are_refused():
+    with pytest.raises(InvalidSystem, match="viscosity must not be negative; it is -1"):
+        Dashpots([[0, 1]], -1.0)
+    with pytest.raises(InvalidSystem, match="pair 0 joins node 1 with itself"):
+        Dashpots([[1, 1]], 1.0)
+    with pytest.raises(InvalidSystem, match=r"viscosity has shape \(2,\), but there are 1 pairs"):
+        Dashpots([[0, 1]], [1.0, 2.0])
+    with pytest.raises(InvalidSystem, match="rate must not be negative"):
+        Drag(np.ones(2), -0.5)
+    system = System(
+        np.ones(2), {"spring": Bars([[0, 1]], EngineeringStrain(1.0, 1.0))}, loads={"d": Drag(np.ones(3), 1)}
+    )
+    with pytest.raises(InvalidSystem, match="there are 2 nodes, but 3 masses"):
+        system.state([[0, 0, 0], [1, 0, 0]])
