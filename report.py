@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symplex.errors import InvalidSystem, OutputError, StepFailed
-from symplex.fem.mass import lumped_mass
+from symplex.fem.elements import SOLIDS
 from symplex.meshes.quality import describe
 from symplex.meshes.read import read_mesh
 from symplex.progress import clock, si
@@ -42,7 +42,7 @@ def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     rows = [
         ("status", _status(summary)),
         ("time", f"{si(summary['t_end'], 's')} of {si(summary['duration'], 's')}"),
-        ("size", f"{summary['nodes']:,} nodes, {sum(summary['tetrahedra'].values()):,} tetrahedra"),
+        ("size", f"{summary['nodes']:,} nodes, {_elements(summary['elements'])}"),
         ("integrator", f"{summary['integrator']}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
         _drift(drift, summary.get("loads", ())),
@@ -148,14 +148,15 @@ def check_report(problem: Problem) -> str:
     rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
     mesh = problem.mesh
     for body in tables.body:
-        cells = mesh.cells_of("tetra", body.name)
+        solid = problem.solids[body.name]
+        cells = _elements({body.name: {solid.kind: len(solid.nodes)}})
         size = " × ".join(f"{length:.4g}" for length in np.ptp(mesh.points[mesh.nodes_of(body.name)], axis=0))
-        mass = lumped_mass(mesh.points, cells, body.material.density, system.n_nodes).sum()
-        material = body.material.material()
+        material = solid.material
+        mass = material.density * solid.volumes.sum()
         rows.append(
             (
                 f"body '{body.name}'",
-                f"{size} m, {len(cells):,} tetrahedra, {mass:.6g} kg, waves {material.wave_speed:.5g} m/s, "
+                f"{size} m, {cells}, {mass:.6g} kg, waves {material.wave_speed:.5g} m/s, "
                 f"E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}",
             )
         )
@@ -184,13 +185,19 @@ def check_report(problem: Problem) -> str:
     return f"{scenario.path.name} is valid.\n{table(rows)}"
 
 
+def _elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
+    """Return how many elements of each type bodies have."""
+    counts = {element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in SOLIDS}
+    return ", ".join(f"{count:,} {plural}" for plural, count in counts.items() if count)
+
+
 def _disk(problem: Problem) -> float:
     """Return the size in bytes of the frames: float32 positions, displacements and fields."""
     fields = problem.scenario.tables.output.fields
     per_node = 24 + 12 * sum(name in fields for name in ("velocity", "contact_force"))
     per_cell = 4 * ("von_mises" in fields)
-    tetrahedra = sum(len(solid.nodes) for solid in problem.solids.values())
-    return (problem.scenario.tables.run.frames + 1) * (per_node * problem.system.n_nodes + per_cell * tetrahedra)
+    elements = sum(len(solid.nodes) for solid in problem.solids.values())
+    return (problem.scenario.tables.run.frames + 1) * (per_node * problem.system.n_nodes + per_cell * elements)
 
 
 def _estimate(problem: Problem) -> str:

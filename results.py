@@ -200,7 +200,7 @@ def _lock(file: IO[bytes]) -> None:
 
 def blocks_of(problem: Problem) -> dict[str, Block]:
     """Return a block for each body and, standing still, for each obstacle."""
-    blocks = {name: Block.of({"tetra": solid.nodes}) for name, solid in problem.solids.items()}
+    blocks = {name: Block.of({solid.kind: solid.nodes}) for name, solid in problem.solids.items()}
     for name, contact in problem.contacts.items():
         points, cells = surface_of(contact.obstacle, problem.mesh.points)
         blocks[name] = Block.obstacle(points, cells)

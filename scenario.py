@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, diags_array
 from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import MeshError, ScenarioError, SymplexError
+from symplex.fem.elements import SOLIDS
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.mass import consistent_mass, lumped_mass
@@ -26,6 +27,7 @@ from symplex.fem.system import Load, State, System
 from symplex.meshes.bundled import bundled
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh, merge, take
+from symplex.meshes.quadratic import quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
@@ -229,13 +231,15 @@ class _Builder:
         mesh, called = self._source(body.mesh, body.scale)
         if body.repair:
             mesh = drop_unconnected(orient(drop_duplicates(mesh)))
-        mesh = _tetrahedra_of(mesh, body.group, called)
+        mesh = _elements_of(mesh, body.group, called)
         try:
             check_mesh(mesh, called)
         except MeshError as error:
             if body.repair:
                 raise
             raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
+        if body.quadratic and "tetra10" not in mesh.volume_types:
+            mesh = quadratic(mesh)
         points = mesh.points
         if body.rotate is not None:
             points = points @ _rotation(body.rotate).T
@@ -254,6 +258,11 @@ class _Builder:
             return read_mesh(path, scale=scale), path.name
         return replace(mesh, points=mesh.points * scale), called
 
+    def _cells_of(self, body: Body) -> IntArray:
+        """Return the elements [m, k] of a body."""
+        of_kinds = (self._mesh.cells_of(element.kind, body.name) for element in SOLIDS)
+        return next(cells for cells in of_kinds if len(cells))
+
     def _nodes_of(self, body: str) -> IntArray:
         return self._mesh.nodes_of(body)
 
@@ -262,9 +271,7 @@ class _Builder:
         """Lumped nodal masses [n] of each body."""
         mesh = self._mesh
         return {
-            body.name: lumped_mass(
-                mesh.points, mesh.cells_of("tetra", body.name), body.material.density, len(mesh.points)
-            )
+            body.name: lumped_mass(mesh.points, self._cells_of(body), body.material.density, len(mesh.points))
             for body in self._tables.body
         }
 
@@ -277,8 +284,7 @@ class _Builder:
             return lumped
         mass = diags_array(lumped).tocsr()
         for body in consistent:
-            cells = mesh.cells_of("tetra", body.name)
-            mass = mass + consistent_mass(mesh.points, cells, body.material.density, len(mesh.points))
+            mass = mass + consistent_mass(mesh.points, self._cells_of(body), body.material.density, len(mesh.points))
         return mass.tocsr()
 
     def _velocities(self) -> Array:
@@ -315,8 +321,7 @@ class _Builder:
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
         tables, mesh = self._tables, self._mesh
         energies: dict[str, Energy] = {
-            body.name: Solid(mesh.points, mesh.cells_of("tetra", body.name), body.material.material())
-            for body in tables.body
+            body.name: Solid(mesh.points, self._cells_of(body), body.material.material()) for body in tables.body
         }
         for k, obstacle in enumerate(tables.obstacle):
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
@@ -370,13 +375,13 @@ class _Builder:
         # What is constant has a potential.
         return NodalForce(load.nodes, load.forces) if table.history is None else load
 
-    def _faces(self, table: LoadTable, group: str) -> IntArray:
-        """Return the boundary faces [f, 3] whose nodes are all in a group."""
+    def _faces(self, table: LoadTable, group: str) -> dict[str, IntArray]:
+        """Return the boundary faces [f, k] whose nodes are all in a group, by type."""
         inside = np.zeros(len(self._mesh.points), bool)
         inside[self._mesh.nodes_of(group)] = True
-        faces = self._mesh.boundary_faces["triangle"]
-        chosen = faces[inside[faces].all(axis=1)]
-        if len(chosen) == 0:
+        boundary = self._mesh.boundary_faces.items()
+        chosen = {kind: found for kind, faces in boundary if len(found := faces[inside[faces].all(axis=1)])}
+        if not chosen:
             raise ScenarioError(f"group '{table.group}' of body '{table.body}' has no faces on the boundary.")
         return chosen
 
@@ -455,27 +460,32 @@ def factor(history: History) -> Callable[[float], float] | tuple[Array, Array]:
     return np.array(history.times), np.array(history.factors)
 
 
-def _tetrahedra_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
-    """Return the part of a mesh that is a group of tetrahedra (default: all), with the faces and groups on it.
+def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
+    """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it.
 
     Raises
     ------
     MeshError
-        If the group does not exist, or there are no tetrahedra, or other volume cells.
+        If the group does not exist, or there are no elements, or elements of several types, or other volume cells.
     """
-    others = [kind for kind in mesh.volume_types if kind != "tetra"]
-    if others:
-        raise MeshError(f"{called} has {' and '.join(others)} cells; only linear tetrahedra can be computed with.")
+    known = [element.kind for element in SOLIDS]
     if group is None:
-        if "tetra" not in mesh.volume_types:
-            raise MeshError(f"{called} has no tetrahedra.")
-        return mesh
-    if group not in mesh.groups:
-        raise MeshError(f"group '{group}' is not in {called}; it has: {', '.join(mesh.groups) or 'none'}.")
-    chosen = mesh.cell_groups.get(group, {}).get("tetra", np.empty(0, np.int32))
-    if len(chosen) == 0:
-        raise MeshError(f"group '{group}' of {called} has no tetrahedra.")
-    return _part(mesh, {"tetra": chosen})
+        kinds = mesh.volume_types
+        whose = called
+    else:
+        if group not in mesh.groups:
+            raise MeshError(f"group '{group}' is not in {called}; it has: {', '.join(mesh.groups) or 'none'}.")
+        members = mesh.cell_groups.get(group, {})
+        kinds = [kind for kind in mesh.volume_types if len(members.get(kind, ()))]
+        whose = f"group '{group}' of {called}"
+    others = [kind for kind in kinds if kind not in known]
+    if others:
+        raise MeshError(f"{whose} has {' and '.join(others)} cells; only {', '.join(known)} can be computed with.")
+    if len(kinds) > 1:
+        raise MeshError(f"{whose} has {' and '.join(kinds)} cells; a body has elements of one type.")
+    if not kinds:
+        raise MeshError(f"{whose} has no elements ({', '.join(known)}).")
+    return mesh if group is None else _part(mesh, {kinds[0]: mesh.cell_groups[group][kinds[0]]})
 
 
 def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:

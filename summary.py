@@ -102,7 +102,7 @@ def summarize(
         "scenario_sha256": scenario.hash,
         "versions": versions(),
         "nodes": system.n_nodes,
-        "tetrahedra": {name: len(solid.nodes) for name, solid in problem.solids.items()},
+        "elements": {name: {solid.kind: len(solid.nodes)} for name, solid in problem.solids.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
         "loads": list(system.loads),

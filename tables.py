@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from symplex.errors import MaterialError
-from symplex.fem.materials import NeoHookean
+from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 
 # -- kinds of values ----------------------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class MeshTable(Table):
     cube: Literal["I", "II", "III"] | None = None
     box: Annotated[Triple | None, vector("m")] = None
     cells: tuple[Count, Count, Count] | None = None
-    split: Literal["24", "6", "body-centred"] = "24"
+    split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
 
     @model_validator(mode="before")
     @classmethod
@@ -194,15 +194,25 @@ class MeshTable(Table):
         return _one_of(self, ["file", "bundled", "cube", "box"], "source")
 
 
-class MaterialTable(Table):
-    """A neo-Hookean material by its Lamé constants or by Young's modulus and Poisson's ratio."""
+_LAWS = {
+    "neo-hookean": NeoHookean,
+    "saint-venant-kirchhoff": SaintVenantKirchhoff,
+    "linear-elastic": LinearElastic,
+}
 
-    law: Literal["neo-hookean"] = "neo-hookean"
+
+class MaterialTable(Table):
+    """A material by Lamé's constants or by Young's modulus and Poisson's ratio; rubber by Mooney and Rivlin's."""
+
+    law: Literal["neo-hookean", "saint-venant-kirchhoff", "linear-elastic", "mooney-rivlin"] = "neo-hookean"
     density: Annotated[float, positive("kg/m³")]
     lmbda: Annotated[float | None, number("Pa")] = Field(None, alias="lambda")
     mu: Annotated[float | None, positive("Pa")] = None
     young: Annotated[float | None, positive("Pa")] = None
     poisson: Annotated[float | None, number("1")] = None
+    c10: Annotated[float | None, number("Pa")] = None
+    c01: Annotated[float | None, number("Pa")] = None
+    bulk: Annotated[float | None, positive("Pa")] = None
 
     @model_validator(mode="after")
     def _check(self) -> MaterialTable:
@@ -214,17 +224,23 @@ class MaterialTable(Table):
         try:
             self.material()
         except MaterialError as error:
-            reason = str(error).removeprefix("NeoHookean: ").rstrip(".")
+            reason = str(error).partition(": ")[2].rstrip(".")
             raise ValueError(f"is impossible: {reason}") from None
         return self
 
-    def material(self) -> NeoHookean:
+    def material(self) -> Material:
         """Return the material."""
-        lmbda, mu, E, nu = self.lmbda, self.mu, self.young, self.poisson
-        if lmbda is not None and mu is not None and E is None and nu is None:
-            return NeoHookean(lmbda, mu, self.density)
-        if lmbda is None and mu is None and E is not None and nu is not None:
-            return NeoHookean.from_young(E, nu, self.density)
+        names = ("lmbda", "mu", "young", "poisson", "c10", "c01", "bulk")
+        given: dict[str, float] = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.law == "mooney-rivlin":
+            if set(given) != {"c10", "c01", "bulk"}:
+                raise ValueError("of the law 'mooney-rivlin' needs c10, c01 and bulk, and no other constants")
+            return MooneyRivlin(**given, density=self.density)
+        law = _LAWS[self.law]
+        if set(given) == {"lmbda", "mu"}:
+            return law(**given, density=self.density)
+        if set(given) == {"young", "poisson"}:
+            return law.from_young(E=given["young"], nu=given["poisson"], density=self.density)
         raise ValueError("needs either lambda and mu, or young and poisson")
 
 
@@ -255,6 +271,7 @@ class Body(Table):
     velocity: Annotated[Triple, vector("m/s")] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
+    quadratic: bool = False
 
 
 # -- surroundings -------------------------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ class Element:
     ----------
     kind : str
         meshio's name.
+    plural : str
+        What several are called.
     n_nodes : int
         Nodes k of a cell.
     shapes : callable
@@ -53,6 +55,7 @@ class Element:
     """
 
     kind: str
+    plural: str
     n_nodes: int
     shapes: Callable[[Array], tuple[Array, Array]]
     stiffness: Rule
@@ -132,10 +135,14 @@ def _line(points: Array) -> tuple[Array, Array]:
     return 0.5 * (1.0 + points * [-1.0, 1.0]), np.broadcast_to([[-0.5], [0.5]], (len(points), 2, 1)).copy()
 
 
-LINE = Element("line", 2, _line, gauss(1, 1), gauss(2, 1))
-TETRAHEDRON = Element("tetra", 4, _linear_tetrahedron, Rule(np.full((1, 3), 0.25), np.full(1, 1.0 / 6.0)), conical(3))
-QUADRATIC_TETRAHEDRON = Element("tetra10", 10, _quadratic_tetrahedron, _four_points(), conical(5), positive=False)
-HEXAHEDRON = Element("hexahedron", 8, _hexahedron, gauss(2, 3), gauss(3, 3))
+LINE = Element("line", "lines", 2, _line, gauss(1, 1), gauss(2, 1))
+TETRAHEDRON = Element(
+    "tetra", "tetrahedra", 4, _linear_tetrahedron, Rule(np.full((1, 3), 0.25), np.full(1, 1.0 / 6.0)), conical(3)
+)
+QUADRATIC_TETRAHEDRON = Element(
+    "tetra10", "quadratic tetrahedra", 10, _quadratic_tetrahedron, _four_points(), conical(5), positive=False
+)
+HEXAHEDRON = Element("hexahedron", "hexahedra", 8, _hexahedron, gauss(2, 3), gauss(3, 3))
 
 SOLIDS = (TETRAHEDRON, HEXAHEDRON, QUADRATIC_TETRAHEDRON)
 

@@ -14,8 +14,10 @@ from symplex.errors import MeshError
 # Faces of the volume cells, outward normal by the right-hand rule for a positively oriented cell.
 FACES: dict[str, tuple[tuple[int, ...], ...]] = {
     "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
+    "tetra10": ((0, 2, 1, 6, 5, 4), (0, 1, 3, 4, 8, 7), (1, 2, 3, 5, 9, 8), (0, 3, 2, 7, 9, 6)),
     "hexahedron": ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
 }
+_FACE_KINDS = {3: "triangle", 4: "quad", 6: "triangle6"}  # by the number of their nodes
 _DIMENSIONS = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
 _DIMENSIONS |= dict.fromkeys(("tetra", "hexahedron", "wedge", "pyramid", "polyhedron"), 3)
 
@@ -96,14 +98,14 @@ class Mesh:
 
     @cached_property
     def boundary_faces(self) -> dict[str, NDArray[np.int32]]:
-        """Faces that belong to one volume cell only, as ``triangle`` and ``quad`` connectivity, outward."""
+        """Faces that belong to one volume cell only, as ``triangle``, ``quad``, ``triangle6`` connectivity, outward."""
         found: dict[str, list[NDArray[np.int32]]] = {}
         for kind, faces in FACES.items():
             cells = self.cells.get(kind)
             if cells is None or len(cells) == 0:
                 continue
             all_faces = np.concatenate([cells[:, list(face)] for face in faces])
-            found.setdefault("triangle" if len(faces[0]) == 3 else "quad", []).append(all_faces)
+            found.setdefault(_FACE_KINDS[len(faces[0])], []).append(all_faces)
         return {name: _single(np.concatenate(parts)) for name, parts in found.items()}
 
     @cached_property

@@ -14,12 +14,13 @@ from symplex.meshes.mesh import FACES, Mesh, row_order
 # For each corner of a cell the nodes at the far ends of its three edges, right-handed in a positively oriented cell.
 _CORNER_EDGES = {
     "tetra": [(0, 1, 2, 3)],
+    "tetra10": [(0, 1, 2, 3)],  # as if its edges were straight
     "hexahedron": [
         (0, 1, 3, 4), (1, 2, 0, 5), (2, 3, 1, 6), (3, 0, 2, 7),
         (4, 7, 5, 0), (5, 4, 6, 1), (6, 5, 7, 2), (7, 6, 4, 3),
     ],
 }  # fmt: skip
-_EDGES = {"tetra": [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]}
+_EDGES = {kind: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] for kind in ("tetra", "tetra10")}
 # A corner whose edges span less than this part of the cube of the longest is flat: coordinates in double precision,
 # or written with a dozen digits, cannot tell it from zero.
 _FLAT = 1e-12
@@ -28,15 +29,15 @@ _FLAT = 1e-12
 def corner_jacobians(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) -> NDArray[np.float64]:
     """Return the triple product of the edges at the corners of tetrahedra [m, 1] or hexahedra [m, 8] in m³.
 
-    It is six times the volume of a tetrahedron, and the Jacobian of the map from the unit cube at the corners of a
-    hexahedron.
+    It is six times the volume of a tetrahedron (a quadratic one is taken as if its edges were straight), and the
+    Jacobian of the map from the unit cube at the corners of a hexahedron.
     """
     return np.stack([_triple_product(points, cells, corner) for corner in _CORNER_EDGES[kind]], axis=1)
 
 
 def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) -> NDArray[np.float64]:
     """Return the signed volumes [m] in m³ of tetrahedra or (trilinear) hexahedra."""
-    if kind == "tetra":
+    if kind in _EDGES:
         return corner_jacobians(points, cells, kind)[:, 0] / 6.0
     # Divergence theorem; the mean of both ways to halve a face is exact for the bilinear one.
     total = np.zeros(len(cells))
@@ -52,7 +53,7 @@ def shape_quality(points: NDArray[np.float64], cells: NDArray[np.int32], kind: s
     For tetrahedra the mean ratio ``12 (3V)^⅔ / Σ l²`` (Liu and Joe, BIT 34 (1994) 268), 1 for the regular one; for
     hexahedra the smallest scaled Jacobian of the eight corners, 1 for a box.
     """
-    if kind == "tetra":
+    if kind in _EDGES:
         volume = corner_jacobians(points, cells, kind)[:, 0] / 6.0
         squares = sum(((points[cells[:, b]] - points[cells[:, a]]) ** 2).sum(axis=1) for a, b in _EDGES["tetra"])
         return np.sign(volume) * 12.0 * np.cbrt(3.0 * np.abs(volume)) ** 2 / np.maximum(squares, np.finfo(float).tiny)
@@ -84,7 +85,7 @@ def bad_cells(mesh: Mesh, kind: str) -> tuple[NDArray[np.intp], NDArray[np.intp]
     Parameters
     ----------
     mesh : Mesh
-    kind : {"tetra", "hexahedron"}
+    kind : {"tetra", "tetra10", "hexahedron"}
 
     Returns
     -------

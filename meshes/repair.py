@@ -9,7 +9,15 @@ from symplex.meshes.mesh import Mesh, row_order, take
 from symplex.meshes.quality import corner_jacobians, unconnected_nodes
 
 # The order of nodes that turns a cell inside out.
-_TURNED = {"tetra": [0, 1, 3, 2], "hexahedron": [4, 5, 6, 7, 0, 1, 2, 3], "triangle": [0, 2, 1], "quad": [0, 3, 2, 1]}
+_TURNED = {
+    "tetra": [0, 1, 3, 2],
+    "tetra10": [0, 1, 3, 2, 4, 8, 7, 6, 5, 9],
+    "hexahedron": [4, 5, 6, 7, 0, 1, 2, 3],
+    "triangle": [0, 2, 1],
+    "triangle6": [0, 2, 1, 5, 4, 3],
+    "quad": [0, 3, 2, 1],
+}
+_CORNERS = {"triangle": 3, "triangle6": 3, "quad": 4}
 
 
 def orient(mesh: Mesh) -> Mesh:
@@ -20,14 +28,15 @@ def orient(mesh: Mesh) -> Mesh:
     occur twice hide the boundary: drop them first.
     """
     cells = dict(mesh.cells)
-    for kind in ("tetra", "hexahedron"):
+    for kind in ("tetra", "tetra10", "hexahedron"):
         if kind in cells:
             inverted = corner_jacobians(mesh.points, cells[kind], kind).max(axis=1) < 0
             cells[kind] = _turn(cells[kind], kind, inverted)
     turned = Mesh(mesh.points, cells, mesh.cell_groups, mesh.point_groups)
     for kind, boundary in turned.boundary_faces.items():
         if kind in cells:
-            cells[kind] = _turn(cells[kind], kind, _are_reversed(cells[kind], boundary))
+            k = _CORNERS[kind]
+            cells[kind] = _turn(cells[kind], kind, _are_reversed(cells[kind][:, :k], boundary[:, :k]))
     return Mesh(mesh.points, cells, mesh.cell_groups, mesh.point_groups)
 
 

@@ -15,6 +15,8 @@ from symplex.fem.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quadratic import quadratic
+from symplex.meshes.quality import check_mesh, volumes
+from symplex.meshes.repair import orient
 
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
 RUBBER = MooneyRivlin(1e5, 5e4, 3e6, 1000.0)
@@ -350,3 +352,28 @@ def test_quadratic_mesh_has_a_node_in_the_middle_of_each_edge():
     with pytest.raises(MeshError, match="the mesh has hexahedron"):
         quadratic(box((0.1, 0.1, 0.2), (1, 1, 1), split="hexahedra"))
     assert len(quadratic(Mesh(np.zeros((1, 3)), {"vertex": np.zeros((1, 1), np.int32)})).points) == 1
+
+
+def test_boundary_of_quadratic_tetrahedra():
+    """Its faces are those of the linear mesh, with nodes in between, outward; what is turned inside out is mended."""
+    mesh = box((0.1, 0.1, 0.2), (2, 1, 2), split="6")
+    fine = quadratic(mesh)
+    faces = fine.boundary_faces["triangle6"]
+    np.testing.assert_array_equal(faces[:, :3], mesh.boundary_faces["triangle"])
+    for place, (a, b) in enumerate([(0, 1), (1, 2), (2, 0)]):
+        middle = 0.5 * (fine.points[faces[:, a]] + fine.points[faces[:, b]])
+        np.testing.assert_array_equal(fine.points[faces[:, 3 + place]], middle)
+    np.testing.assert_allclose(volumes(fine.points, fine.cells["tetra10"], "tetra10").sum(), 0.002)
+
+    cells = {kind: nodes.copy() for kind, nodes in fine.cells.items()}
+    cells["tetra10"][3] = cells["tetra10"][3, [1, 0, 2, 3, 4, 6, 5, 8, 7, 9]]
+    cells["triangle6"][2] = cells["triangle6"][2, [1, 0, 2, 3, 5, 4]]
+    with pytest.raises(MeshError, match=r"1 of 24 tetra10 cells \(3\) are inverted"):
+        check_mesh(Mesh(fine.points, cells))
+    mended = orient(Mesh(fine.points, cells))
+    check_mesh(mended)
+    assert Solid(mended.points, mended.cells["tetra10"], RUBBER).volumes.sum() == pytest.approx(0.002)
+    normals = [
+        np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]) for x in (m.points[m.cells["triangle6"]] for m in (fine, mended))
+    ]
+    np.testing.assert_allclose(normals[1], normals[0], atol=1e-15)

@@ -127,7 +127,7 @@ def test_summary(finished):
     assert summary["scenario_sha256"] == scenario(kind).hash
     assert (folder / "scenario.toml").read_text("utf-8") == scenario(kind).text
     assert summary["nodes"] == 15
-    assert summary["tetrahedra"] == {"cube": 24}
+    assert summary["elements"] == {"cube": {"tetra": 24}}
     assert summary["peak_strain_energy"] == history["cube"].max()
     assert summary["mean_velocity_end"] == pytest.approx([history[f"momentum_{a}"][-1] / 2.7 for a in "xyz"])
     assert summary["drift"]["lattice_total" if kind == "force-stepping" else "total"] < 1e-3

@@ -364,7 +364,7 @@ MISTAKES = {
     ),
     "group without tetrahedra": (
         BODY + 'group = "x_max"\n' + REST,
-        "[[body]] #1 'cube': group 'x_max' of box has no tetrahedra.",
+        "[[body]] #1 'cube': group 'x_max' of box has no elements (tetra, hexahedron, tetra10).",
     ),
     "inside": (
         BODY + WALL.replace("-0.01", "0.01") + REST,
@@ -425,13 +425,18 @@ def test_inverted_cells_and_loose_nodes_are_refused_and_can_be_repaired(tmp_path
     assert problem.system.n_nodes == 71
 
 
-def test_hexahedra_and_surfaces_are_refused(tmp_path):
+def test_elements_that_are_not_known_or_mixed_are_refused(tmp_path):
     from symplex.meshes.generate import box
 
-    save_mesh(box((1, 1, 1), (1, 1, 1), split="hexahedra"), tmp_path / "hexa.vtu")
-    text = BODY.replace("{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1] }", '"hexa.vtu"') + REST
+    text = BODY.replace("{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1] }", '"odd.vtu"') + REST
+    mesh = box((1, 1, 1), (1, 1, 1), split="hexahedra")
+    save_mesh(Mesh(mesh.points, {"wedge": mesh.cells["hexahedron"][:, [0, 1, 2, 4, 5, 6]]}), tmp_path / "odd.vtu")
     (line,) = lines(text, tmp_path / "test.toml")
-    assert line.endswith("hexa.vtu has hexahedron cells; only linear tetrahedra can be computed with.")
+    assert line.endswith("odd.vtu has wedge cells; only tetra, hexahedron, tetra10 can be computed with.")
+    mixed = {"hexahedron": mesh.cells["hexahedron"], "tetra": mesh.cells["hexahedron"][:, [0, 1, 3, 4]]}
+    save_mesh(Mesh(mesh.points, mixed), tmp_path / "odd.vtu")
+    (line,) = lines(text, tmp_path / "test.toml")
+    assert line.endswith("cells; a body has elements of one type.")
 
 
 @pytest.mark.parametrize(

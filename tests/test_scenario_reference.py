@@ -17,7 +17,7 @@ def reference(pytestconfig):
 def test_every_key_is_in_the_reference(reference):
     models = [m for model in MODELS.values() for m in (model.values() if isinstance(model, dict) else [model])]
     keys = {field.alias or name for m in [*models, MaterialTable, MeshTable] for name, field in m.model_fields.items()}
-    words = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`\n]*)`", reference))))
+    words = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`\n]*)`", reference))))
     assert keys - words == set()
 
 
