@@ -333,6 +333,21 @@ def test_starts_that_are_not_finite_are_refused():
         EnergyStepping(0.1).start(system, state)
 
 
+def test_a_state_of_another_system_is_refused():
+    with pytest.raises(InvalidSystem, match=r"positions of shape \(2, 2\) .* the system has 7 nodes in 2 dimensions"):
+        EnergyStepping(0.1).start(argon()[0], kepler()[1])
+
+
+def test_systems_without_energies_nodes_or_freedom():
+    free = System(np.ones(2), {}, dim=2)
+    state = free.state(np.eye(2), np.array([[1.0, 0.0], [0.0, -2.0]]))
+    assert np.array_equal(EnergyStepping(0.1).start(free, state).advance(4.0).q, state.q + 4.0 * state.v)
+    empty = System(np.empty(0), {}, dim=2)
+    assert EnergyStepping(0.1).start(empty, empty.state(np.empty((0, 2)))).advance(1.0).q.shape == (0, 2)
+    held = System(np.ones(2), {"sun": Bars([[0, 1]], InverseDistance(1.0), dim=2)}, dim=2, fixed=np.ones((2, 2), bool))
+    assert np.array_equal(EnergyStepping(0.1).start(held, held.state(np.eye(2))).advance(1.0).q, np.eye(2))
+
+
 def test_loads_in_time_and_going_back_are_refused():
     system, state = argon()
     loaded = System(system.mass, system.energies, dim=2, loads={"push": lambda t, q, v: np.ones_like(q)})

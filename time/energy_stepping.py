@@ -84,7 +84,7 @@ class EnergyStepping(Integrator):
         Raises
         ------
         InvalidSystem
-            If a load depends on time.
+            If a load depends on time, or the state is that of another system.
         StepFailed
             If the step cannot be told from round-off in the energies, or they are not finite.
         """
@@ -192,6 +192,11 @@ class EnergySteppingMotion(Motion):
     # -- inside ---------------------------------------------------------------------------------------------
 
     def _begin(self, state: State) -> None:
+        if state.q.shape != self._q.shape or state.v.shape != self._q.shape:
+            raise InvalidSystem(
+                f"the state has positions of shape {state.q.shape} and velocities of shape {state.v.shape}, but the "
+                f"system has {self.system.n_nodes} nodes in {self.system.dim} dimensions."
+            )
         if not (np.all(np.isfinite(state.q)) and np.all(np.isfinite(state.v))):
             raise StepFailed("EnergyStepping cannot start: positions or velocities are not finite.")
         self._q[...], self._v[...] = state.q, np.where(self.system.fixed, 0.0, state.v)
