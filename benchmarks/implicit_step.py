@@ -203,7 +203,7 @@ def main() -> None:
         for symmetric in (True, False):
             problem.symmetric = symmetric
             found = measure(problem)
-            name = "symmetric, CG" if symmetric else "unsymmetric, GMRES"
+            name = "symmetric, CG" if symmetric else "unsymmetric, BiCGStab"
             numbers[f"{size}, {name}"] = found
             print(f"| {name} | {found['assembly']:.4f} | {found['factors']:.4f}", end="")
             for tolerance in TOLERANCES:

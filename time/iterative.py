@@ -1,4 +1,4 @@
-"""Iterative linear solvers for implicit steps: block-incomplete factors with conjugate gradients or GMRES."""
+"""Iterative linear solvers for implicit steps: block-incomplete factors with conjugate gradients or BiCGStab."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symplex.fem.assembly import Array, Pattern
 from symplex.time.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.block_matrix import BlockPattern, BlockRows
 from symplex.time.direct import SparseSolver
-from symplex.time.krylov import Solution, conjugate_gradients, gmres
+from symplex.time.krylov import Solution, bicgstab, conjugate_gradients
 from symplex.time.linear_solver import LinearSolver
 from symplex.time.singular import loose_part
 
@@ -29,10 +29,9 @@ _ENDS = {
 
 @final
 class KrylovSolver(LinearSolver):
-    """Conjugate gradients with block IC(0), or GMRES with block ILU(0) if the matrix is not symmetric.
+    """Conjugate gradients with block IC(0), or BiCGStab with block ILU(0) if the matrix is not symmetric.
 
-    A symmetric matrix that turns out not to be positive definite, or that conjugate gradients don't get done with, is
-    handed to GMRES too; it is counted in ``counts``.
+    A symmetric matrix that turns out not to be positive definite is handed to BiCGStab, too, and counted in ``counts``.
 
     Parameters
     ----------
@@ -103,19 +102,18 @@ class KrylovSolver(LinearSolver):
             raise StepFailed("the right-hand side of the equations of the step is not finite.")
         rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
         if self._definite and self._cholesky:
-            solution = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance))
-            if not _is_solved(solution):
-                self.counts["indefinite"] += solution.outcome == "indefinite"
+            self._last = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance))
+            if self._last.outcome == "indefinite":
+                self.counts["indefinite"] += 1
                 self._definite = False
                 self._factorized = self._factorize_any()
         if not self._definite and self._factorized and self._lu:
-            self._note(gmres(self._rows, *self._lu, rhs, tolerance))
+            self._last = self._note(bicgstab(self._rows, *self._lu, rhs, tolerance))
         if self._last is None or not _is_solved(self._last):
             return None
         return self._rows.scatter(self._last.x) * (self._scale * size)
 
     def _note(self, solution: Solution) -> Solution:
-        self._last = solution
         self.counts["iterations"] += solution.iterations
         return solution
 

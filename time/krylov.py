@@ -1,4 +1,4 @@
-"""Conjugate gradients and GMRES with incomplete factors, for matrices of 3 × 3 blocks.
+"""Conjugate gradients and BiCGStab with incomplete factors, for matrices of 3 × 3 blocks.
 
 Vectors are [3 n] in the order of elimination of a `BlockPattern`. Sums are taken in an order that doesn't depend on the
 number of threads.
@@ -16,10 +16,10 @@ from symplex.fem.assembly import Array
 from symplex.time.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.block_matrix import BlockPattern, kernel, product, symmetric_product
 
-LIMIT = 2000  # iterations
-PATIENCE = 300  # iterations in which the residual must halve
-RESTART = 50  # GMRES keeps so many vectors
-_STALLED = 0.9  # a cycle of GMRES, or a restart of CG, that does not do better than this factor is the last
+LIMIT = 5000  # iterations
+PATIENCE = 1000  # iterations in which the residual must halve: thin bodies in large steps take hundreds to begin
+_STALLED = 0.9  # beginning anew from the true residual must do better than this factor
+_BREAKDOWN = 1e-14  # BiCGStab begins anew where its two residuals are orthogonal to rounding
 
 Outcome = Literal["converged", "rounding", "stagnated", "indefinite", "broken down", "out of iterations"]
 
@@ -113,10 +113,13 @@ def conjugate_gradients(
     return finish(limit, "out of iterations")
 
 
-def gmres(
+def bicgstab(
     pattern: BlockPattern, values: Array, factor: IncompleteLU, b: Array, tolerance: float, limit: int = LIMIT
 ) -> Solution:
-    """Solve A x = b to |b − A x| ≤ tolerance |b| by GMRES, preconditioned on the right, restarted (Saad, Schultz 1986).
+    """Solve A x = b to |b − A x| ≤ tolerance |b| by BiCGStab (van der Vorst 1992), preconditioned on the right.
+
+    It begins anew from the true residual where that is not as small as the one that is carried on, and where it breaks
+    down.
 
     Parameters
     ----------
@@ -128,73 +131,81 @@ def gmres(
     tolerance : float
     limit : int
     """
-    x, z, w = (np.zeros_like(b) for _ in range(3))
-    size = residual = _norm(b)
+    x, y, z, p, v, t = (np.zeros_like(b) for _ in range(6))
+    r = b.copy()
+    size = _norm(b)
     if size == 0.0:
         return Solution(x, 0.0, 0, "converged")
-    basis = np.empty((RESTART + 1, len(b)))  # memory is taken row by row, when they are first written
-    r, iterations = b, 0
-    while True:
-        np.divide(r, residual, out=basis[0])
-        room = basis[: 1 + limit - iterations]
-        steps, coefficients, expected = _arnoldi(pattern, values, factor, room, residual, tolerance * size, w, z)
-        iterations += steps
-        _combine(coefficients, basis, w)
-        factor.solve(w, z)
-        x += z
-        pattern.run(product, *pattern.whole[:2], values, x, w)
-        r = b - w
-        before, residual = residual, _norm(r)
-        if not residual < np.inf:
-            return Solution(x, np.inf, iterations, "broken down")
-        if residual <= tolerance * size:
-            return Solution(x, residual / size, iterations, "converged")
-        if residual > _STALLED * before:
-            reached = expected <= tolerance * size
-            return Solution(x, residual / size, iterations, "rounding" if reached else "stagnated")
-        if iterations >= limit:
-            return Solution(x, residual / size, iterations, "out of iterations")
+    rho, beta, omega, rr, reached, best, best_at = 0.0, 0.0, 0.0, size**2, np.inf, np.inf, 0
+    shadow = r
+
+    def multiply(vector: Array, out: Array) -> None:
+        pattern.run(product, *pattern.whole[:2], values, vector, out)
+
+    def finish(iterations: int, outcome: Outcome) -> Solution:
+        multiply(x, t)
+        return Solution(x, _norm(b - t) / size, iterations, outcome)
+
+    for iterations in range(0, limit, 2):
+        if rr <= (tolerance * size) ** 2:
+            solution = finish(iterations, "converged")
+            if solution.residual <= tolerance:
+                return solution
+            if solution.residual > _STALLED * reached:
+                return Solution(x, solution.residual, iterations, "rounding")
+            reached, rho = solution.residual, 0.0
+            np.subtract(b, t, out=r)
+        if rho == 0.0:  # begin (anew)
+            shadow, beta = r.copy(), 0.0
+            rr = rho = _dot(r, r)
+            p[...] = v[...] = 0.0
+        if rr <= 0.25 * best:
+            best, best_at = rr, iterations
+        elif iterations - best_at >= PATIENCE:
+            return finish(iterations, "stagnated")
+        pattern.run(_turn, beta, omega, r, v, p)
+        factor.solve(p, y)
+        multiply(y, v)
+        alpha = rho / _dot(shadow, v)
+        pattern.run(_reduce, alpha, v, r)
+        factor.solve(r, z)
+        multiply(z, t)
+        tt = _dot(t, t)
+        omega = _dot(t, r) / tt if tt > 0.0 else 0.0
+        sums = pattern.run(_move, alpha, y, omega, z, t, shadow, x, r)
+        rr, following = sum(part[0] for part in sums), sum(part[1] for part in sums)
+        if not rr < np.inf:
+            return Solution(x, np.inf, iterations + 2, "broken down")
+        lost = abs(following) <= _BREAKDOWN * sqrt(rr) * _norm(shadow) or omega == 0.0
+        beta = 0.0 if lost else following / rho * (alpha / omega)
+        rho = 0.0 if lost else following
+    return finish(limit, "out of iterations")
 
 
-def _arnoldi(
-    pattern: BlockPattern,
-    values: Array,
-    factor: IncompleteLU,
-    basis: Array,
-    residual: float,
-    wanted: float,
-    w: Array,
-    z: Array,
-) -> tuple[int, Array, float]:
-    """Extend the basis until its smallest residual is as wanted; return its size, the coefficients, that residual."""
-    most = len(basis) - 1
-    hessenberg = np.zeros((most + 1, most))
-    rotations: list[tuple[float, float]] = []
-    right = np.zeros(most + 1)
-    right[0] = residual
-    steps = 0
-    while steps < most and abs(right[steps]) > wanted:
-        factor.solve(basis[steps], z)
-        pattern.run(product, *pattern.whole[:2], values, z, w)
-        column = hessenberg[:, steps]
-        _orthogonalize(basis, steps, w, column)
-        length = column[steps + 1]
-        for k, (c, s) in enumerate(rotations):
-            column[k], column[k + 1] = c * column[k] + s * column[k + 1], c * column[k + 1] - s * column[k]
-        diagonal = float(np.hypot(column[steps], length))
-        if not 0.0 < diagonal < np.inf:  # singular, or not finite: the caller sees it from the true residual
-            break
-        c, s = column[steps] / diagonal, length / diagonal
-        rotations.append((c, s))
-        column[steps], column[steps + 1] = diagonal, 0.0
-        right[steps + 1] = -s * right[steps]
-        right[steps] *= c
-        steps += 1
-        if length == 0.0:
-            break
-        np.divide(w, length, out=basis[steps])
-    coefficients = np.asarray(np.linalg.solve(hessenberg[:steps, :steps], right[:steps]), dtype=float)
-    return steps, coefficients, abs(float(right[steps]))
+@kernel
+def _turn(beta, omega, r, v, p, first, last):
+    """Set p = r + β (p − ω v)."""
+    for i in range(3 * first, 3 * last):
+        p[i] = r[i] + beta * (p[i] - omega * v[i])
+
+
+@kernel
+def _reduce(alpha, v, r, first, last):
+    """Set r −= α v."""
+    for i in range(3 * first, 3 * last):
+        r[i] -= alpha * v[i]
+
+
+@kernel
+def _move(alpha, y, omega, z, t, shadow, x, r, first, last):
+    """Set x += α y + ω z and r −= ω t; return r·r and shadow·r of the rows."""
+    squared = along = 0.0
+    for i in range(3 * first, 3 * last):
+        x[i] += alpha * y[i] + omega * z[i]
+        r[i] -= omega * t[i]
+        squared += r[i] * r[i]
+        along += shadow[i] * r[i]
+    return squared, along
 
 
 def _norm(v: Array) -> float:
@@ -210,23 +221,3 @@ def _dot(u, v):
         s1 += u[i + 1] * v[i + 1]
         s2 += u[i + 2] * v[i + 2]
     return s0 + s1 + s2
-
-
-@kernel
-def _orthogonalize(basis, last, w, column):
-    """Make w orthogonal to basis[: last + 1] (modified Gram-Schmidt); write the coefficients, then |w|, to column."""
-    for k in range(last + 1):
-        h = _dot(basis[k], w)
-        column[k] = h
-        for i in range(len(w)):
-            w[i] -= h * basis[k, i]
-    column[last + 1] = np.sqrt(_dot(w, w))
-
-
-@kernel
-def _combine(coefficients, basis, out):
-    """Set out = Σ_k coefficients[k] basis[k]."""
-    out[:] = 0.0
-    for k in range(len(coefficients)):
-        for i in range(len(out)):
-            out[i] += coefficients[k] * basis[k, i]
