@@ -396,45 +396,44 @@ def _integrate_forces(F, S, w, G, out):
 
 @_kernel
 def _integrate_stiffness(left, right, S, T, w, G, geometric, out):
-    """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b."""
+    """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b.
+
+    Work arrays are laid out so that inner loops run over many consecutive numbers.
+    """
     n_nodes = G.shape[3]
-    half, A = np.empty((3, 3, 3, 3)), np.empty((3, 3, 3, 3))
-    B = np.empty((3, 3, 3, n_nodes))
-    sums = np.empty((n_nodes, 3, 3, n_nodes))  # so that inner loops run over consecutive numbers
+    n = 9 * n_nodes
+    half, A = np.empty((3, 3, 3, 3)), np.empty((3, 3, 3, 3))  # half_iKJL, A_KijL
+    B = np.empty((3, n))  # A_KijL ∂_L N_b, [K, ijb]
+    sums = np.empty((n_nodes, n))  # [a, ijb]
     for e in range(len(w)):
         sums[:] = 0.0
         for g in range(w.shape[1]):
             f, r, s, c, N = left[e, g], right[e, g], S[e, g], T[e, g], G[e, g]
-            # A_iKjL, times w
             for i in range(3):
+                u, v, z = w[e, g] * f[i, 0], w[e, g] * f[i, 1], w[e, g] * f[i, 2]
                 for K in range(3):
                     for J in range(3):
                         for L in range(3):
-                            half[i, K, J, L] = w[e, g] * (
-                                f[i, 0] * c[0, K, J, L] + f[i, 1] * c[1, K, J, L] + f[i, 2] * c[2, K, J, L]
-                            )
-            for i in range(3):
-                for K in range(3):
-                    h = half[i, K]
-                    for j in range(3):
-                        for L in range(3):
-                            A[i, K, j, L] = r[j, 0] * h[0, L] + r[j, 1] * h[1, L] + r[j, 2] * h[2, L]
-                    for L in range(3):
-                        A[i, K, i, L] += geometric * w[e, g] * s[K, L]
-            for i in range(3):
-                for K in range(3):
-                    for j in range(3):
-                        for b in range(n_nodes):
-                            B[i, K, j, b] = A[i, K, j, 0] * N[0, b] + A[i, K, j, 1] * N[1, b] + A[i, K, j, 2] * N[2, b]
-            for a in range(n_nodes):
+                            half[i, K, J, L] = u * c[0, K, J, L] + v * c[1, K, J, L] + z * c[2, K, J, L]
+            for K in range(3):
                 for i in range(3):
                     for j in range(3):
+                        for L in range(3):
+                            h = r[j, 0] * half[i, K, 0, L] + r[j, 1] * half[i, K, 1, L] + r[j, 2] * half[i, K, 2, L]
+                            A[K, i, j, L] = h + (geometric * w[e, g] * s[K, L] if i == j else 0.0)
+            for K in range(3):
+                for i in range(3):
+                    for j in range(3):
+                        first = (3 * i + j) * n_nodes
+                        x, y, z = A[K, i, j]
                         for b in range(n_nodes):
-                            sums[a, i, j, b] += (
-                                N[0, a] * B[i, 0, j, b] + N[1, a] * B[i, 1, j, b] + N[2, a] * B[i, 2, j, b]
-                            )
+                            B[K, first + b] = x * N[0, b] + y * N[1, b] + z * N[2, b]
+            for a in range(n_nodes):
+                x, y, z = N[0, a], N[1, a], N[2, a]
+                for t in range(n):
+                    sums[a, t] += x * B[0, t] + y * B[1, t] + z * B[2, t]
         for a in range(n_nodes):
             for i in range(3):
-                for b in range(n_nodes):
-                    for j in range(3):
-                        out[e, 3 * a + i, 3 * b + j] = sums[a, i, j, b]
+                for j in range(3):
+                    for b in range(n_nodes):
+                        out[e, 3 * a + i, 3 * b + j] = sums[a, (3 * i + j) * n_nodes + b]

@@ -7,6 +7,8 @@ from numba import njit
 
 from symplex.fem.assembly import Array
 
+_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+
 ONE = np.eye(3)
 ONE_ONE = np.einsum("ij,kl->ijkl", ONE, ONE)  # 1 ⊗ 1
 SYMMETRIC = 0.5 * (np.einsum("ik,jl->ijkl", ONE, ONE) + np.einsum("il,jk->ijkl", ONE, ONE))  # 𝕀: A ↦ sym A
@@ -30,14 +32,16 @@ def scaled(a: Array, B: Array) -> Array:
     return a.reshape(-1, *(1,) * (B.ndim - B.ndim % 2)) * B
 
 
-def cofactors(A: Array) -> Array:
-    """Return the matrices of cofactors, det A · A⁻ᵀ."""
+@_kernel
+def cofactors(A):
+    """Return the matrices of cofactors, det A · A⁻ᵀ [p, 3, 3]."""
     out = np.empty_like(A)
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        for a in range(3):
-            b, c = (a + 1) % 3, (a + 2) % 3
-            out[:, i, a] = A[:, j, b] * A[:, k, c] - A[:, j, c] * A[:, k, b]
+    for p in range(len(A)):
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            out[p, i, 0] = A[p, j, 1] * A[p, k, 2] - A[p, j, 2] * A[p, k, 1]
+            out[p, i, 1] = A[p, j, 2] * A[p, k, 0] - A[p, j, 0] * A[p, k, 2]
+            out[p, i, 2] = A[p, j, 0] * A[p, k, 1] - A[p, j, 1] * A[p, k, 0]
     return out
 
 
@@ -57,7 +61,7 @@ def outer(A: Array, B: Array) -> Array:
     return A[:, :, :, None, None] * B[:, None, None, :, :]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@_kernel
 def products(a, A, b):
     """Return a A ⊗ A + b A ⊙ A for numbers a, b [p] and symmetric A [p, 3, 3].
 
@@ -65,11 +69,12 @@ def products(a, A, b):
     """
     out = np.empty((len(A), 3, 3, 3, 3))
     for p in range(len(A)):
-        M = A[p]
+        M, c, d = A[p], a[p], 0.5 * b[p]
         for i in range(3):
             for j in range(3):
+                volume = c * M[i, j]
                 for k in range(3):
+                    x, y = d * M[i, k], d * M[j, k]
                     for m in range(3):
-                        mixed = M[i, k] * M[j, m] + M[i, m] * M[j, k]
-                        out[p, i, j, k, m] = a[p] * M[i, j] * M[k, m] + 0.5 * b[p] * mixed
+                        out[p, i, j, k, m] = volume * M[k, m] + x * M[j, m] + y * M[i, m]
     return out
