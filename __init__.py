@@ -87,6 +87,10 @@ if TYPE_CHECKING:
     from symplex.run import simulate as simulate
     from symplex.scenario import Scenario as Scenario
     from symplex.time.composition import Composition as Composition
+    from symplex.time.dense_output import (
+        Interpolant as Interpolant,
+        locate as locate,
+    )
     from symplex.time.energy_momentum import EnergyMomentum as EnergyMomentum
     from symplex.time.energy_stepping import EnergyStepping as EnergyStepping
     from symplex.time.force_stepping import ForceStepping as ForceStepping
@@ -151,6 +155,7 @@ _HOMES = {
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),
     "symplex.time.composition": ("Composition",),
+    "symplex.time.dense_output": ("Interpolant", "locate"),
     "symplex.time.energy_momentum": ("EnergyMomentum",),
     "symplex.time.energy_stepping": ("EnergyStepping",),
     "symplex.time.force_stepping": ("ForceStepping",),
