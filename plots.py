@@ -19,7 +19,7 @@ _AXES = "xyz"
 _AXIS_COLOURS = ("#c0392b", "#2e8b57", "#2c5fa8")
 _RUN_COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d")
 _STYLES = ("-", "--", ":", "-.")
-_TOTALS = ("total", "lattice_total")
+_TOTALS = ("total", "lattice_total", "balance")
 # Columns that are neither energies nor vectors.
 _STATISTICS = ("events", "steps", "crossings", "iterations", "dt")
 

@@ -64,8 +64,10 @@ def _status(summary: Mapping[str, Any]) -> str:
 
 
 def _drift(drift: Mapping[str, float], loads: Sequence[str]) -> tuple[str, str]:
-    """Return a row on the change of the total energy, and of the one that force-stepping keeps instead."""
+    """Return a row on the change of the total energy, and of the one that is kept instead."""
     total = f"{drift['total']:.1e} (relative)"
+    if "balance" in drift:
+        return "energy balance", f"{drift['balance']:.1e} (relative), the work of {', '.join(loads)} taken off"
     if loads:
         return "energy change", f"{total}; work is done by {', '.join(loads)}"
     if "lattice_total" not in drift:

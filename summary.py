@@ -52,8 +52,8 @@ class Clock:
 
 
 def conserved_energy(row: Mapping[str, Any]) -> str:
-    """Return the name of the energy that the integrator aims to keep: ``lattice_total`` where there is one."""
-    return "lattice_total" if "lattice_total" in row else "total"
+    """Return the energy that the integrator aims to keep: ``lattice_total`` or ``balance`` where there is one."""
+    return next((name for name in ("lattice_total", "balance") if name in row), "total")
 
 
 def drifts(history: Mapping[str, Array]) -> dict[str, float]:
@@ -63,7 +63,7 @@ def drifts(history: Mapping[str, Array]) -> dict[str, float]:
     the largest of their kind.
     """
     found = {}
-    for name in ("total", "lattice_total"):
+    for name in ("total", "lattice_total", "balance"):
         if name in history:
             energy = history[name]
             scale = max(abs(energy[0]), history["kinetic"].max())

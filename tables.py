@@ -527,7 +527,7 @@ class Output(Table):
 
 # Columns of the history, after which no energy can be named.
 RESERVED = {
-    *("t", "kinetic", "total", "lattice_total", "gravity", "penetration"),
+    *("t", "kinetic", "total", "lattice_total", "balance", "gravity", "penetration"),
     *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
     *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
     *("substeps", "corrections", "halved"),
