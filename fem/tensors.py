@@ -17,9 +17,12 @@ _LEVI_CIVITA = np.zeros((3, 3, 3))
 for _i in range(3):
     _LEVI_CIVITA[_i, (_i + 1) % 3, (_i + 2) % 3] = 1.0
     _LEVI_CIVITA[_i, (_i + 2) % 3, (_i + 1) % 3] = -1.0
-# T_jb ↦ the map H ↦ sym {T, H}, {T, H}_ia = ε_ijk ε_abc T_jb H_kc, as [9, 81]
+# T_jb ↦ the map H ↦ sym {T, H}, {T, H}_ia = ε_ijk ε_abc T_jb H_kc, as [9, 81]: each of its 81 numbers is the sum of at
+# most two numbers of T, by their places and with these factors.
 _MIXED = np.einsum("ijk,abc->jbiakc", _LEVI_CIVITA, _LEVI_CIVITA)
 _MIXED = (0.5 * (_MIXED + _MIXED.swapaxes(4, 5))).reshape(9, 81)
+_PLACES = np.ascontiguousarray(np.argsort(-np.abs(_MIXED), axis=0, kind="stable")[:2])
+_FACTORS = np.take_along_axis(_MIXED, _PLACES, axis=0)
 
 
 def trace(A: Array) -> Array:
@@ -51,14 +54,18 @@ def determinants(A: Array) -> Array:
     return a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
 
 
-def cofactor_slope(T: Array) -> Array:
-    """Return the map H ↦ {T, H} = cof(T + H) − cof T − cof H of symmetric matrices, which is the slope of cof at T."""
-    return (T.reshape(-1, 9) @ _MIXED).reshape(-1, 3, 3, 3, 3)
+@_kernel
+def cofactor_tangent(A, B, T):
+    """Return A ⊗ B + sym {T, ·} [p, 3, 3, 3, 3] for symmetric matrices A, B and T [p, 3, 3].
 
-
-def outer(A: Array, B: Array) -> Array:
-    """Return A ⊗ B."""
-    return A[:, :, :, None, None] * B[:, None, None, :, :]
+    {T, H} = cof(T + H) − cof T − cof H is the slope of the cofactors at T.
+    """
+    out = np.empty((len(A), 3, 3, 3, 3))
+    for p in range(len(A)):
+        a, b, t, to = A[p].ravel(), B[p].ravel(), T[p].ravel(), out[p].ravel()
+        for n in range(81):
+            to[n] = a[n // 9] * b[n % 9] + _FACTORS[0, n] * t[_PLACES[0, n]] + _FACTORS[1, n] * t[_PLACES[1, n]]
+    return out
 
 
 @_kernel

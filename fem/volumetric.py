@@ -52,7 +52,7 @@ def discrete_tangent(C0: Array, C1: Array, lmbda: float, mu: float) -> Array:
     quotient, slope = _quotients(tensors.determinants(C0), tensors.determinants(C1), lmbda, mu)
     K = tensors.scaled(4.0 * slope, _average_cofactors(C0, C1))
     T = tensors.scaled(4.0 / 6.0 * quotient, C0 + 2.0 * C1)
-    return tensors.outer(K, tensors.cofactors(C1)) + tensors.cofactor_slope(T)
+    return tensors.cofactor_tangent(K, tensors.cofactors(C1), T)
 
 
 def _average_cofactors(C0: Array, C1: Array) -> Array:

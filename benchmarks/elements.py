@@ -1,0 +1,161 @@
+"""Processor time per element to assemble each type of elements with each law, on one thread.
+
+    SYMPLEX_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/elements.py [--nodes 10000] [--output FILE.json]
+
+A cube of 0.1 m, deformed by some per cent, with about the same number of nodes for all types of elements: energy,
+gradient, tangent into a fixed pattern, discrete gradient and its tangent, consistent mass; the best of several calls.
+FElupe takes part, on the same mesh and law, where it can be imported (``pip install felupe``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from symplex.fem.assembly import Pattern
+from symplex.fem.mass import add_consistent_mass
+from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solid import Solid
+from symplex.meshes.generate import box
+from symplex.meshes.mesh import Mesh
+from symplex.meshes.quadratic import quadratic
+
+LAWS = (
+    NeoHookean(60.5e9, 26e9, 2700.0),
+    SaintVenantKirchhoff(60.5e9, 26e9, 2700.0),
+    MooneyRivlin(10e9, 3e9, 80e9, 2700.0),
+    LinearElastic(60.5e9, 26e9, 2700.0),
+)
+
+
+class Averaged(Material):
+    """A law as a user adds it, without a closed form of the discrete stress: rubber by Gauss' rule."""
+
+    def __init__(self, law: Material):
+        self.law, self.density = law, law.density
+
+    def energy_density(self, C):
+        return self.law.energy_density(C)
+
+    def stress(self, C):
+        return self.law.stress(C)
+
+    def tangent(self, C):
+        return self.law.tangent(C)
+
+
+def best(call: Callable[[], object], calls: int = 7) -> float:
+    """Return the shortest processor time in s of some calls."""
+    call()
+    times = []
+    for _ in range(calls):
+        start = process_time()
+        call()
+        times.append(process_time() - start)
+    return min(times)
+
+
+def mesh_of(kind: str, nodes: int) -> Mesh:
+    """Return a cube of 0.1 m with about so many nodes."""
+    edge = nodes ** (1 / 3) - 1
+    if kind == "tetra10":
+        return quadratic(box((0.1,) * 3, (max(1, round(edge / 2)),) * 3, split="6"))
+    return box((0.1,) * 3, (max(1, round(edge)),) * 3, split="hexahedra" if kind == "hexahedron" else "6")
+
+
+def positions(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
+    """Return two deformed states."""
+    rng, size = np.random.default_rng(0), 0.02 * np.cbrt(solid.volumes.mean())
+    q0 = 1.02 * solid.points + size * rng.standard_normal(solid.points.shape)
+    return q0, q0 + size * rng.standard_normal(q0.shape)
+
+
+def times_of(solid: Solid) -> dict[str, float]:
+    """Return µs per element of each assembled form."""
+    q0, q1 = positions(solid)
+    pattern = Pattern(len(q0), [solid.nodes])
+    slots, values, out = pattern.slots[0], pattern.zeros(3), np.zeros_like(q0)
+    mass = np.zeros(len(pattern.indices))
+    forms = {
+        "energy": lambda: solid.total(q0),
+        "gradient": lambda: solid.add_gradient(q0, out),
+        "tangent": lambda: solid.add_hessian(q0, slots, values),
+        "discrete gradient": lambda: solid.add_discrete_gradient(q0, q1, out),
+        "its tangent": lambda: solid.add_discrete_hessian(q0, q1, slots, values),
+        "mass": lambda: add_consistent_mass(solid.points, solid.nodes, 1.0, slots, mass),
+    }
+    return {name: best(form) / len(solid.nodes) * 1e6 for name, form in forms.items()}
+
+
+def felupe_times(solid: Solid) -> dict[str, float]:
+    """Return µs per element of FElupe on the same mesh, and the largest difference of its forces from ours."""
+    import felupe
+
+    regions = {
+        "tetra": felupe.RegionTetra,
+        "hexahedron": felupe.RegionHexahedron,
+        "tetra10": felupe.RegionQuadraticTetra,
+    }
+    q, _ = positions(solid)
+    field = felupe.FieldContainer(
+        [felupe.Field(regions[solid.kind](felupe.Mesh(solid.points, solid.nodes, solid.kind)), dim=3)]
+    )
+    field[0].values[:] = q - solid.points
+    body = felupe.SolidBody(felupe.NeoHookeCompressible(mu=LAWS[0].mu, lmbda=LAWS[0].lmbda), field)
+    theirs, ours = np.asarray(body.assemble.vector(field).todense()).reshape(q.shape), np.zeros_like(q)
+    solid.add_gradient(q, ours)
+    return {
+        "gradient": best(lambda: body.assemble.vector(field), 3) / len(solid.nodes) * 1e6,
+        "tangent": best(lambda: body.assemble.matrix(field), 3) / len(solid.nodes) * 1e6,
+        "difference": float(np.abs(theirs - ours).max() / np.abs(ours).max()),
+    }
+
+
+def main() -> None:
+    """Measure, print a table in Markdown, and write the numbers if wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=10_000)
+    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+    arguments = parser.parse_args()
+    numbers: dict[str, float] = {}
+    print(f"µs per element, one thread; load {os.getloadavg()[0]:.1f}\n")
+    print("| elements | law | energy | gradient | tangent | discrete gradient | its tangent | mass |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for kind in ("tetra", "hexahedron", "tetra10"):
+        mesh = mesh_of(kind, arguments.nodes)
+        for law in (*LAWS, Averaged(LAWS[2])):
+            solid = Solid(mesh.points, mesh.cells[kind], law)
+            times, name = times_of(solid), type(law).__name__
+            print(
+                f"| {len(solid.nodes)} {kind} | {name} | " + " | ".join(f"{t:.3g}" for t in times.values()) + " |",
+                flush=True,
+            )
+            numbers |= {f"{kind}, {name}, {what} [µs]": time for what, time in times.items()}
+    print()
+    for kind in ("tetra", "hexahedron", "tetra10"):
+        mesh = mesh_of(kind, arguments.nodes)
+        solid = Solid(mesh.points, mesh.cells[kind], LAWS[0])
+        try:
+            theirs = felupe_times(solid)
+        except ImportError:
+            print("FElupe is not installed.")
+            break
+        ours = times_of(solid)
+        ratios = ", ".join(
+            f"{what} {theirs[what]:.3g} µs ({theirs[what] / ours[what]:.1f} times ours)"
+            for what in ("gradient", "tangent")
+        )
+        print(f"- FElupe, {kind}, neo-Hookean: {ratios}; forces differ by {theirs['difference']:.0e}")
+        numbers |= {f"FElupe, {kind}, {what}": value for what, value in theirs.items()}
+    if arguments.output:
+        arguments.output.write_text(json.dumps(numbers, indent=1))
+
+
+if __name__ == "__main__":
+    main()
