@@ -66,7 +66,7 @@ class EnergyMomentumMotion(ImplicitMotion):
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
         size = abs(h)  # of a step back as well, so that the matrix is never negative
-        self.inertia, self.impulse, self.stiffness = 2.0 / size, size, size
+        self.inertia, self.impulse = 2.0 / size, size
         np.multiply(self.system.apply_mass(self._v), np.copysign(2.0, h), out=self.constant)
 
     def forces(self, dq: Array, out: Array) -> None:

@@ -157,7 +157,7 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         alpha_m, alpha_f, beta, _ = self.coefficients
         size = abs(h)  # of a step back as well, so that the matrix is never negative
         self.inertia = (1.0 - alpha_m) / (beta * size)
-        self.impulse = self.stiffness = (1.0 - alpha_f) * size
+        self.impulse = (1.0 - alpha_f) * size
         self._predicted = h * self._v + h * h * (0.5 - beta) * self._own_a
         impulse = self.inertia * self._predicted + size * (alpha_f * self._a - alpha_m * self._own_a)
         self.constant[...] = self.system.apply_mass(impulse)

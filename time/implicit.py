@@ -23,7 +23,6 @@ class ImplicitMotion(FixedStepMotion):
     name: str
     inertia: float
     impulse: float
-    stiffness: float
     symmetric: bool
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):

@@ -80,8 +80,7 @@ class MidpointMotion(ImplicitMotion):
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
         size = abs(h)  # of a step back as well, so that the matrix is never negative
-        self.inertia = 1.0 / size
-        self.impulse = self.stiffness = (1.0 - self.alpha) * size
+        self.inertia, self.impulse = 1.0 / size, (1.0 - self.alpha) * size
         np.multiply(self.system.apply_mass(self._v), np.copysign(1.0, h), out=self.constant)
 
     def _between(self, dq: Array) -> Array:

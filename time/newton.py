@@ -65,8 +65,8 @@ class StepEquations(Protocol):
 
     Attributes
     ----------
-    inertia, impulse, stiffness : float
-        Factors: of M Δq in 1/s, of the forces in s, and of the blocks of their derivative in s.
+    inertia, impulse : float
+        Factors of M Δq in 1/s and of the forces in s, not negative.
     constant : float64 [n, dim]
         In kg m/s.
     symmetric : bool
@@ -75,7 +75,6 @@ class StepEquations(Protocol):
 
     inertia: float
     impulse: float
-    stiffness: float
     constant: Array
     symmetric: bool
 
@@ -83,7 +82,7 @@ class StepEquations(Protocol):
         """Write G(Δq) [n, dim] in N to out; `StepFailed` where there is none."""
 
     def blocks(self, dq: Array, out: Array) -> None:
-        """Write impulse/stiffness · ∂G/∂Δq [nnz, dim, dim] in N/m on the system's pattern to out."""
+        """Write ∂G/∂Δq [nnz, dim, dim] in N/m on the system's pattern to out."""
 
 
 @final
@@ -95,7 +94,7 @@ class NewtonSolver:
     monotonicity test: a stiff body that turns is strained by the square of the correction, which the residual takes
     for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted element). The end is
     where the residual is as small as round-off lets it be: no longer falling, and below
-    16 ε (inertia |M||Δq| + |constant| + impulse |G| + stiffness |K||q|).
+    16 ε (inertia |M||Δq| + |constant| + impulse (|G| + |∂G/∂Δq||q|)).
 
     Parameters
     ----------
@@ -142,9 +141,9 @@ class NewtonSolver:
         while norm > 0.0:
             if norm > floor:
                 floor = self._linearise(equations, q0)
-            if len(history) > self.settings.iterations:
-                raise self._failure(equations, history, floor)
             at_floor = norm <= floor
+            if len(history) > self.settings.iterations and not at_floor:
+                raise self._failure(equations, history, floor)
             correction = self._linear.solve(self._residual, self._tolerance(history, floor))
             improved = self._search(equations, correction, norm, at_floor)
             if improved is None:
@@ -187,7 +186,6 @@ class NewtonSolver:
         squared = _tangent(
             equations.inertia,
             system.mass_values,
-            equations.stiffness,
             equations.impulse,
             self.forces,
             equations.constant,
@@ -278,10 +276,10 @@ def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _tangent(inertia, mass_values, stiffness, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
-    """Turn the blocks K into stiffness · K + inertia · M, the unit matrix (times a mass) where fixed.
+def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
+    """Turn the blocks K into impulse · K + inertia · M, the unit matrix (times a mass) where fixed.
 
-    Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse |G| + stiffness |K||q| what the residual's round-off
+    Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse (|G| + |K||q|) what the residual's round-off
     is proportional to.
     """
     dim = q.shape[1]
@@ -292,7 +290,7 @@ def _tangent(inertia, mass_values, stiffness, impulse, forces, constant, dq, q, 
             for s in range(indptr[a], indptr[a + 1]):
                 b = indices[s]
                 for j in range(dim):
-                    k = stiffness * blocks[s, i, j]
+                    k = impulse * blocks[s, i, j]
                     size += abs(k * q[b, j])
                     if i == j:
                         k += inertia * mass_values[s]
