@@ -24,7 +24,7 @@ from symplex.time.iterative import AutomaticSolver, KrylovSolver
 from symplex.time.krylov import bicgstab, conjugate_gradients
 from symplex.time.linear import linear_solver
 from symplex.time.newton import Newton
-from symplex.time.node_order import two_sided_order
+from symplex.time.node_order import cuthill_mckee, two_sided_order
 from symplex.time.singular import loose_part
 
 SINGLE = 3e-6  # what factors in single precision are good for
@@ -149,6 +149,13 @@ def test_halves_of_the_order_are_not_coupled(make):
     rows, columns = half[rows_of(pattern)], half[pattern.indices]
     assert not np.any((rows == 0) & (columns == 1))
     assert end - separator < max(0.45 * end, 2)
+
+
+def test_cuthill_mckee_goes_level_by_level():
+    pattern = Pattern(7, [np.array([[0, 3], [3, 5], [3, 1], [1, 2], [4, 6]], np.int32)])
+    seeds = np.array([5, 6, 0, 1, 2, 3, 4], np.int32)
+    # From 5 to 3; of its neighbours 0 has one, 1 has two; then what is not connected.
+    np.testing.assert_array_equal(cuthill_mckee(pattern.indptr, pattern.indices, seeds), [5, 3, 0, 1, 2, 6, 4])
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
+from numba import njit
 
 from symplex.fem.assembly import IntArray
 
@@ -15,7 +15,7 @@ class TwoSidedOrder:
     """An order of elimination from both ends towards the middle: two halves, then what separates them.
 
     No node of one half is coupled with one of the other, so both may be eliminated at the same time. Within each
-    half the order is that of Cuthill and McKee, which couples a node only with nodes near it in the order.
+    half the order is reverse Cuthill-McKee, seen from the far end of the other.
 
     Attributes
     ----------
@@ -32,22 +32,55 @@ class TwoSidedOrder:
 def two_sided_order(indptr: IntArray, indices: IntArray) -> TwoSidedOrder:
     """Return the order for a symmetric pattern, given as row starts and columns (see `TwoSidedOrder`).
 
-    It is the reverse Cuthill-McKee order, cut in the middle, the second half read backwards. The separator is about
-    one of its levels.
+    The separator is about one level of the Cuthill-McKee order.
     """
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
     n = len(indptr) - 1
-    graph = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(n, n))
-    nodes = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    by_degree = np.argsort(np.diff(indptr), kind="stable").astype(np.int32)
+    there = cuthill_mckee(indptr, indices, cuthill_mckee(indptr, indices, by_degree)[::-1].copy())
+    back = cuthill_mckee(indptr, indices, there[::-1].copy())
+    # The direction counts where factors are incomplete: one order read from both ends takes a fifth more iterations.
     place = np.empty(n, np.int32)
-    place[nodes] = np.arange(n)
-    half = n // 2
+    place[there] = np.arange(n)
+    upper = place >= n // 2
     rows = np.repeat(np.arange(n), np.diff(indptr))
-    crossing = (place[rows] < half) & (place[indices] >= half)
     separates = np.zeros(n, bool)
-    separates[rows[crossing]] = True
-    first, second = nodes[:half], nodes[half:][::-1]
-    inner = first[~separates[first]]
-    order = np.concatenate([inner, second, first[separates[first]]]).astype(np.int32)
-    return TwoSidedOrder(order, (0, len(inner), len(inner) + len(second), n))
+    separates[rows[upper[rows] & ~upper[indices]]] = True
+    first, second = there[::-1], back[::-1]
+    parts = first[(upper & ~separates)[first]], second[~upper[second]], first[separates[first]]
+    ends = np.cumsum([len(part) for part in parts]).tolist()
+    return TwoSidedOrder(np.concatenate(parts), (0, *ends))
+
+
+@njit(cache=True)
+def cuthill_mckee(indptr, indices, seeds):
+    """Return the nodes [n] level by level, from the first of the seeds [n] that no level has reached yet.
+
+    The neighbours of a node follow each other by their number of neighbours (Cuthill and McKee 1969).
+    """
+    n = len(indptr) - 1
+    order = np.empty(n, np.int32)
+    seen = np.zeros(n, np.bool_)
+    done = end = 0
+    for seed in seeds:
+        if seen[seed]:
+            continue
+        seen[seed] = True
+        order[end] = seed
+        end += 1
+        while done < end:
+            node = order[done]
+            done += 1
+            begin = end
+            for s in range(indptr[node], indptr[node + 1]):
+                other = indices[s]
+                if seen[other]:
+                    continue
+                seen[other] = True
+                degree = indptr[other + 1] - indptr[other]
+                k = end
+                while k > begin and indptr[order[k - 1] + 1] - indptr[order[k - 1]] > degree:
+                    order[k] = order[k - 1]
+                    k -= 1
+                order[k] = other
+                end += 1
+    return order
