@@ -340,6 +340,15 @@ class Bars(Energy):
         if not isfinite(pair_formulas.add_discrete_hessian(*ends, *self._compiled, slots, self._blocks(out, q1))):
             self.discrete_hessian(q0[self.nodes], q1[self.nodes])
 
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out, strains from the increments."""
+        if self._compiled is None:
+            super().add_increment_gradient(q, low, dq, out)
+            return
+        parts = self._checked(q), self._checked(low), self._checked(dq)
+        if not isfinite(pair_formulas.add_increment_gradient(*parts, *self._compiled, self._writable(out, q))):
+            self.discrete_gradient(q[self.nodes], (q + dq)[self.nodes])  # names the pair
+
     def _checked(self, q: Array) -> Array:
         if q.ndim != 2 or len(q) < self._least_nodes:  # the compiled loops would read beyond the end
             raise InvalidSystem(f"Bars: positions have shape {q.shape}, wanted at least {self._least_nodes} nodes.")

@@ -143,6 +143,14 @@ class Energy(ABC):
         local = self.discrete_hessian(q0[self.nodes], q1[self.nodes])
         self._scatter_blocks("discrete Hessian", local, slots, out)
 
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out [n, dim].
+
+        ``low`` is what the positions q cannot hold, less than half of their last digit. An energy that computes strains
+        from increments is exact to the round-off of Δq; here positions are rounded.
+        """
+        self.add_discrete_gradient(q, q + (low + dq), out)
+
     def _scatter_vectors(self, name: str, local: Array, out: Array) -> None:
         self._require(name, local, (*self.nodes.shape, out.shape[1]))
         scatter_vectors(np.ascontiguousarray(local), self.nodes, out)

@@ -207,3 +207,73 @@ def add_discrete_hessian(q0, q1, nodes, law, a, b, slots, out):
                 out[slots[e, 0, 1], i, j] -= stiffness
                 out[slots[e, 1, 0], i, j] -= stiffness
     return check
+
+
+# -- positions of two numbers each ---------------------------------------------------------------------------------
+#
+# For stiff pairs the last digit of a position is a large force. With what it leaves over in ``low``, and strains from
+# increments, s1 − s0 = Δd·(2 d0 + Δd) and l − L = (s − L²)/(l + L), forces are exact to the round-off of strains.
+# No products may be fused with sums in here: what they round off is what is looked for.
+
+_SPLIT = 134217729.0  # 2^27 + 1
+
+
+@njit(error_model="numpy")
+def _two_sum(a, b):
+    """Return a + b, and what it has rounded off."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@njit(error_model="numpy")
+def _square(a):
+    """Return a², and what it has rounded off (Dekker)."""
+    shifted = _SPLIT * a
+    high = shifted - (shifted - a)
+    low = a - high
+    square = a * a
+    return square, ((high * high - square) + 2.0 * high * low) + low * low
+
+
+@njit(cache=True, error_model="numpy")
+def add_increment_gradient(q, low, dq, nodes, law, a, b, out):
+    """Add DG(q + low, q + low + Δq) [n, dim]; return a sum that is finite if all forces are."""
+    check = 0.0
+    for e in range(len(nodes)):
+        n0, n1 = nodes[e, 0], nodes[e, 1]
+        excess, rest = _square(b[e])  # s0 − L² in two numbers, for the laws that have an L
+        excess, rest = -excess, -rest
+        s0 = change = 0.0
+        for i in range(q.shape[1]):
+            d, d_low = _two_sum(q[n1, i], -q[n0, i])
+            d_low += low[n1, i] - low[n0, i]
+            step = dq[n1, i] - dq[n0, i]
+            square, square_low = _square(d)
+            excess, lost = _two_sum(excess, square)
+            rest += lost + square_low + 2.0 * d * d_low
+            s0 += (d + d_low) ** 2
+            change += step * (2.0 * (d + d_low) + step)
+        excess += rest
+        xi = _increment_quotient(law, a[e], b[e], s0, excess, change)
+        check += xi
+        for i in range(q.shape[1]):
+            d = (q[n1, i] - q[n0, i]) + (low[n1, i] - low[n0, i])
+            force = xi * (d + 0.5 * (dq[n1, i] - dq[n0, i]))
+            out[n1, i] += force
+            out[n0, i] -= force
+    return check
+
+
+@njit(error_model="numpy")
+def _increment_quotient(law, a, b, s0, excess, change):
+    """ξ(s0, s0 + change), where excess is s0 − L²."""
+    if law == ENGINEERING:
+        l0, l1 = np.sqrt(s0), np.sqrt(max(s0 + change, 0.0))
+        if b == 0.0:
+            return a
+        stretch = excess / (l0 + b)
+        return a * (2.0 * stretch + change / (l0 + l1)) / (l0 + l1)
+    if law == GREEN:
+        return 0.25 * a * (2.0 * excess + change) / (b * b)
+    return quotient(law, a, b, s0, s0 + change)

@@ -159,6 +159,16 @@ class System:
             energy.add_discrete_gradient(q0, q1, out)
         return out
 
+    def increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> Array:
+        """Write the discrete gradient [n, dim] in N from q + low to q + low + Δq to out.
+
+        See `Energy.add_increment_gradient`.
+        """
+        out[...] = 0.0
+        for energy in self.energies.values():
+            energy.add_increment_gradient(q, low, dq, out)
+        return out
+
     def require_discrete_gradients(self, wanted_by: str) -> None:
         """Check that all energies have a discrete gradient.
 

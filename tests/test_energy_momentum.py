@@ -117,6 +117,47 @@ def test_energy_momentum_keeps_both_at_all_three_steps(dt):
     assert drift < 1e-10
 
 
+def test_compensated_positions_keep_the_energy_of_stiff_particles_far_closer():
+    rounded, drift = energy_ratios(EnergyMomentum(0.02), 1500, look=10)
+    kept, kept_drift = energy_ratios(EnergyMomentum(0.02, compensated=True), 1500, look=10)
+    assert np.abs(kept - 1.0).max() < 2e-12
+    assert kept_drift < 1e-12
+    assert np.abs(kept - 1.0).max() < 0.1 * np.abs(rounded - 1.0).max()
+    assert kept_drift < 0.1 * drift
+
+
+def test_compensated_motions_go_on_bit_identically():
+    system, state = stiff_particles()
+    integrator = EnergyMomentum(0.02, compensated=True)
+    motion = integrator.start(system, state)
+    motion.advance(1.0)
+    resumed = integrator.resume(system, motion.checkpoint())
+    assert np.any(motion.checkpoint()["low"])
+    np.testing.assert_array_equal(resumed.advance(2.0).q, motion.advance(2.0).q)
+
+
+@pytest.mark.parametrize(
+    "law", [EngineeringStrain(3.0, 1.2), EngineeringStrain(3.0, 0.0), GreenStrain(2.0, 1.2), InverseDistance(1.5)]
+)
+def test_gradients_of_increments(law):
+    """The same as the discrete gradient, and with ``low`` that of positions which no double holds."""
+    rng = np.random.default_rng(1)
+    q, dq = rng.standard_normal((2, 5, 3))
+    bars, low = Bars(all_pairs(5), law), np.zeros((5, 3))
+    found, wanted = np.zeros((2, 5, 3))
+    bars.add_increment_gradient(q, low, dq, found)
+    bars.add_discrete_gradient(q, q + dq, wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+    # Far from the origin positions are rounded, and low has the rest.
+    far = q + 1e8
+    found[...] = 0.0
+    bars.add_increment_gradient(far, q - (far - 1e8), dq, found)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+    rounded = np.zeros((5, 3))
+    Energy.add_increment_gradient(bars, far, low, dq, rounded)
+    assert np.abs(rounded - wanted).max() > 1e-10
+
+
 @pytest.mark.slow
 def test_the_midpoint_rule_is_bounded_for_half_a_million_steps():
     ratios, drift = energy_ratios(Midpoint(0.02), 500_000, look=100)

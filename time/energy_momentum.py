@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numba import njit
 
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
-from symplex.time.newton import Newton
 
 
 @final
@@ -32,6 +32,9 @@ class EnergyMomentum(ImplicitIntegrator):
     ----------
     dt : float
         Step in s.
+    compensated : bool, default False
+        Keep positions to twice the digits. For pairs of great stiffness, where the last digit of a position is a large
+        force, energy then stays far closer; other energies see the rounded positions.
     newton : Newton, optional
         How the equations are solved.
 
@@ -41,12 +44,14 @@ class EnergyMomentum(ImplicitIntegrator):
         If the step is not positive.
     """
 
+    compensated: bool = False
+
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
     symmetric = True
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> EnergyMomentumMotion:
-        return EnergyMomentumMotion(system, t0, dt, n, self.newton)
+        return EnergyMomentumMotion(system, t0, dt, n, self)
 
 
 @final
@@ -59,9 +64,16 @@ class EnergyMomentumMotion(ImplicitMotion):
     name = "EnergyMomentum"
     symmetric = False
 
-    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
+    def __init__(self, system: System, t0: float, dt: float, n: int, method: EnergyMomentum):
         system.require_discrete_gradients(self.name)
-        super().__init__(system, t0, dt, n, newton)
+        super().__init__(system, t0, dt, n, method.newton)
+        self._low = np.zeros_like(self._q) if method.compensated else None
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return super()._arrays() | ({} if self._low is None else {"low": self._low})
+
+    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
+        return super()._initial(q, v, a) | ({} if self._low is None else {"low": np.zeros_like(q)})
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
@@ -71,8 +83,11 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""
-        np.add(self._q, dq, out=self._buffer)
-        self.system.discrete_gradient(self._q, self._buffer, out)
+        if self._low is None:
+            np.add(self._q, dq, out=self._buffer)
+            self.system.discrete_gradient(self._q, self._buffer, out)
+        else:
+            self.system.increment_gradient(self._q, self._low, dq, out)
         self._subtract_loads(dq, out)
 
     def blocks(self, dq: Array, out: Array) -> None:
@@ -86,9 +101,24 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         # From the forces, not as 2 Δq/h − v0: they sum to zero to round-off, while Δq has the error of the solution.
-        self._q += dq
+        if self._low is None:
+            self._q += dq
+        else:
+            _add(self._q, self._low, dq)
         forces *= -h
         self._v += self.system.accelerations(forces, self._buffer)
         massless = self.system.massless
         if massless.any():
             self._v[massless] = dq[massless] / h
+
+
+@njit(cache=True)
+def _add(q, low, dq):
+    """Add dq to the positions q + low; low is what their sum, rounded to q, has left over."""
+    for n in range(q.shape[0]):
+        for i in range(q.shape[1]):
+            step = low[n, i] + dq[n, i]
+            total = q[n, i] + step
+            part = total - q[n, i]
+            low[n, i] = (q[n, i] - (total - part)) + (step - part)
+            q[n, i] = total
