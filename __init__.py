@@ -103,10 +103,30 @@ if TYPE_CHECKING:
         Motion as Motion,
     )
     from symplex.time.jacobi_reduction import JacobiReduction as JacobiReduction
+    from symplex.time.manifold import (
+        ComposedMethod as ComposedMethod,
+        ManifoldMethod as ManifoldMethod,
+    )
     from symplex.time.midpoint import Midpoint as Midpoint
     from symplex.time.newmark import Newmark as Newmark
     from symplex.time.newton import Newton as Newton
+    from symplex.time.planar_pendulum import (
+        PlanarMethod as PlanarMethod,
+        PlanarState as PlanarState,
+        SwingPlane as SwingPlane,
+    )
     from symplex.time.polar_reduction import PolarReduction as PolarReduction
+    from symplex.time.sphere import (
+        AxialPotential as AxialPotential,
+        SpherePotential as SpherePotential,
+        SphereState as SphereState,
+        SphericalPendulum as SphericalPendulum,
+    )
+    from symplex.time.sphere_methods import (
+        SphereEnergyMomentum as SphereEnergyMomentum,
+        SphereMidpoint as SphereMidpoint,
+        SphereSymplectic as SphereSymplectic,
+    )
     from symplex.time.trajectory import (
         Recorder as Recorder,
         Trajectory as Trajectory,
@@ -162,10 +182,14 @@ _HOMES = {
     "symplex.time.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
     "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.jacobi_reduction": ("JacobiReduction",),
+    "symplex.time.manifold": ("ComposedMethod", "ManifoldMethod"),
     "symplex.time.midpoint": ("Midpoint",),
     "symplex.time.newmark": ("Newmark",),
     "symplex.time.newton": ("Newton",),
+    "symplex.time.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
     "symplex.time.polar_reduction": ("PolarReduction",),
+    "symplex.time.sphere": ("AxialPotential", "SpherePotential", "SphereState", "SphericalPendulum"),
+    "symplex.time.sphere_methods": ("SphereEnergyMomentum", "SphereMidpoint", "SphereSymplectic"),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
