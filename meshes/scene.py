@@ -331,8 +331,11 @@ class _Surface(NamedTuple):
 
 
 def _surface(grid: pyvista.UnstructuredGrid) -> _Surface:
-    mesh = grid.extract_surface(pass_pointid=True, pass_cellid=True, algorithm=None)
-    nodes, cells = np.array(mesh.point_data["vtkOriginalPointIds"]), np.array(mesh.cell_data["vtkOriginalCellIds"])
+    # The indices that VTK can pass by itself are wrong on quadratic cells, whose faces it divides at their nodes.
+    numbered = grid.copy(deep=False)
+    numbered.point_data["node"], numbered.cell_data["cell"] = np.arange(grid.n_points), np.arange(grid.n_cells)
+    mesh = numbered.extract_surface(pass_pointid=False, pass_cellid=False, algorithm=None)
+    nodes, cells = np.array(mesh.point_data["node"]), np.array(mesh.cell_data["cell"])
     mesh.clear_data()
     return _Surface(mesh, nodes, cells)
 

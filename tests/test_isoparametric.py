@@ -377,3 +377,18 @@ def test_boundary_of_quadratic_tetrahedra():
         np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]) for x in (m.points[m.cells["triangle6"]] for m in (fine, mended))
     ]
     np.testing.assert_allclose(normals[1], normals[0], atol=1e-15)
+
+
+def test_surface_of_quadratic_cells_as_it_is_drawn():
+    """Each drawn triangle lies on nodes of the cell whose value it shows."""
+    from symplex.meshes.scene import _grid, _surface
+    from symplex.meshes.series import Block
+
+    mesh = mesh_of("tetra10")
+    cells = mesh.cells["tetra10"]
+    surface = _surface(_grid(Block.of({"tetra10": cells}), mesh.points))
+    np.testing.assert_allclose(surface.mesh.points, mesh.points[surface.nodes], atol=1e-7)
+    triangles = surface.nodes[surface.mesh.regular_faces]
+    assert len(triangles) == 4 * len(mesh.boundary_faces["triangle6"])
+    for triangle, cell in zip(triangles, surface.cells, strict=True):
+        assert set(triangle) <= set(cells[cell])
