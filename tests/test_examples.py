@@ -254,3 +254,53 @@ def test_keplers_orbit_over_many_turns(tmp_path):
         assert 0.4 < numbers[f"h = {h}: exponent in the number of turns, to 300"] < 1.1
     assert numbers["reduced: largest change of the angular momentum"] < 1e-13
     assert (tmp_path / "kepler_long.png").stat().st_size > 20_000
+
+
+def test_four_stiff_particles(tmp_path):
+    numbers = run_script("stiff_particles.py", tmp_path)
+    for which, near in (("least", 0.05), ("greatest", 1e-3)):
+        printed = numbers[f"{which} frequency [rad/s] (paper)"]
+        assert numbers[f"{which} frequency [rad/s]"] == pytest.approx(printed, rel=near)
+    for dt in (0.04, 0.03, 0.02):
+        printed = numbers[f"dt = {dt}: steps in the slowest vibration (paper)"]
+        assert numbers[f"dt = {dt}: steps in the slowest vibration"] == pytest.approx(printed, rel=0.05)
+        for method, much in (("energy-momentum", 3e-9), ("energy-momentum, compensated", 1e-11)):
+            for what in ("energy", "angular momentum"):
+                assert numbers[f"dt = {dt}, {method}: largest relative change of the {what}"] < much
+        assert numbers[f"dt = {dt}, midpoint: blows up"] == (dt > 0.02)
+        assert numbers[f"dt = {dt}, midpoint: largest relative change of the angular momentum"] < 1e-9
+    assert 1.05 < numbers["dt = 0.02, midpoint: greatest energy over its initial value"] < 1.3
+    assert (tmp_path / "stiff_particles.png").stat().st_size > 20_000
+
+
+def test_the_spherical_pendulum(tmp_path):
+    numbers = run_script("spherical_pendulum.py", tmp_path)
+    said = {name: value for name, value in numbers.items() if name.endswith(" (paper)")}
+    assert len(said) == 19
+    for name, value in said.items():
+        assert numbers[name.removesuffix(" (paper)")] == value, name
+    midpoint, symplectic = "midpoint (24)", "symplectic (60)"
+    printed, regular = "energy-momentum (61)", "energy-momentum, discrete gradient"
+    for scheme in (midpoint, symplectic, "symplectic, geodesic (55)", printed, regular):
+        assert numbers[f"{scheme}: order"] == pytest.approx(2.0, abs=0.05)
+        for what in ("largest | |q| − 1 |", "largest |π·q|", "largest change of J_γ"):
+            assert numbers[f"{scheme}: {what}"] < 1e-13
+    for scheme in (midpoint, printed, regular):
+        assert numbers[f"{scheme}: exponent of the symplectic defect in dt"] == pytest.approx(3.0, abs=0.05)
+        steady = f"steady rotation, {scheme}"
+        turn = numbers["steady rotation: 2 atan(Ω dt/2)"]
+        assert numbers[f"{steady}: mean turn in a step [rad]"] == pytest.approx(turn, rel=1e-12)
+        assert numbers[f"{steady}: largest change of the angle from the axis [rad]"] < 1e-13
+    assert numbers[f"steady rotation, {symplectic}: largest change of the angle from the axis [rad]"] > 1e-3
+    for form in ("(42)", "midpoint rule in ϑ", "(53)", "energy, after (53)"):
+        apart = "largest distance of the reconstructed motion from that on the sphere"
+        assert numbers[f"reduced, {form}: {apart}"] < 1e-11
+    evenly = "constant gravity, dt = 0.3: spread of these times"
+    assert numbers[f"reduced, (53), {evenly}"] < 1e-12
+    assert numbers[f"reduced, (42), {evenly}"] > 1e-3
+    drift = "mean change of the energy in the last fifth"
+    assert numbers[f"no symmetry, {midpoint}: {drift}"] > 0.1
+    assert abs(numbers[f"no symmetry, {symplectic}: {drift}"]) < 0.01
+    assert abs(numbers[f"no symmetry, {regular}: {drift}"]) < 1e-12
+    for name in ("schemes", "reduced", "field"):
+        assert (tmp_path / f"pendulum_{name}.png").stat().st_size > 20_000
