@@ -364,7 +364,7 @@ class Bars(Energy):
             raise InvalidSystem(f"Bars: the blocks have shape {out.shape}, wanted a contiguous array (nnz, dim, dim).")
         return out
 
-    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions | None:
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one pair's energy, for force-stepping; in any axes alike."""
         if not isinstance(self.law, CompiledLaw):
             return super().lattice_functions(axes)

@@ -81,7 +81,8 @@ class ImplicitMotion(FixedStepMotion):
                 self.n += 1
             self._observe()
         except StepFailed as error:
-            raise told_when(error, self.name, self.t, self.dt) from None
+            when = f"{self.name} stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
+            raise retold(error, f"{when}: {error}") from None
 
     def _step(self, t: float, h: float, halvings: int) -> None:
         """Take a step of size h in s from the time t, in two halves if it cannot be solved at once."""
@@ -138,9 +139,8 @@ class ImplicitMotion(FixedStepMotion):
         return parts
 
 
-def told_when(error: StepFailed, name: str, t: float, dt: float) -> StepFailed:
-    """Return the error with the time at which the step of a method began."""
-    told = f"{name} stopped in the step from t = {t:.6g} s (dt = {dt:.4g} s): {error}"
+def retold(error: StepFailed, told: str) -> StepFailed:
+    """Return an error of the same kind with another text."""
     if isinstance(error, InvertedElement | MaterialFailed):
         return type(error)(told, error.element)
     return StepFailed(told)

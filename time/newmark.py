@@ -10,10 +10,11 @@ from typing import Any, Literal, final
 import numpy as np
 from numba import njit
 
-from symplex.errors import InvertedElement, StepFailed, UnstableStep
+from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.generalized_alpha import Coefficients, GeneralizedAlphaMotion
+from symplex.time.implicit import retold
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
@@ -221,10 +222,7 @@ class NewmarkMotion(FixedStepMotion):
                 self.n += 1
         except StepFailed as error:
             t = self.t0 + (self.n + 1) * dt
-            told = f"Newmark stopped at t = {t:.6g} s (dt = {dt:.4g} s): {error}"
-            if isinstance(error, InvertedElement):
-                raise InvertedElement(told, error.element) from None
-            raise StepFailed(told) from None
+            raise retold(error, f"Newmark stopped at t = {t:.6g} s (dt = {dt:.4g} s): {error}") from None
 
 
 @njit(cache=True)
