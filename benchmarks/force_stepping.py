@@ -28,10 +28,14 @@ from symplex.fem.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
-from symplex.time import lattice_events as events
 from symplex.time.algorithm_1_2 import algorithm_1_2
 from symplex.time.force_stepping import ForceStepping, ForceSteppingMotion
+from symplex.time.interaction import STAR
 from symplex.time.kuhn_walk import kuhn_walk
+from symplex.time.lattice_access import FOUR, partner_at, split
+from symplex.time.lattice_differences import difference, mixed_difference
+from symplex.time.lattice_lanes import LANES
+from symplex.time.lattice_schedule import schedule
 
 GRID = 5e-4  # m
 START, WINDOW = 3e-6, 1e-6  # s
@@ -84,7 +88,9 @@ def time_events(system: System, state: State, repeats: int) -> dict:
 
 def memory(motion: ForceSteppingMotion) -> int:
     """Return the bytes of all tables of a motion."""
-    parts = [*motion._tables, *motion._tracks, *motion._lattice, *(f.parameters for f in motion._functions)]
+    tracks = motion._tracks
+    parts = [*motion._tables, *tracks.arrays().values(), *tracks.calendar, *motion._lattice]
+    parts += [functions.parameters for functions in motion._functions]
     return sum(np.asarray(part).nbytes for part in parts)
 
 
@@ -112,24 +118,25 @@ def time_published(system: System, state: State, crossings_wanted: int) -> dict:
 
 
 @njit(_nrt=False)
-def _schedule_all(things, lattice, tracks, dofs, t):
+def _schedule_all(things, lattice, tracks, dofs, t, local):
     for i in dofs:
-        events._schedule(things, lattice, tracks, i, t, i)
+        schedule(things, lattice, tracks, i, t, i, local)
 
 
 @njit(_nrt=False)
-def _gradient_all(things, lattice, tracks, dofs, x, local):
+def _gradient_all(things, lattice, tracks, dofs, local):
     total = 0.0
     for i in dofs:
-        total += events._gradient(things, lattice, tracks, i, x, local)
+        total += difference(things, lattice, tracks, i, local)
     return total
 
 
 @njit(_nrt=False)
-def _mixed_all(things, lattice, tracks, dofs, places, x, local):
+def _mixed_all(things, lattice, tracks, dofs, places, local):
     total = 0.0
     for n in range(len(dofs)):
-        total += events._mixed_difference(things, lattice, tracks, dofs[n], places[n], 100, x, local)
+        j = partner_at(things, split(dofs[n])[0], places[n])
+        total += mixed_difference(things, lattice, tracks, dofs[n], j, places[n] // FOUR, local)
     return total
 
 
@@ -139,19 +146,20 @@ def profile(system: System, state: State) -> dict:
     motion.advance(START)
     tables = motion._tables, motion._lattice, motion._tracks
     rng = np.random.default_rng(0)
-    dofs = rng.permutation(3 * system.n_nodes).astype(np.uint32)
-    stars = np.diff(motion._tables.star_ptr)[dofs // 3]
-    places = (rng.random(len(dofs)) * stars).astype(np.uint32)
+    dofs = rng.permutation((LANES * np.arange(system.n_nodes)[:, None] + np.arange(3)).ravel()).astype(np.uint32)
+    stars = np.diff(motion._tables.node[:, STAR].astype(int))[dofs // LANES]
+    near = (rng.random(len(dofs)) * stars).astype(np.uint32)
+    places = (LANES * near + rng.integers(0, 3, len(dofs))).astype(np.uint32)
     now = START - motion._tracks.epoch[0]
     parts = {
-        "schedule": lambda: _schedule_all(*tables, dofs, now),
-        "gradient": lambda: _gradient_all(*tables, dofs, motion._x, motion._local),
-        "mixed difference": lambda: _mixed_all(*tables, dofs, places, motion._x, motion._local),
+        "schedule": lambda: _schedule_all(*tables, dofs, now, motion._local),
+        "gradient": lambda: _gradient_all(*tables, dofs, motion._local),
+        "mixed difference": lambda: _mixed_all(*tables, dofs, places, motion._local),
     }
     for run in parts.values():
         run()  # compile
     found = {name: best_of(20, run) / len(dofs) * 1e9 for name, run in parts.items()}
-    return found | {"dofs in a star": float(stars.mean())}
+    return found | {"nodes in a star": float(stars.mean())}
 
 
 def exponent(rows: list[dict], key: str) -> float:

@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 
 _BYTE_POINTER, _INT32 = ir.IntType(8).as_pointer(), ir.IntType(32)
 _TYPE = ir.FunctionType(ir.VoidType(), [_BYTE_POINTER, _INT32, _INT32, _INT32])
-_READ, _KEEP, _DATA = (_INT32(flag) for flag in (0, 3, 1))
+_READ, _KEEP, _DATA, _SOON = (_INT32(flag) for flag in (0, 3, 1, 2))
 
 
 @intrinsic
@@ -23,3 +23,15 @@ def prefetch(typingctx, array, index):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), codegen
+
+
+@intrinsic
+def prefetch_at(typingctx, address):
+    """Start to load the cache line at an address (int64)."""
+
+    def codegen(context, builder, signature, args):
+        instruction = builder.module.declare_intrinsic("llvm.prefetch", [_BYTE_POINTER], _TYPE)
+        builder.call(instruction, [builder.inttoptr(args[0], _BYTE_POINTER), _READ, _SOON, _DATA])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen

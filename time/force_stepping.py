@@ -18,7 +18,7 @@ from symplex.time import lattice_events as events, lattice_tracks as layout
 from symplex.time.integrator import Integrator, Motion
 from symplex.time.interaction import infinite_stencil, interactions, lattice_functions
 from symplex.time.lattice_crossings import count_rest
-from symplex.time.lattice_energy import lattice_energies
+from symplex.time.lattice_energy import lattice_energy
 from symplex.time.pieces import Pieces
 
 _EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C); a tenth of a second or two
@@ -116,18 +116,19 @@ class ForceSteppingMotion(Motion):
 
     def __init__(self, integrator: ForceStepping, system: System, t: float):
         name = "force-stepping"
-        mass = system.lumped_mass(name)
+        system.lumped_mass(name)
         if system.loads:
             raise InvalidSystem(
                 f"{name} needs a potential for every force; load '{next(iter(system.loads))}' depends on time or "
                 "velocity. Use Newmark, or a constant (dead) load."
             )
+        if system.dim >= layout.LANES:
+            raise InvalidSystem(f"{name} works in 1, 2 or 3 dimensions of space, not in {system.dim}.")
         shape = (system.n_nodes, system.dim)
         self._axes = None if integrator.axes is None else np.asarray(integrator.axes, float)
         if self._axes is not None:
             _check_axes(system, self._axes)
         spacing = _spread("grid size", integrator.grid, shape).ravel()
-        inertia = np.where(system.fixed, np.inf, mass[:, None]).ravel() * spacing
         self.system = system
         self.integrator = integrator
         self._t = t
@@ -135,18 +136,16 @@ class ForceSteppingMotion(Motion):
         # The tables hold addresses into these arrays: they must live as long as the motion.
         self._functions = lattice_functions(system.energies, system.dim, self._axes)
         stencils = [energy.nodes for energy in system.energies.values()]
-        self._tables = interactions(~system.fixed, stencils, self._functions)
+        self._tables = interactions(system.n_nodes, stencils, self._functions)
         self._lattice = layout.Lattice(
             spacing=np.ascontiguousarray(spacing),
             offset=integrator._offset(shape).ravel().astype(float),
-            inertia=inertia,
             dim=np.uint32(system.dim),
             mirrored=bool(integrator.mirrored),
         )
-        self._tracks = layout.empty_tracks(self._tables, len(spacing))
-        self._fixed = system.fixed.ravel()
-        self._x = np.zeros(system.n_nodes * system.dim)  # on a lattice vertex; where fixed, the position
-        self._local = np.zeros(max((nodes.shape[1] for nodes in stencils), default=1) * system.dim)
+        self._tracks = layout.empty_tracks(self._tables, *shape)
+        widest = max((nodes.shape[1] for nodes in stencils), default=1)
+        self._local = np.zeros(widest * system.dim + layout.LANES)  # all lanes of the last node are written
 
     # -- Motion ---------------------------------------------------------------------------------------------
 
@@ -171,7 +170,7 @@ class ForceSteppingMotion(Motion):
         """Process the events to the time t; yield the filled part of the log whenever the loop pauses."""
         if self._stopped:
             raise StepFailed(self._stopped)
-        status = events.PAUSED
+        status, i, at = events.PAUSED, 0, self._t
         logged = np.zeros(1, np.int64)
         while status == events.PAUSED:
             status, i, at = events.advance(
@@ -183,7 +182,6 @@ class ForceSteppingMotion(Motion):
                 self.integrator.count_crossings,
                 log,
                 logged,
-                self._x,
                 self._local,
             )
             yield log[: logged[0]]
@@ -191,7 +189,7 @@ class ForceSteppingMotion(Motion):
         if status != events.REACHED:
             self._t = at
             self._raise_failure()
-            self._stopped = self._why(status, i, at)
+            self._stopped = self._why(status, int(i), at)
             raise StepFailed(self._stopped)
         self._t = t
 
@@ -270,7 +268,7 @@ class ForceSteppingMotion(Motion):
         """
         start, count = self._t, self._tracks.count
         first = int(count[layout.INTEGER_EVENTS] + count[layout.PAIR_EVENTS])
-        logged, log = np.zeros(1, np.int64), np.empty((max(len(self._tracks.dof), 2**14), layout.LOG_COLUMNS))
+        logged, log = np.zeros(1, np.int64), np.empty((max(len(self._lattice.spacing), 2**14), layout.LOG_COLUMNS))
         events.log_all(log, logged, self._lattice, self._tracks)
         parts = [log[: logged[0]].copy()]
         if not start <= t < np.inf:
@@ -280,12 +278,12 @@ class ForceSteppingMotion(Motion):
 
     def lattice_potential(self, q: Array) -> float:
         """Return V_h(q) in J, the piecewise-linear interpolation of V at the positions q [n, dim] in m."""
-        energies = np.zeros(len(self._functions))
-        z = self._lattice_coordinates(self._to_axes(q))
-        lattice_energies(self._tables, self._lattice, z.ravel(), energies)
-        for functions in self._functions:
+        z = self._lattice_coordinates(self._to_axes(q)).ravel()
+        total = 0.0
+        for energy, functions in zip(self.system.energies.values(), self._functions, strict=True):
+            total += lattice_energy(energy.nodes, functions.value, functions.parameters, self._lattice, z)
             functions.raise_failure()
-        return float(energies.sum())
+        return total
 
     @property
     def offset(self) -> Array:
@@ -303,21 +301,27 @@ class ForceSteppingMotion(Motion):
         if not (np.all(np.isfinite(state.q)) and np.all(np.isfinite(state.v))):
             raise StepFailed("ForceStepping cannot start: positions or velocities are not finite.")
         # Coordinates that do not move are no lattice coordinates: a plane of their own goes through each.
-        self._x[self._fixed] = self._to_axes(state.q).ravel()[self._fixed]
-        self._lattice.offset[self._fixed] = (self._x / self._lattice.spacing)[self._fixed]
-        z = self._lattice_coordinates(self._to_axes(state.q)).ravel()
-        if np.max(np.abs(z), initial=0.0) > _MOST_CELLS:  # cells and gaps are counted in whole numbers
+        fixed, q = self.system.fixed, self._to_axes(state.q)
+        spacing, tracks = self._lattice.spacing.reshape(q.shape), self._tracks
+        self.offset[fixed] = (q / spacing)[fixed]
+        z = self._lattice_coordinates(q)
+        if np.max(np.abs(z), initial=0.0) > _MOST_CELLS:
             far = int(np.argmax(np.abs(z)))
             raise StepFailed(
-                f"ForceStepping cannot start: node {far // self.system.dim} is {abs(z[far]):.3g} grid sizes away from "
-                f"the origin (at most {_MOST_CELLS:.3g}). Try a larger grid than {self._lattice.spacing[far]:.3g} m."
+                f"ForceStepping cannot start: node {far // self.system.dim} is {abs(z.flat[far]):.3g} grid sizes away "
+                f"from the origin (at most {_MOST_CELLS:.3g}). Try a larger grid than {spacing.flat[far]:.3g} m."
             )
-        dof = self._tracks.dof
         cell, sign, fraction = layout.place(z, self.integrator.mirrored)
-        dof[:, layout.CELL], dof[:, layout.SIGN], dof[:, layout.FRACTION] = cell, sign, fraction
-        rates = sign * self._to_axes(state.v).ravel() / self._lattice.spacing
-        dof[:, layout.RATE] = np.where(self._fixed, 0.0, rates)
-        events.begin(self._tables, self._lattice, self._tracks, state.t)
+        tracks.of_dofs(self.system.dim, layout.CELL)[...] = cell
+        tracks.of_dofs(self.system.dim, layout.STEP)[...] = sign * spacing
+        mass = self.system.lumped_mass("force-stepping")[:, None]
+        np.divide(1.0, mass * spacing**2, out=tracks.of_dofs(self.system.dim, layout.WEIGHT), where=~fixed)
+        track = tracks.track[:, :, : self.system.dim]
+        track[:, layout.FRACTION] = np.where(fixed, layout.FIXED, fraction)
+        track[:, layout.RATE] = np.where(fixed, 0.0, sign * self._to_axes(state.v) / spacing)
+        for first in (0, layout.LANES):
+            tracks.site[:, first : first + self.system.dim][fixed] = q[fixed]
+        events.begin(self._tables, self._lattice, tracks, state.t)
         self.advance(state.t)
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
@@ -340,7 +344,7 @@ class ForceSteppingMotion(Motion):
         return {"grid": self._lattice.spacing, "orientation": axes, "mirrored": np.array(self.integrator.mirrored)}
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {"offset": self._lattice.offset, "x": self._x, **self._tracks._asdict()}
+        return {"offset": self._lattice.offset, **self._tracks.arrays()}
 
     def _lattice_coordinates(self, q: Array) -> Array:
         """Return z [n, dim] at positions in the axes of the lattice; 0 where fixed."""
@@ -349,9 +353,9 @@ class ForceSteppingMotion(Motion):
         return z
 
     def _state(self, t: float) -> State:
-        dof, spacing = self._tracks.dof, self._lattice.spacing
-        from_cell, rate, accel = layout.lattice_coordinates(dof, (t - self._tracks.epoch[0]) - dof[:, layout.START])
-        q = spacing * (dof[:, layout.CELL] + self._lattice.offset + from_cell)
+        tracks, spacing = self._tracks, self._lattice.spacing
+        from_cell, rate, accel = layout.lattice_coordinates(tracks, self.system.dim, t - tracks.epoch[0])
+        q = spacing * (tracks.of_dofs(self.system.dim, layout.CELL).ravel() + self._lattice.offset + from_cell)
         v, a = spacing * rate, spacing * accel
         shape = (self.system.n_nodes, self.system.dim)
         return State(t, *(self._from_axes(values.reshape(shape)) for values in (q, v, a)))
@@ -386,11 +390,12 @@ class ForceSteppingMotion(Motion):
         return f"another lattice offset (seed = {self.integrator.seed + 1})"
 
     def _infinite_energy(self, i: int) -> tuple[str, str]:
-        """Return which energy is infinite around the vertex in x that dof i saw last, and what to try."""
+        """Return which energy is infinite around the vertex that dof i sees, and what to try."""
         from symplex.fem.solid import Solid  # its kernels take time to load
 
         shape = (self.system.n_nodes, self.system.dim)
-        x, spacing = self._x.reshape(shape), self._lattice.spacing.reshape(shape)
+        x = layout.vertex_seen(self._tables, self._tracks, self.system.dim, i)
+        spacing = self._lattice.spacing.reshape(shape)
         found = infinite_stencil(self.system.energies, self._functions, x, spacing, i)
         if found is None:
             return "", self._another_offset()

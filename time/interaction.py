@@ -13,55 +13,46 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.time.lattice_lanes import LANES
+
+STAR, HELD, PLACE = range(3)  # columns of Interactions.node
+NOWHERE = 2**16 - 1
 
 
 class Interactions(NamedTuple):
     """Neighbourhoods and stencils, laid out for compiled loops; n nodes in dim dimensions have n·dim dofs.
 
-    Two nodes that share a local energy, or a node and itself, make an *edge* (an ordered pair). The *star* of a node
-    are the dofs of the nodes it has edges to, except those that do not move. Unsigned, as unsigned indices compile to
-    fewer instructions.
+    The *star* of a node are the nodes that share a local energy with it, itself first. Stencils are numbered through
+    all energies (*families*). Unsigned, as unsigned indices compile to fewer instructions.
 
     Attributes
     ----------
-    star_ptr : uint32 [n + 1]
-        The star of node a is ``star[star_ptr[a]:star_ptr[a+1]]``, ascending.
+    node : uint32 [n + 1, 4]
+        Where star, stencils and places of each node begin: columns ``STAR``, ``HELD`` and ``PLACE``.
     star : uint32 [...]
-    edge : uint32 [...]
-        The edge to the node of each dof of a star.
-    row : uint64 [n·dim]
-        Where a table with one entry for each dof i and each dof of the star of its node begins the row of i.
-    own : uint32 [n]
-        The edge from each node to itself.
-    shared_ptr : uint32 [edges + 1]
-    shared : uint32 [...]
-        The stencils that hold both ends of an edge.
-    place, other_place : uint16 [...]
-        The first dof of the first and of the second node of the edge in the shared stencil.
-    stencil_ptr : uint32 [stencils + 1]
-    stencil : uint32 [...]
-        The dofs of each stencil.
-    family : uint32 [stencils]
-        The energy each stencil belongs to.
-    parameters : int64 [stencils]
-        The address of each stencil's row of parameters.
+    held : uint32 [...]
+        The stencils that hold a node.
+    place : uint16 [...]
+        For each stencil that holds a node, the places of all its nodes in the star of that node, in groups of LANES
+        filled up with ``NOWHERE``.
+    first : uint32 [families + 1]
+        The first stencil of each family.
+    width : uint32 [families]
+        The number of nodes of its stencils.
+    parameters, row : int64 [families]
+        The address of the parameters of the first stencil, and the bytes from one to the next.
     value, difference, mixed : int64 [families]
-        Addresses of the local functions of each energy.
+        Addresses of the local functions of each family.
     """
 
-    star_ptr: NDArray[np.uint32]
+    node: NDArray[np.uint32]
     star: NDArray[np.uint32]
-    edge: NDArray[np.uint32]
-    row: NDArray[np.uint64]
-    own: NDArray[np.uint32]
-    shared_ptr: NDArray[np.uint32]
-    shared: NDArray[np.uint32]
+    held: NDArray[np.uint32]
     place: NDArray[np.uint16]
-    other_place: NDArray[np.uint16]
-    stencil_ptr: NDArray[np.uint32]
-    stencil: NDArray[np.uint32]
-    family: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+    width: NDArray[np.uint32]
     parameters: NDArray[np.int64]
+    row: NDArray[np.int64]
     value: NDArray[np.int64]
     difference: NDArray[np.int64]
     mixed: NDArray[np.int64]
@@ -120,71 +111,59 @@ def infinite_stencil(
     return None
 
 
-def interactions(
-    moving: NDArray[np.bool_], stencils: list[IntArray], functions: list[LatticeFunctions]
-) -> Interactions:
-    """Build the tables from the dofs that move [n, dim], and the stencils [m, k] and local functions of each energy.
+def interactions(n_nodes: int, stencils: list[IntArray], functions: list[LatticeFunctions]) -> Interactions:
+    """Build the tables from the stencils [m, k] and local functions of each energy.
 
     The addresses point into the arrays of ``functions``: keep those alive as long as the tables.
     """
-    n_nodes, dim = moving.shape
     width = _joined([np.full(len(nodes), nodes.shape[1]) for nodes in stencils])
     members = _joined([nodes.ravel() for nodes in stencils])
-    edge_ptr, first, second = _edges(n_nodes, width, members)
-    key = first * n_nodes + second  # ascending, as rows and columns are
+    stencil_ptr = np.concatenate([[0], np.cumsum(width)])
+    star_ptr, star, pair = _stars(n_nodes, width, members)
 
-    # Stencils of each edge: all ordered pairs of places of each stencil, sorted by edge.
-    edge_of, shared, place, other_place, start = [], [], [], [], 0
-    for nodes in stencils:
-        m, k = nodes.shape
-        pairs = nodes[:, :, None].astype(np.int64) * n_nodes + nodes[:, None, :]
-        edge_of.append(np.searchsorted(key, pairs.ravel()))
-        shared.append(np.repeat(np.arange(start, start + m), k * k))
-        place.append(np.tile(np.repeat(np.arange(k), k), m))
-        other_place.append(np.tile(np.arange(k), m * k))
-        start += m
-    edge_of = _joined(edge_of)
-    order = np.argsort(edge_of, kind="stable")
-    shared_ptr = np.concatenate([[0], np.cumsum(np.bincount(edge_of, minlength=len(key)))])
-
-    star, edge = _dofs(second, dim), np.repeat(np.arange(len(second)), dim)
-    moves = moving.ravel()[star]
-    star_ptr = np.concatenate([[0], np.cumsum(moves)])[edge_ptr * dim]
-    star_size = np.diff(star_ptr)
-    row = np.concatenate([[0], np.cumsum(np.repeat(star_size, dim))[:-1]])
-    rows = [f.parameters.ctypes.data + f.parameters.strides[0] * np.arange(len(f.parameters)) for f in functions]
+    # All members of all stencils, by node: the stencils that hold a node, ascending.
+    by_node = np.argsort(members, kind="stable")
+    held = np.repeat(np.arange(len(width)), width)[by_node]
+    held_ptr = np.searchsorted(members[by_node], np.arange(n_nodes + 1))
+    # Each of those with all members of its stencil.
+    count = width[held]
+    member_ptr = np.concatenate([[0], np.cumsum(count)])
+    number = np.arange(member_ptr[-1]) - np.repeat(member_ptr[:-1], count)
+    owner = np.repeat(members[by_node].astype(np.int64), count)
+    key, order = pair
+    entry = order[np.searchsorted(key, owner * n_nodes + members[np.repeat(stencil_ptr[held], count) + number])]
+    place_ptr = np.concatenate([[0], np.cumsum(-(-count // LANES) * LANES)])
+    place = np.full(place_ptr[-1], NOWHERE, np.uint16)
+    place[np.repeat(place_ptr[:-1], count) + number] = entry - star_ptr[owner]
+    node = np.zeros((n_nodes + 1, 4), np.uint32)
+    node[:, STAR], node[:, HELD], node[:, PLACE] = star_ptr, held_ptr, place_ptr[held_ptr]
     return Interactions(
-        star_ptr=star_ptr.astype(np.uint32),
-        star=star[moves],
-        edge=edge[moves].astype(np.uint32),
-        row=row.astype(np.uint64),
-        own=np.searchsorted(key, np.arange(n_nodes, dtype=np.int64) * (n_nodes + 1)).astype(np.uint32),
-        shared_ptr=shared_ptr.astype(np.uint32),
-        shared=_joined(shared)[order].astype(np.uint32),
-        place=(_joined(place)[order] * dim).astype(np.uint16),
-        other_place=(_joined(other_place)[order] * dim).astype(np.uint16),
-        stencil_ptr=(np.concatenate([[0], np.cumsum(width)]) * dim).astype(np.uint32),
-        stencil=_dofs(members, dim),
-        family=_joined([np.full(len(nodes), i) for i, nodes in enumerate(stencils)]).astype(np.uint32),
-        parameters=_joined(rows).astype(np.int64),
+        node=node,
+        star=star.astype(np.uint32),
+        held=held.astype(np.uint32),
+        place=place,
+        first=np.cumsum([0] + [len(nodes) for nodes in stencils]).astype(np.uint32),
+        width=np.array([nodes.shape[1] for nodes in stencils], np.uint32),
+        parameters=np.array([f.parameters.ctypes.data for f in functions], np.int64),
+        row=np.array([f.parameters.strides[0] for f in functions], np.int64),
         value=np.array([f.value for f in functions], np.int64),
         difference=np.array([f.difference for f in functions], np.int64),
         mixed=np.array([f.mixed for f in functions], np.int64),
     )
 
 
-def _edges(n_nodes: int, width: NDArray, members: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Return row pointers and both ends of all edges: the pattern of incidence · incidenceᵀ, diagonal included."""
+def _stars(n_nodes: int, width: NDArray, members: NDArray) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray]]:
+    """Return row pointers and nodes of all stars, and where each pair first · n + second, ascending, is in them."""
     stencil_of = np.repeat(np.arange(len(width)), width)
     holds = sp.csr_array((np.ones(len(members), np.int32), (members, stencil_of)), shape=(n_nodes, len(width)))
     pattern = sp.csr_array(holds @ holds.T + sp.eye_array(n_nodes))
     pattern.sort_indices()
-    first = np.repeat(np.arange(n_nodes, dtype=np.int64), np.diff(pattern.indptr))
-    return pattern.indptr, first, pattern.indices.astype(np.int64)
-
-
-def _dofs(nodes: NDArray, dim: int) -> NDArray[np.uint32]:
-    return (nodes[:, None].astype(np.int64) * dim + np.arange(dim)).ravel().astype(np.uint32)
+    ptr, second = pattern.indptr, pattern.indices.astype(np.int64)
+    first = np.repeat(np.arange(n_nodes, dtype=np.int64), np.diff(ptr))
+    order = np.lexsort((second, second != first, first))  # each node itself comes first
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return ptr, second[order], (first * n_nodes + second, place)
 
 
 def _joined(parts: list[NDArray]) -> NDArray:

@@ -3,9 +3,11 @@
 import numpy as np
 from numba import njit
 
-from symplex.time.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, SIGN, START
+from symplex.time.interaction import STAR
+from symplex.time.lattice_access import FOUR, ONE, OPTIONS, split
+from symplex.time.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, STEP, WEIGHT
 
-_jit = njit(cache=True, error_model="numpy", fastmath={"contract"})
+_jit = njit(**OPTIONS)
 
 
 @_jit
@@ -24,25 +26,33 @@ def _integers_crossed(r, w, a, tau):
 
 
 @_jit
-def _motion_from(row, t):
-    """Return z less its cell, ż and z̈ of one dof at the time t."""
-    tau, s = t - row[START], row[SIGN]
-    f = row[FRACTION] + tau * (row[RATE] + 0.5 * tau * row[ACCEL])
-    return s * f, s * (row[RATE] + tau * row[ACCEL]), s * row[ACCEL]
+def _motion_from(tracks, i, t):
+    """Return z less its cell, ż and z̈ of dof i at the time t."""
+    node, c = split(i)
+    parabola, s = tracks.track[node], np.sign(tracks.dof[i, STEP])
+    tau, w, a = t - parabola[START, c], parabola[RATE, c], parabola[ACCEL, c]
+    return s * (parabola[FRACTION, c] + tau * (w + 0.5 * tau * a)), s * (w + tau * a), s * a
 
 
 @_jit
-def _crossings_of_pair(me, you, t, mirrored):
+def _start(tracks, i):
+    node, c = split(i)
+    return tracks.track[node, START, c]
+
+
+@_jit
+def _crossings_of_pair(lattice, tracks, i, j, t):
     """Count the crossings of two dofs until t, since the later of their last changes."""
-    start = max(me[START], you[START])
+    start = max(_start(tracks, i), _start(tracks, j))
     tau = t - start
-    f_i, w_i, a_i = _motion_from(me, start)
-    f_j, w_j, a_j = _motion_from(you, start)
-    difference = (you[CELL] - me[CELL]) + (f_j - f_i)
-    if not mirrored:
+    f_i, w_i, a_i = _motion_from(tracks, i, start)
+    f_j, w_j, a_j = _motion_from(tracks, j, start)
+    cell_i, cell_j = tracks.dof[i, CELL], tracks.dof[j, CELL]
+    difference = (cell_j - cell_i) + (f_j - f_i)
+    if not lattice.mirrored:
         return _integers_crossed(difference, w_j - w_i, a_j - a_i, tau)
     # Equal distances from the nearest even vertices: z_j − z_i or z_j + z_i is even.
-    total = (you[CELL] + me[CELL]) + (f_j + f_i)
+    total = (cell_j + cell_i) + (f_j + f_i)
     return _integers_crossed(0.5 * difference, 0.5 * (w_j - w_i), 0.5 * (a_j - a_i), tau) + _integers_crossed(
         0.5 * total, 0.5 * (w_j + w_i), 0.5 * (a_j + a_i), tau
     )
@@ -55,17 +65,19 @@ def count_others(things, lattice, tracks, i, t):
     Called before the parabola of i changes, or at the end; a pair's difference is one parabola since
     the later of the two last changes.
     """
-    dof = tracks.dof
-    node = i // lattice.dim
-    k, stop = things.star_ptr[node], things.star_ptr[node + np.uint32(1)]
+    node, _ = split(i)
+    k, stop = things.node[node, STAR] + ONE, things.node[node + ONE, STAR]
     crossings = 0.0
-    for j in range(len(dof)):
-        if k < stop and things.star[k] == j:
-            k += np.uint32(1)
+    for a in range(len(tracks.track)):
+        if a == node:
             continue
-        if lattice.inertia[j] == np.inf:
+        if k < stop and things.star[k] == a:
+            k += ONE
             continue
-        crossings += _crossings_of_pair(dof[i], dof[j], t, lattice.mirrored)
+        for c in range(lattice.dim):
+            j = np.uint32(a) * FOUR + c
+            if tracks.dof[j, WEIGHT] > 0.0:
+                crossings += _crossings_of_pair(lattice, tracks, i, j, t)
     tracks.count[OTHER_CROSSINGS] += int(crossings)
 
 
@@ -73,10 +85,9 @@ def count_others(things, lattice, tracks, i, t):
 def count_rest(things, lattice, tracks, t):
     """Return the crossings of non-interacting pairs between their last change and the time t in s."""
     before = tracks.count[OTHER_CROSSINGS]
-    for k in range(len(tracks.dof)):
-        i = np.uint32(k)
-        if lattice.inertia[i] < np.inf:
-            count_others(things, lattice, tracks, i, t - tracks.epoch[0])
+    for i in range(len(tracks.dof)):
+        if tracks.dof[i, WEIGHT] > 0.0:
+            count_others(things, lattice, tracks, np.uint32(i), t - tracks.epoch[0])
     twice = tracks.count[OTHER_CROSSINGS] - before
     tracks.count[OTHER_CROSSINGS] = before
     return twice // 2

@@ -20,40 +20,45 @@ def _sort_descending(keys, order, n):
 
 
 @_jit
-def lattice_energies(things, lattice, z, out):
-    """Add to out [families] the piecewise-linear energies V_h in J at the lattice coordinates z [n·dim].
+def lattice_energy(nodes, value, parameters, lattice, z):
+    """Return the piecewise-linear energy V_h in J of one family of stencils at the lattice coordinates z [n·dim].
 
     V_h is linear on Kuhn simplices: from the vertex ⌊z⌋ one coordinate after the other goes up, that with
     the largest fraction first, V_h = φ(u) + Σ f_k [φ(u + e_1 + … + e_k) − φ(u + e_1 + … + e_(k−1))]. On a mirrored
     lattice u is the nearest even vertex, f the distance from it, and e points to the side of z.
-    Sums are compensated (Neumaier).
+    The sum is compensated (Neumaier).
+
+    Parameters
+    ----------
+    nodes : int32 [m, k]
+        The stencils.
+    value : int
+        The address of the value of φ.
+    parameters : float64 [m, p]
+    lattice : Lattice
+    z : float64 [n·dim]
     """
-    rest = np.zeros(len(out))
-    local, step, fraction, order = np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64)
-    for stencil in range(len(things.family)):
-        dofs = things.stencil[things.stencil_ptr[stencil] : things.stencil_ptr[stencil + 1]]
-        if len(local) < len(dofs):
-            local, step, fraction = np.empty(len(dofs)), np.empty(len(dofs)), np.empty(len(dofs))
-            order = np.empty(len(dofs), np.int64)
-        for k in range(len(dofs)):
-            i = dofs[k]
+    dim = lattice.dim
+    size = nodes.shape[1] * dim
+    local, step, fraction, order = np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int64)
+    sum_, rest = 0.0, 0.0
+    for stencil in range(len(nodes)):
+        for k in range(size):
+            i = nodes[stencil, k // dim] * dim + k % dim
             cell = 2.0 * np.round(0.5 * z[i]) if lattice.mirrored else np.floor(z[i])
             local[k] = lattice.spacing[i] * (cell + lattice.offset[i])
             step[k] = -lattice.spacing[i] if z[i] < cell else lattice.spacing[i]
             fraction[k] = abs(z[i] - cell)
-        family = things.family[stencil]
-        f, p = things.value[family], things.parameters[stencil]
-        before = call_value(f, p, local.ctypes.data)
+        p = parameters[stencil].ctypes.data
+        before = call_value(value, p, local.ctypes.data)
         energy = before
-        _sort_descending(fraction, order, len(dofs))
-        for k in order[: len(dofs)]:
+        _sort_descending(fraction, order, size)
+        for k in order:
             local[k] += step[k]
-            after = call_value(f, p, local.ctypes.data)
+            after = call_value(value, p, local.ctypes.data)
             energy += fraction[k] * (after - before)
             before = after
-        total = out[family] + energy
-        rest[family] += (
-            (out[family] - total) + energy if abs(out[family]) >= abs(energy) else (energy - total) + out[family]
-        )
-        out[family] = total
-    out += rest
+        total = sum_ + energy
+        rest += (sum_ - total) + energy if abs(sum_) >= abs(energy) else (energy - total) + sum_
+        sum_ = total
+    return sum_ + rest

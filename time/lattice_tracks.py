@@ -15,11 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.energy import Array
-from symplex.time.interaction import Interactions
+from symplex.time.event_queue import Calendar, empty_calendar
+from symplex.time.interaction import STAR, Interactions
+from symplex.time.lattice_lanes import LANES
 
-# Columns of Tracks.dof, one cache line for each dof. Fractions and rates are in lattice units.
-FRACTION, RATE, ACCEL, START, CELL, GRADIENT, SIGN = range(7)
+# Rows of Tracks.track, with a lane for each component. Fractions and rates are in lattice units.
+FRACTION, RATE, ACCEL, START = range(4)
+SPARE = 3  # a lane that no component has
+LAYERS = 120  # the first of Tracks.layer that is used
+FIXED = 2.0  # the fraction of a component that does not move, far from all that do
+
+# Columns of Tracks.dof, and of Tracks.next, which is the second half of it read as integers
+CELL, STEP, WEIGHT, TIME, LATER, VERSION, LATER_VERSION = range(7)
+PARTNER, LATER_PARTNER = 14, 15
 COLUMNS = 8
+
+# Partners of a dof in its next event, besides places in its star: its own planes, none, or not known
+LOWER, UPPER, NONE, UNKNOWN = (np.int32(-k) for k in (1, 2, 3, 4))
 
 # Columns of Tracks.count
 INTEGER_EVENTS, PAIR_EVENTS, RENEWALS, OTHER_CROSSINGS, SINCE_EPOCH = range(5)
@@ -37,8 +49,6 @@ class Lattice(NamedTuple):
     ----------
     spacing, offset : float64 [n·dim]
         h_i in m and o_i: lattice planes are at q_i = h_i (u + o_i).
-    inertia : float64 [n·dim]
-        m_i h_i in kg m; infinite for a fixed coordinate.
     dim : uint32
     mirrored : bool
         Whether neighbouring cells are mirror images.
@@ -46,70 +56,91 @@ class Lattice(NamedTuple):
 
     spacing: NDArray[np.float64]
     offset: NDArray[np.float64]
-    inertia: NDArray[np.float64]
     dim: np.uint32
     mirrored: bool
 
 
 class Tracks(NamedTuple):
-    """All that changes: one parabola per dof, the integers of the topology, and the queue.
+    """All that changes: one parabola per dof, the integers of the topology, and the next events.
+
+    What is needed of each neighbour is kept together, two cache lines for the components of a node; and so is what is
+    needed of the dofs that an event changes, one line for each.
 
     Attributes
     ----------
-    dof : float64 [n·dim, COLUMNS]
-        The fraction f with ḟ and f̈ at the time ``START``; the cell ⌊z⌋ or vertex u; ∂V_h/∂f / h in N; the side s
-        (1 on a plain lattice).
-    gap : int32 [...]
-        For each dof i (from ``row[i]`` on) and each dof j of the star of its node: ⌊z_j − z_i⌋ on a plain lattice,
-        ⌊f_j − f_i⌋ on a mirrored one.
-    version : int64 [n·dim]
-        How often the parabola of a dof has changed.
-    partner, side : int32, int8 [n·dim]
-        The next event of a dof: with which dof of its star (its place there, or −1: with its own planes);
-        through the lower or upper plane (∓1), or none (0: its first event, see `begin`).
-    partner_version : int64 [n·dim]
-        The partner's version when the event was scheduled.
-    key, winner : float64, uint32 [2·2^p]
-        The tournament tree of event times.
+    track : float64 [n, 4, LANES]
+        For each component of a node the fraction f with ḟ and f̈ at the time ``START``. In the spare lane, in the row
+        of the number of a component, how often its parabola has changed (its version).
+    layer : int8 [n, 128]
+        The same memory; from ``LAYERS`` on the cells ⌊z⌋ modulo 256, or 0 on a mirrored lattice.
+    site : float64 [n, 8]
+        For each component the position of the vertex in m (from 0 on), and of the next one to the side (from 4 on).
+    gap : int8 [...]
+        For each dof i and each component of each node of its star ⌊z_j − z_i⌋ on a plain lattice, ⌊f_j − f_i⌋ on a
+        mirrored one, modulo 256: the layer of j less that of i less this is 0 or 1, and 1 for i itself.
+    dof : float64 [n·LANES, COLUMNS]
+        The cell ⌊z⌋ or vertex u; the step s h in m to the side s (1 on a plain lattice); 1/(m h²), or 0 if fixed; the
+        time of the next event, and of that after it if that one turns out to be none; the versions of the
+        partners in both when they were scheduled.
+    next : int32 [n·LANES, 2·COLUMNS]
+        The same memory. The partners in both events: 4·(place in the star) + component, or ``LOWER`` or ``UPPER``, or
+        ``NONE`` (the first event of all, see `lattice_events.begin`), or ``UNKNOWN`` (none before that time).
+    calendar : Calendar
+        The times of the next events.
     count : int64 [N_COUNTS]
     epoch : float64 [1]
-        The time in s that ``START`` and the keys count from.
+        The time in s that times count from.
     """
 
+    track: NDArray[np.float64]
+    layer: NDArray[np.int8]
+    site: NDArray[np.float64]
+    gap: NDArray[np.int8]
     dof: NDArray[np.float64]
-    gap: NDArray[np.int32]
-    version: NDArray[np.int64]
-    partner: NDArray[np.int32]
-    side: NDArray[np.int8]
-    partner_version: NDArray[np.int64]
-    key: NDArray[np.float64]
-    winner: NDArray[np.uint32]
+    next: NDArray[np.int32]
+    calendar: Calendar
     count: NDArray[np.int64]
     epoch: NDArray[np.float64]
 
+    def arrays(self) -> dict[str, NDArray]:
+        """Return what a checkpoint needs; the calendar follows from the times of the dofs."""
+        return {name: getattr(self, name) for name in ("track", "site", "gap", "dof", "count", "epoch")}
 
-def empty_tracks(tables: Interactions, n: int) -> Tracks:
-    """Return tracks of n dofs with an empty queue."""
-    leaves = 1
-    while leaves < n:
-        leaves *= 2
-    winner = np.zeros(2 * leaves, np.uint32)
-    winner[leaves:] = np.arange(leaves)
-    for level in range(leaves.bit_length() - 2, -1, -1):  # every match is won by its first player
-        winner[2**level : 2 ** (level + 1)] = winner[2 ** (level + 1) : 2 ** (level + 2) : 2]
-    n_pairs = int(tables.row[-1] + tables.star_ptr[-1] - tables.star_ptr[-2]) if n else 0
+    def of_dofs(self, dim: int, column: int) -> Array:
+        """Return a column of ``dof`` [n, dim], writable."""
+        return self.dof.reshape(-1, LANES, COLUMNS)[:, :dim, column]
+
+    def parabolas(self, dim: int) -> Array:
+        """Return f, ḟ, f̈ and their ``START`` [4, n·dim] of all dofs."""
+        return self.track[:, :, :dim].transpose(1, 0, 2).reshape(4, -1)
+
+
+def empty_tracks(tables: Interactions, n_nodes: int, dim: int) -> Tracks:
+    """Return tracks of n_nodes·dim dofs that do not move."""
+    track = _aligned((n_nodes, 4, LANES))
+    track[:, FRACTION] = FIXED
+    track[:, START, SPARE] = 1.0  # no denormal number, whatever the layers are
+    dof = _aligned((n_nodes * LANES, COLUMNS))
+    dof[:, TIME] = dof[:, LATER] = np.inf
     return Tracks(
-        dof=np.zeros((n, COLUMNS)),
-        gap=np.zeros(n_pairs, np.int32),
-        version=np.zeros(n, np.int64),
-        partner=np.full(n, -1, np.int32),
-        side=np.zeros(n, np.int8),
-        partner_version=np.zeros(n, np.int64),
-        key=np.full(2 * leaves, np.inf),
-        winner=winner,
+        track=track,
+        layer=track.reshape(n_nodes, 4 * LANES).view(np.int8),
+        site=_aligned((n_nodes, 2 * LANES)),
+        gap=np.zeros(dim * LANES * len(tables.star), np.int8),
+        dof=dof,
+        next=dof.view(np.int32),
+        calendar=empty_calendar(n_nodes * dim),
         count=np.zeros(N_COUNTS, np.int64),
         epoch=np.zeros(1),
     )
+
+
+def _aligned(shape: tuple[int, ...]) -> Array:
+    """Return zeros that begin at a pair of cache lines."""
+    size, line = int(np.prod(shape)), 128
+    memory = np.zeros(8 * size + line, np.uint8)
+    start = -memory.ctypes.data % line
+    return memory[start : start + 8 * size].view(np.float64).reshape(shape)
 
 
 def place(z: Array, mirrored: bool) -> tuple[Array, Array, Array]:
@@ -121,8 +152,23 @@ def place(z: Array, mirrored: bool) -> tuple[Array, Array, Array]:
     return cell, np.where(z < cell, -1.0, 1.0), np.abs(z - cell)
 
 
-def lattice_coordinates(dof: Array, tau: Array) -> tuple[Array, Array, Array]:
-    """Return z less its cell, ż and z̈ of the rows of ``Tracks.dof``, at the times tau after their ``START``."""
-    sign = dof[:, SIGN]
-    fraction = dof[:, FRACTION] + tau * (dof[:, RATE] + 0.5 * tau * dof[:, ACCEL])
-    return sign * fraction, sign * (dof[:, RATE] + tau * dof[:, ACCEL]), sign * dof[:, ACCEL]
+def lattice_coordinates(tracks: Tracks, dim: int, t: float) -> tuple[Array, Array, Array]:
+    """Return z less its cell, ż and z̈ [n·dim] of all dofs at the time t, counted from the epoch."""
+    fraction, rate, accel, start = tracks.parabolas(dim)
+    sign, tau = np.sign(tracks.of_dofs(dim, STEP).ravel()), t - start
+    fraction = np.where(fraction == FIXED, 0.0, fraction + tau * (rate + 0.5 * tau * accel))
+    return sign * fraction, sign * (rate + tau * accel), sign * accel
+
+
+def vertex_seen(tables: Interactions, tracks: Tracks, dim: int, i: int) -> Array:
+    """Return the vertex [n, dim] in m that dof i sees; of nodes outside of its star, their own."""
+    node, component = divmod(i, dim)
+    first, last = tables.node[node : node + 2, STAR].astype(int)
+    star, row = tables.star[first:last], LANES * (dim * first + component * (last - first))
+    gap = tracks.gap[row : row + LANES * (last - first)].reshape(-1, LANES)[:, :dim]
+    layer = tracks.layer[:, LAYERS : LAYERS + dim]
+    ahead = 1 - (layer[star] - layer[node, component] - gap)
+    low, high = tracks.site[:, :dim], tracks.site[:, LANES : LANES + dim]
+    x = low.copy()
+    x[star] += ahead * (high - low)[star]
+    return x
