@@ -10,7 +10,7 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.fem.system import State, System
-from symplex.time.implicit import ImplicitIntegrator
+from symplex.time.implicit import ImplicitIntegrator, dividing
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.newmark import Newmark
 
@@ -157,9 +157,7 @@ class Composition(Integrator):
             As `start`.
         """
         dt = self._whole(self._largest_substep().start(system, state).dt)
-        # The tolerance keeps a dt that divides the interval but for rounding.
-        steps = max(math.ceil(interval / dt * (1.0 - 1e-12)), 1)
-        return replace(self, integrator=replace(self.integrator, dt=interval / steps))
+        return replace(self, integrator=replace(self.integrator, dt=dividing(dt, interval)))
 
     def _largest_substep(self) -> Newmark | ImplicitIntegrator:
         """Return the method with the largest substep, which meets the stability limit first."""

@@ -139,6 +139,12 @@ class ImplicitMotion(FixedStepMotion):
         return parts
 
 
+def dividing(dt: float, interval: float) -> float:
+    """Return the largest step in s not above dt that divides an interval in s."""
+    # The tolerance keeps a dt that divides the interval but for rounding.
+    return interval / max(math.ceil(interval / dt * (1.0 - 1e-12)), 1)
+
+
 def retold(error: StepFailed, told: str) -> StepFailed:
     """Return an error of the same kind with another text."""
     if isinstance(error, InvertedElement | MaterialFailed):
@@ -191,8 +197,7 @@ class ImplicitIntegrator(Integrator):
 
     def fit(self, system: System, state: State, interval: float) -> Self:
         """Return the method with the largest step not above its own that divides an interval in s."""
-        # The tolerance keeps a dt that divides the interval but for rounding.
-        return replace(self, dt=interval / max(math.ceil(interval / self.dt * (1.0 - 1e-12)), 1))
+        return replace(self, dt=dividing(self.dt, interval))
 
     @abstractmethod
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ImplicitMotion:

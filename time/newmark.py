@@ -14,7 +14,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.generalized_alpha import Coefficients, GeneralizedAlphaMotion
-from symplex.time.implicit import retold
+from symplex.time.implicit import dividing, retold
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
@@ -149,9 +149,7 @@ class Newmark(Integrator):
         UnstableStep, InvalidSystem, StepFailed
             As `start`.
         """
-        # The tolerance keeps a dt that divides the interval but for rounding.
-        steps = max(math.ceil(interval / self._step(system, state) * (1.0 - 1e-12)), 1)
-        return replace(self, dt=interval / steps)
+        return replace(self, dt=dividing(self._step(system, state), interval))
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | GeneralizedAlphaMotion:
         if self.explicit:
