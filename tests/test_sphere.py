@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 from scipy.integrate import solve_ivp
 from scipy.special import ellipkinc
 
@@ -223,6 +224,27 @@ def test_a_motion_does_not_depend_on_where_it_is(method):
     end = last(method.march(pendulum, start, DT, 50))
     other = last(method.march(turned, SphereState(0.0, R @ start.q, R @ start.pi), DT, 50))
     np.testing.assert_allclose(other.q, R @ end.q, atol=1e-13)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    coefficients=st.lists(st.floats(-2.0, 2.0), min_size=2, max_size=6),
+    seed=st.integers(0, 2**32 - 1),
+    dt=st.floats(-0.05, 0.05).filter(lambda dt: abs(dt) > 1e-6),
+)
+def test_a_step_keeps_what_it_should_and_can_be_undone(coefficients, seed, dt):
+    rng = np.random.default_rng(seed)
+    pendulum = SphericalPendulum(AxialPotential.polynomial(coefficients, rng.normal(size=3)))
+    q = rng.normal(size=3)
+    start = pendulum.state(q, np.cross(q, rng.normal(size=3)))
+    for method in (SphereMidpoint(), SphereSymplectic(), SphereEnergyMomentum(), SphereEnergyMomentum("projected")):
+        end = method.step(pendulum, start, dt)
+        assert np.linalg.norm(end.q) == pytest.approx(1.0, abs=1e-14)
+        assert end.pi @ end.q == pytest.approx(0.0, abs=2e-14)
+        assert (end.pi - start.pi) @ pendulum.potential.direction == pytest.approx(0.0, abs=1e-14)
+        if "energy" in method.conserves:
+            assert total(pendulum, end) == pytest.approx(total(pendulum, start), abs=1e-13)
+        np.testing.assert_allclose(method.step(pendulum, end, -dt).q, start.q, atol=1e-12)
 
 
 def test_a_motion_at_rest_stays(method):
