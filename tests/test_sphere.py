@@ -678,4 +678,6 @@ def test_planes():
     v = np.cross(gamma, [1.0, 0.0, 0.0])
     passing = pendulum.state(gamma, v)
     np.testing.assert_allclose(np.abs(SwingPlane.of(pendulum, passing).e2 @ passing.pi), np.linalg.norm(passing.pi))
-    assert SwingPlane.of(pendulum, pendulum.state(gamma)).reduce(pendulum.state(gamma)).theta == pytest.approx(0.0)
+    for pi in (np.zeros(3), 1e-15 * gamma, 1e-15 * np.ones(3)):
+        hanging = SphereState(0.0, gamma, pi)
+        assert SwingPlane.of(pendulum, hanging).reduce(hanging).theta == pytest.approx(0.0)

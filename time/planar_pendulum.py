@@ -80,9 +80,10 @@ class SwingPlane:
         pendulum.require_no_momentum_about(state.q, "its link", state)
         normal = hat(e3) @ state.q
         if np.linalg.norm(normal) < _NEAR_AXIS:
-            normal = state.pi if np.any(state.pi) else some_normal(e3)
-        e2 = normal - (normal @ e3) * e3
-        e2 = e2 / np.linalg.norm(e2)
+            normal = state.pi - (state.pi @ e3) * e3
+        if not np.any(normal):
+            normal = some_normal(e3)
+        e2 = normal / np.linalg.norm(normal)
         return cls(hat(e2) @ e3, e2, e3)
 
     def reduce(self, state: SphereState) -> PlanarState:
