@@ -33,6 +33,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from symplex.errors import MissingPackage
 from symplex.fem import threads
+from symplex.fem.assembly import Pattern
 from symplex.fem.mass import lumped_mass
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
@@ -134,7 +135,7 @@ def measure_others(problem: Problem, largest_direct: int) -> dict[str, float]:
     solve = lambda: cg(matrix, b.ravel(), rtol=1e-8, M=jacobi, callback=count)  # noqa: E731
     numbers["scipy CG, Jacobi: solution"] = best(solve, at_least=2)
     numbers["scipy CG, Jacobi: iterations"] = count.of_one(solve)
-    others: dict[str, type[LinearSolver]] = {"pyamg CG": MultigridSolver}
+    others: dict[str, Callable[[Pattern, int], LinearSolver]] = {"pyamg CG": MultigridSolver}
     if b.size <= largest_direct:
         others["sparse LU"] = SparseSolver
     for name, kind in others.items():
