@@ -13,8 +13,8 @@ tangent is
 
 Laws that are not objective see C = 1 + 2 sym(F − 1), and 1 stands for all F in the sums, 0 for the δ.
 
-Elements are taken in blocks (`symplex.fem.blocks`): compiled loops find F and C of all points of a block, the law is
-called once with all of them, and compiled loops integrate what it returns.
+Elements are taken some blocks (`symplex.fem.blocks`) at a time: compiled loops find F and C of all their points, the
+law is called once with all of them, and compiled loops integrate what it returns.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from symplex.fem.blocks import Blocks
 from symplex.fem.elements import Element
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.materials import Material
+
+TOGETHER = 4  # blocks for which a law is called once, so that the call itself costs little
 
 _kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
@@ -173,7 +175,7 @@ class Isoparametric(Energy):
         store: Callable[[slice, Array], None],
         positions: tuple[Array, ...],
     ) -> None:
-        """Store what integrate(part, F, C, …) returns for each block of elements, a part of them, on several threads.
+        """Store what integrate(part, F, C, …) returns for each part of the elements, some blocks, on several threads.
 
         Raises
         ------
@@ -182,8 +184,9 @@ class Isoparametric(Energy):
 
         def slab(first: int, last: int) -> bool:
             with np.errstate(all="ignore"):  # what is not finite is found below
-                for block in range(first, last):
-                    part = slice(self._ends[block] - self._blocks.counts[block], self._ends[block])
+                for block in range(first, last, TOGETHER):
+                    end = self._ends[min(block + TOGETHER, last) - 1]
+                    part = slice(self._ends[block] - self._blocks.counts[block], end)
                     strains: list[Array] = []
                     for x in positions:
                         F, C, upright = self._strains(part, gather(x, part))
