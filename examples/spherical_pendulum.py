@@ -241,8 +241,17 @@ def without_symmetry(steps: int, output: File, dt: float = 0.2) -> dict:
             ),
         }
     numbers["no symmetry: steps"], numbers["no symmetry: dt"] = steps, dt
+    gains = [gain(SCHEMES[MIDPOINT], size) for size in (0.1, 0.05)]
+    numbers[f"no symmetry, {MIDPOINT}: exponent of the gain of energy in dt"] = float(np.log2(gains[0] / gains[1]))
     draw_energies(runs, dt, output / "pendulum_field.png")
     return numbers
+
+
+def gain(scheme: sx.ManifoldMethod, dt: float) -> float:
+    """Return the mean change of the energy from t = 160 to 200."""
+    steps = round(200.0 / dt)
+    change = energy(RUGGED, scheme.march(RUGGED, start_of(RUGGED), dt, steps))
+    return float(change[-steps // 5 :].mean() - change[0])
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------
@@ -325,8 +334,8 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     longer = 10 if options.full else 1
-    numbers = on_the_sphere(500 * longer, options.output)
-    numbers |= reduced(500 * longer, options.output)
+    numbers = on_the_sphere(300 * longer, options.output)
+    numbers |= reduced(300 * longer, options.output)
     numbers |= steady_rotation()
     numbers |= without_symmetry(2500 * longer, options.output)
     (options.output / "numbers.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")

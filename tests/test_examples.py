@@ -300,7 +300,31 @@ def test_the_spherical_pendulum(tmp_path):
     assert numbers[f"reduced, (42), {evenly}"] > 1e-3
     drift = "mean change of the energy in the last fifth"
     assert numbers[f"no symmetry, {midpoint}: {drift}"] > 0.1
+    assert numbers[f"no symmetry, {midpoint}: exponent of the gain of energy in dt"] == pytest.approx(2.0, abs=0.4)
     assert abs(numbers[f"no symmetry, {symplectic}: {drift}"]) < 0.01
     assert abs(numbers[f"no symmetry, {regular}: {drift}"]) < 1e-12
     for name in ("schemes", "reduced", "field"):
         assert (tmp_path / f"pendulum_{name}.png").stat().st_size > 20_000
+
+
+def test_a_bar_and_a_rod_hit_a_wall(tmp_path):
+    numbers = run_script("bar_impact.py", tmp_path)
+    for problem in ("bar", "rod"):
+        assert numbers[f"{problem}, midpoint: largest relative change of the energy"] > 10.0
+        scatter = {}
+        for way in ("energy-momentum", "energy-momentum, redistributed mass"):
+            run = f"{problem}, {way}"
+            assert numbers[f"{run}: largest relative change of the energy"] < 1e-11
+            for what, near in (
+                ("mean force in contact", 0.02),
+                ("first touch", 0.011),
+                ("time from first to last touch", 0.05),
+                ("impulse", 0.03),
+                *((("period", 0.005),) if problem == "rod" else (("velocity after / before", 0.03),)),
+            ):
+                exact = numbers[f"{run}: {what} (exact)"]
+                assert numbers[f"{run}: {what}"] == pytest.approx(exact, rel=near), (run, what)
+            scatter[way] = numbers[f"{run}: scatter of the force in contact, relative"]
+        assert scatter["energy-momentum"] > 0.5
+        assert scatter["energy-momentum, redistributed mass"] < 0.02
+    assert (tmp_path / "bar_impact.png").stat().st_size > 20_000
