@@ -328,3 +328,24 @@ def test_a_bar_and_a_rod_hit_a_wall(tmp_path):
         assert scatter["energy-momentum"] > 0.5
         assert scatter["energy-momentum, redistributed mass"] < 0.02
     assert (tmp_path / "bar_impact.png").stat().st_size > 20_000
+
+
+@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
+def test_the_impact_by_energy_momentum(tmp_path):
+    numbers = run_script("oblique_impact_implicit.py", tmp_path)
+    for method in ("Newmark, 0.8", "Newmark, 0.2", "energy-momentum, 50", "energy-momentum, 100"):
+        run = f"mesh I, {method}"
+        assert numbers[f"{run}: largest change of the momentum along the wall, relative"] < 1e-13
+        assert numbers[f"{run}: largest change of the angular momentum about the normal [kg m²/s]"] < 1e-11
+        assert numbers[f"{run}: largest angular momentum [kg m²/s]"] > 100.0
+        assert numbers[f"{run}: peak strain energy [J]"] == pytest.approx(2.56e6, rel=0.1)
+        error = numbers[f"{run}: largest relative change of the energy"]
+        rebound = numbers[f"{run}: speed away from the wall after / towards it before"]
+        if method.startswith("energy"):
+            assert error < 5e-12
+            assert rebound == pytest.approx(0.83, abs=0.03)
+        else:
+            assert 1e-4 < error < 0.5
+    assert numbers["mesh I, Newmark, 0.2: steps"] > 400 * numbers["mesh I, energy-momentum, 100: steps"]
+    assert (tmp_path / "oblique_impact_implicit.png").stat().st_size > 20_000
+    assert (tmp_path / "oblique_impact_implicit_cube.png").stat().st_size > 20_000
