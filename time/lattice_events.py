@@ -231,7 +231,7 @@ def _number(lattice, i):
     return np.int64(node * lattice.dim + component)
 
 
-@_bare
+@njit(**OPTIONS, nogil=True)
 def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, local):
     """Process all events up to the time t_end in s, at most max_events of them.
 

@@ -39,7 +39,7 @@ from symplex.time.lattice_tracks import (
 )
 
 _TIE = 1e-9  # distance in lattice units under which two coordinates, or one and a plane, count as tied
-_MARGIN = 1.5  # how much further than to its next event to look for the second event of a dof
+_MARGIN = 1.2  # how much further than to its next event to look for the second event of a dof
 _LONG = 1e100  # longer than any time, and its square a number
 
 
