@@ -349,3 +349,27 @@ def test_the_impact_by_energy_momentum(tmp_path):
     assert numbers["mesh I, Newmark, 0.2: steps"] > 400 * numbers["mesh I, energy-momentum, 100: steps"]
     assert (tmp_path / "oblique_impact_implicit.png").stat().st_size > 20_000
     assert (tmp_path / "oblique_impact_implicit_cube.png").stat().st_size > 20_000
+
+
+@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
+def test_a_tumbling_block(tmp_path):
+    numbers = run_script("tumbling_block.py", tmp_path)
+    assert numbers["step over the largest stable one of explicit Newmark"] > 2.0
+    kept = "energy-momentum"
+    assert numbers[f"{kept}: steps"] == 600
+    assert numbers[f"{kept}: stopped"] is None
+    for what in ("change of the energy", "change of the angular momentum"):
+        assert numbers[f"{kept}: largest relative {what}"] < 2e-12
+    assert numbers[f"{kept}: largest change of the momentum, relative"] < 1e-13
+    assert 0.4 < numbers[f"{kept}: least principal stretch"] < 0.7
+    assert 1.5 < numbers[f"{kept}: greatest principal stretch"] < 2.2
+    for other in ("midpoint", "Newmark, trapezoidal"):
+        assert numbers[f"{other}: largest relative change of the energy"] > 0.5
+    assert numbers["midpoint: largest relative change of the angular momentum"] < 1e-12
+    assert numbers["steady rotation: largest unbalanced force"] < 1e-14
+    assert numbers[f"steady rotation, {kept}: steps"] == 60
+    assert numbers[f"steady rotation, {kept}: largest error of the angle [rad]"] < 1e-13
+    assert numbers[f"steady rotation, {kept}: largest change of the shape"] < 1e-12
+    assert numbers["steady rotation, midpoint: largest change of the shape"] > 0.05
+    assert (tmp_path / "tumbling_block.png").stat().st_size > 20_000
+    assert (tmp_path / "tumbling_block_histories.png").stat().st_size > 20_000
