@@ -12,6 +12,9 @@ All three follow the same trajectory, from the state 3 µs into the motion: in t
 few hundred crossings and its time per microsecond is that per crossing times the crossings per microsecond.
 """
 
+# numba's declaration of njit does not know all of its options.
+# pyright: reportCallIssue=false
+
 import argparse
 import json
 from pathlib import Path

@@ -1,5 +1,8 @@
 """The calendar of events gives times in order, however they are spread."""
 
+# numba's declaration of njit does not know all of its options.
+# pyright: reportCallIssue=false
+
 import numpy as np
 import pytest
 from numba import njit
