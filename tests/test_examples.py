@@ -373,3 +373,22 @@ def test_a_tumbling_block(tmp_path):
     assert numbers["steady rotation, midpoint: largest change of the shape"] > 0.05
     assert (tmp_path / "tumbling_block.png").stat().st_size > 20_000
     assert (tmp_path / "tumbling_block_histories.png").stat().st_size > 20_000
+
+
+@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
+def test_the_drop_by_energy_momentum(tmp_path):
+    numbers = run_script("drop_implicit.py", tmp_path)
+    assert numbers["step over the largest stable one of explicit Newmark"] > 50.0
+    energy = "largest change of the energy over the first kinetic energy"
+    assert numbers[f"energy-momentum: {energy}"] < 1e-9
+    assert 1e-8 < numbers[f"explicit Newmark: {energy}"] < 1e-4
+    assert numbers[f"midpoint: {energy}"] > 0.01
+    assert numbers["energy-momentum: corrections"] < 10 * numbers["energy-momentum: steps"]
+    for what in ("greatest force of the floor [N]", "impulse of the floor [N s]"):
+        explicit = numbers[f"explicit Newmark: {what}"]
+        assert numbers[f"energy-momentum: {what}"] == pytest.approx(explicit, rel=0.1)
+    for method in ("energy-momentum", "midpoint", "explicit Newmark"):
+        assert numbers[f"{method}: largest horizontal momentum over the first momentum"] < 1e-13
+        assert 0.0 < numbers[f"{method}: mean vertical velocity at the end [m/s]"] < 1.0  # thrown back
+    assert (tmp_path / "drop_implicit.png").stat().st_size > 20_000
+    assert (tmp_path / "drop_implicit_bracket.png").stat().st_size > 20_000
