@@ -92,6 +92,14 @@ def test_resuming_on_another_lattice_is_refused(impact_of):
         ForceStepping(GRID, axes=wall_axes()).resume(system, checkpoint)
 
 
+def test_resuming_from_another_version_is_refused(impact_of):
+    system, _ = impact_of("I")
+    checkpoint = started(impact_of).checkpoint()
+    del checkpoint["gap"]
+    with pytest.raises(InvalidSystem, match="has no gap: it is of another integrator or of another version"):
+        ForceStepping(GRID).resume(system, checkpoint)
+
+
 @pytest.mark.parametrize("offset", [0.3, 0.25])
 def test_coordinates_that_start_tied_follow_the_walk(impact_of, offset):
     """The grid divides the cells of the mesh: all fractions are equal to round-off, and many pairs cross at once."""

@@ -325,6 +325,12 @@ class ForceSteppingMotion(Motion):
         self.advance(state.t)
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        missing = [name for name in (*self._identity(), *self._arrays()) if name not in checkpoint]
+        if missing:
+            raise InvalidSystem(
+                f"the checkpoint has no {missing[0]}: it is of another integrator or of another version of symplex. "
+                "Start the run anew."
+            )
         for name, mine in self._identity().items():
             if not np.array_equal(checkpoint[name], mine):
                 raise InvalidSystem(

@@ -86,6 +86,7 @@ REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
 _FAR = 4_000  # dofs from which on successive events find nothing of what they need in the caches
 _STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
+_NO_PROGRESS = 1e-5  # nor is it any if all events between two epochs take this part of the time to cross a cell
 
 _bare = njit(**OPTIONS)
 
@@ -201,6 +202,17 @@ def _rebase(tracks, dim, t):
 
 
 @inlined
+def _crossing_time(tracks, dim):
+    """Return about how long the fastest dof takes to cross a cell."""
+    rate = accel = 0.0
+    for a in range(len(tracks.track)):
+        for c in range(dim):
+            rate = max(rate, abs(tracks.track[a, RATE, c]))
+            accel = max(accel, abs(tracks.track[a, ACCEL, c]))
+    return 1.0 / (rate + np.sqrt(accel))
+
+
+@inlined
 def _log(log, logged, lattice, tracks, i):
     """Append the present parabola of dof i to the log."""
     node, c = split(i)
@@ -268,6 +280,8 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, 
         if tracks.count[SINCE_EPOCH] >= period:
             tracks.count[SINCE_EPOCH] = 0
             _rebase(tracks, lattice.dim, t)
+            if t < _NO_PROGRESS * _crossing_time(tracks, lattice.dim):
+                return STUCK, _number(lattice, i), tracks.epoch[0]
             find_first(calendar, times)
             last -= t
             t = 0.0
