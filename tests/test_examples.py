@@ -165,7 +165,8 @@ def test_orbits_are_measured_on_the_exact_one():
 
 def test_keplers_problem(tmp_path):
     numbers = run_script("kepler.py", tmp_path)
-    assert numbers["e = 0.85: average step"] == pytest.approx(numbers["e = 0.85: average step (paper)"], rel=0.005)
+    # Chaotic: after some tens of turns round-off decides, by a per cent.
+    assert numbers["e = 0.85: average step"] == pytest.approx(numbers["e = 0.85: average step (paper)"], rel=0.03)
     reduced = "reduced, e = 0.85"
     assert numbers[f"{reduced}: average step"] == pytest.approx(numbers[f"{reduced}: average step (paper)"], rel=0.01)
     assert 1.70e-4 < numbers["e = 0.99: average step"] < 1.80e-4
@@ -360,7 +361,7 @@ def test_a_tumbling_block(tmp_path):
     assert numbers[f"{kept}: stopped"] is None
     for what in ("change of the energy", "change of the angular momentum"):
         assert numbers[f"{kept}: largest relative {what}"] < 2e-12
-    assert numbers[f"{kept}: largest change of the momentum, relative"] < 1e-13
+    assert numbers[f"{kept}: largest momentum over the sum of m |v|"] < 1e-13
     assert 0.4 < numbers[f"{kept}: least principal stretch"] < 0.7
     assert 1.5 < numbers[f"{kept}: greatest principal stretch"] < 2.2
     for other in ("midpoint", "Newmark, trapezoidal"):
