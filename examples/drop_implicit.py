@@ -103,12 +103,13 @@ def draw(runs: dict[str, Run], file: Path) -> None:
 
 def render(path: sx.Trajectory, output: Path) -> None:
     """Write the motion as a series and draw snapshots of the impact."""
-    with sx.open_series(output / "bracket.vtkhdf", points, {"bracket": sx.Block.of({"tetra": cells})}) as series:
+    file = output / "bracket.vtkhdf"
+    file.unlink(missing_ok=True)  # of an earlier run
+    with sx.open_series(file, points, {"bracket": sx.Block.of({"tetra": cells})}) as series:
         for t, q in zip(path.t, path.q, strict=True):
             series.append(t, q - points, cell_data={"von_mises": {"bracket": strain.von_mises(q)}})
     times = [1e-6 * t for t in (160, 180, 200, 220, 260, 400)]
-    file = output / "drop_implicit_bracket.png"
-    sx.render_snapshots(sx.read_series(output / "bracket.vtkhdf"), file, times=times, width=1300)
+    sx.render_snapshots(sx.read_series(file), output / "drop_implicit_bracket.png", times=times, width=1300)
 
 
 def main(output: Path, full: bool) -> None:

@@ -151,12 +151,14 @@ def render(impact: Impact, run: Run, output: Path) -> None:
     """Write the motion as a series and draw snapshots of it."""
     points, strain, path = impact.mesh.points, impact.strain, run.trajectory
     block = sx.Block.of({"tetra": impact.mesh.cells["tetra"]})
-    with sx.open_series(output / "cube.vtkhdf", points, {"cube": block}) as series:
+    file = output / "cube.vtkhdf"
+    file.unlink(missing_ok=True)  # of an earlier run
+    with sx.open_series(file, points, {"cube": block}) as series:
         for t, q, v in zip(path.t, path.q, path.v, strict=True):
             stress = {"von_mises": {"cube": strain.von_mises(q)}}
             series.append(t, q - points, point_data={"velocity": v}, cell_data=stress)
     picture = output / "oblique_impact_implicit_cube.png"
-    sx.render_snapshots(sx.read_series(output / "cube.vtkhdf"), picture, view=sx.View(section="x"), width=1300)
+    sx.render_snapshots(sx.read_series(file), picture, view=sx.View(section="x"), width=1300)
 
 
 def main(output: Path, full: bool) -> None:

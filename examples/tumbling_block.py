@@ -213,12 +213,14 @@ def draw(runs: dict[str, Run], shapes: dict[str, np.ndarray], file: Path) -> Non
 
 def render(path: sx.Trajectory, output: Path) -> None:
     """Write the beginning of the motion as a series and draw snapshots of it."""
-    with sx.open_series(output / "block.vtkhdf", mesh.points, {"block": sx.Block.of({"tetra": cells})}) as series:
+    file = output / "block.vtkhdf"
+    file.unlink(missing_ok=True)  # of an earlier run
+    with sx.open_series(file, mesh.points, {"block": sx.Block.of({"tetra": cells})}) as series:
         for t, q in zip(path.t[:43], path.q[:43], strict=True):
             stress = {"von_mises": {"block": strain.von_mises(q)}}
             series.append(t, q - mesh.points, cell_data=stress)
     times = path.t[0:43:6].tolist()
-    sx.render_snapshots(sx.read_series(output / "block.vtkhdf"), output / "tumbling_block.png", times=times, width=1300)
+    sx.render_snapshots(sx.read_series(file), output / "tumbling_block.png", times=times, width=1300)
 
 
 def main(output: Path, full: bool) -> None:
