@@ -36,13 +36,15 @@ def main(output: Path) -> None:
     """March, record, draw."""
     output.mkdir(parents=True, exist_ok=True)
     energies, forces = [], []
-    with sx.open_series(output / "bracket.vtkhdf", points, {"bracket": sx.Block.of({"tetra": cells})}) as series:
+    file = output / "bracket.vtkhdf"
+    file.unlink(missing_ok=True)  # of an earlier run
+    with sx.open_series(file, points, {"bracket": sx.Block.of({"tetra": cells})}) as series:
         for state in sx.march(system, newmark, start, times):
             energies.append(system.energies_of(state))
             forces.append(contact.resultant(state.q)[2])
             stress = {"von_mises": {"bracket": strain.von_mises(state.q)}}
             series.append(state.t, state.q - points, point_data={"velocity": state.v}, cell_data=stress)
-    sx.render_snapshots(sx.read_series(output / "bracket.vtkhdf"), output / "bracket.png")
+    sx.render_snapshots(sx.read_series(file), output / "bracket.png")
 
     totals = np.array([e["total"] for e in energies])
     numbers = {

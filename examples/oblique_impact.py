@@ -34,13 +34,15 @@ def main(output: Path) -> None:
     """March to 60 µs, record, draw."""
     output.mkdir(parents=True, exist_ok=True)
     energies, times = [], np.linspace(0.0, 60e-6, 61)
-    with sx.open_series(output / "cube.vtkhdf", mesh.points, {"cube": sx.Block.of({"tetra": cells})}) as series:
+    file = output / "cube.vtkhdf"
+    file.unlink(missing_ok=True)  # of an earlier run
+    with sx.open_series(file, mesh.points, {"cube": sx.Block.of({"tetra": cells})}) as series:
         for t in times:
             state = motion.advance(t)
             energies.append(motion.energies(state))
             stress = {"von_mises": {"cube": strain.von_mises(state.q)}}
             series.append(t, state.q - mesh.points, point_data={"velocity": state.v}, cell_data=stress)
-    sx.render_snapshots(sx.read_series(output / "cube.vtkhdf"), output / "cube.png")
+    sx.render_snapshots(sx.read_series(file), output / "cube.png")
 
     totals = np.array([e["lattice_total"] for e in energies])
     numbers = {
