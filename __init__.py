@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Dashpots as Dashpots,
         DifferentiableLoad as DifferentiableLoad,
         Drag as Drag,
+        StiffnessDamping as StiffnessDamping,
     )
     from symplex.fem.energy import Energy as Energy
     from symplex.fem.jacobi import JacobiCoordinates as JacobiCoordinates
@@ -151,7 +152,7 @@ _HOMES = {
         "LennardJones",
         "all_pairs",
     ),
-    "symplex.fem.damping": ("Dashpots", "DifferentiableLoad", "Drag"),
+    "symplex.fem.damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
     "symplex.fem.energy": ("Energy",),
     "symplex.fem.lattice_values": ("compile_lattice",),
     "symplex.fem.jacobi": ("JacobiCoordinates",),

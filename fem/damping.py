@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_vectors
+from symplex.fem.energy import Energy
 
 
 class DifferentiableLoad(ABC):
@@ -70,6 +71,49 @@ class Drag(DifferentiableLoad):
         """Return zeros, and −α m I [n, dim, dim]."""
         by_v = -self.viscosity[:, None, None] * np.eye(x.shape[2])
         return np.zeros_like(by_v), by_v
+
+
+@final
+class StiffnessDamping(DifferentiableLoad):
+    """Resistance in proportion to stiffness, f = −β K v: the part β K of Rayleigh's damping.
+
+    K is the stiffness ∇²φ of an energy at one configuration, and stays what it is there. A mode of vibration about
+    this configuration with the frequency ω decays as exp(−β ω² t/2); with `Drag` as exp(−(α + β ω²) t/2).
+    Translations are not damped, nor are rotations if the configuration is free of stress and the body has not turned
+    far from it: for bodies that turn by large angles take `Dashpots`.
+
+    Parameters
+    ----------
+    energy : Energy
+        Such as the `Solid` or `Bars` to be damped.
+    q : float64 [n, dim]
+        The positions in m at which K is taken; usually the undeformed ones.
+    time : float
+        β in s.
+
+    Raises
+    ------
+    InvalidSystem
+        If the time is negative or not finite.
+    """
+
+    def __init__(self, energy: Energy, q: Array, time: float):
+        if not (np.isfinite(time) and time >= 0):
+            raise InvalidSystem(f"StiffnessDamping: the time must not be negative; it is {time} s.")
+        self.nodes = energy.nodes
+        self._viscosity = time * energy.hessian(np.asarray(q, dtype=float)[energy.nodes])
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return −β K v [n, dim] in N."""
+        local = v[self.nodes]
+        forces = -np.einsum("eij,ej->ei", self._viscosity, local.reshape(len(local), -1))
+        out = np.zeros_like(q)
+        scatter_vectors(np.ascontiguousarray(forces.reshape(local.shape)), self.nodes, out)
+        return out
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return zeros, and −β K [m, k·dim, k·dim]."""
+        return np.zeros_like(self._viscosity), -self._viscosity
 
 
 @final

@@ -5,7 +5,7 @@ import pytest
 
 from symplex.errors import InvalidSystem
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain
-from symplex.fem.damping import Dashpots, Drag
+from symplex.fem.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.loads import NodalLoad
 from symplex.fem.system import System
 from symplex.time.composition import Composition
@@ -15,7 +15,12 @@ from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
 
 PAIRS = [[0, 1], [1, 2], [2, 3], [0, 2], [1, 3]]
-LOADS = {"dashpots": Dashpots(PAIRS, [1.0, 2.0, 0.5, 3.0, 1.5]), "drag": Drag(np.array([1.0, 2.0, 3.0, 4.0]), 0.7)}
+CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+LOADS = {
+    "dashpots": Dashpots(PAIRS, [1.0, 2.0, 0.5, 3.0, 1.5]),
+    "drag": Drag(np.array([1.0, 2.0, 3.0, 4.0]), 0.7),
+    "stiffness": StiffnessDamping(Bars(PAIRS, GreenStrain(2.0, 1.3)), CORNERS, 0.2),
+}
 
 
 def moving():
@@ -77,6 +82,27 @@ def truss(loads):
     return system, system.state(q, [[0.3, 0.0], [0.0, -0.4], [0.2, 0.2], [-0.5, 0.1]])
 
 
+@pytest.mark.parametrize("method", [EnergyMomentum, Newmark.trapezoidal])
+def test_rayleighs_damping_decays_as_it_says(method):
+    """A mode of frequency ω, here of two points on a spring: exp(−(α + β ω²) t/2)."""
+    spring, mass, alpha, beta = Bars([[0, 1]], EngineeringStrain(2.0, 1.0), dim=1), np.array([1.0, 1.0]), 0.03, 0.02
+    rest = np.array([[0.0], [1.0]])
+    loads = {"drag": Drag(mass, alpha), "stiffness": StiffnessDamping(spring, rest, beta)}
+    system = System(mass, {"spring": spring}, dim=1, loads=loads)
+    decay = 0.5 * (alpha + beta * 4.0)  # ω² = k (1/m + 1/m)
+    frequency = np.sqrt(4.0 - decay**2)
+    t = np.pi / frequency * 5
+    end = method(t / 2000).start(system, system.state(rest, [[-0.1], [0.1]])).advance(t)
+    assert end.v[1, 0] == pytest.approx(-0.1 * np.exp(-decay * t), rel=1e-4)
+
+
+def test_stiffness_damping_leaves_small_rigid_motions():
+    v = np.array([1.0, 2.0, 3.0]) + np.cross([0.3, -0.5, 0.7], CORNERS)
+    stress_free = StiffnessDamping(Bars([[0, 1], [0, 2]], GreenStrain(2.0, 1.0)), CORNERS, 0.2)
+    np.testing.assert_allclose(stress_free(0.0, CORNERS, v), 0.0, atol=1e-14)
+    assert np.abs(stress_free(0.0, CORNERS, CORNERS)).max() > 0.1
+
+
 def test_energy_momentum_balances_energy_and_work_to_round_off():
     loads = {
         "dashpots": Dashpots(PAIRS, 1.0),
@@ -129,6 +155,8 @@ def test_a_resumed_motion_knows_the_work():
 
 
 def test_wrong_dampers_are_refused():
+    with pytest.raises(InvalidSystem, match="StiffnessDamping: the time must not be negative; it is -1"):
+        StiffnessDamping(Bars([[0, 1]], GreenStrain(1.0, 1.0)), CORNERS, -1.0)
     with pytest.raises(InvalidSystem, match="viscosity must not be negative; it is -1"):
         Dashpots([[0, 1]], -1.0)
     with pytest.raises(InvalidSystem, match="pair 0 joins node 1 with itself"):
