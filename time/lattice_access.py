@@ -30,8 +30,8 @@ def address(array):
 
 @inlined
 def split(i):
-    """Return node and component of a lane."""
-    return i // FOUR, i % FOUR
+    """Return node and component of a lane (32 bits: numba makes 64 of arithmetic, and would compile callers twice)."""
+    return np.uint32(i // FOUR), np.uint32(i % FOUR)
 
 
 @inlined
@@ -46,7 +46,7 @@ def row_of(things, lattice, node, component):
 def partner_at(things, node, place):
     """Return the lane at a place (LANES · its number in the star + component) in the star of a node."""
     near, component = split(np.uint32(place))
-    return things.star[things.node[node, STAR] + near] * FOUR + component
+    return np.uint32(things.star[things.node[node, STAR] + near] * FOUR + component)
 
 
 @inlined

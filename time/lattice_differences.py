@@ -56,7 +56,7 @@ def difference(things, lattice, tracks, i, local):
             find(things, place, width, 0) * dim + np.int64(component),
             tracks.dof[i, STEP],
         )
-        place += groups(width)
+        place = np.uint32(place + groups(width))
     return total
 
 
@@ -86,5 +86,5 @@ def mixed_difference(things, lattice, tracks, i, j, p, local):
                 tracks.dof[i, STEP],
                 tracks.dof[j, STEP],
             )
-        place += groups(width)
+        place = np.uint32(place + groups(width))
     return total

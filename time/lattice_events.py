@@ -84,7 +84,7 @@ from symplex.time.lattice_tracks import (
 
 REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
 
-_FAR = 4_000  # dofs from which on successive events find nothing of what they need in the caches
+FAR = 4_000  # dofs from which on successive events find nothing of what they need in the caches
 _STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
 _NO_PROGRESS = 1e-5  # nor is it any if all events between two epochs take this part of the time to cross a cell
 
@@ -244,10 +244,11 @@ def _number(lattice, i):
 
 
 @njit(**OPTIONS, nogil=True)
-def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, local):
+def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, logged, local):
     """Process all events up to the time t_end in s, at most max_events of them.
 
-    With ``count_all`` the crossings that change nothing (z_j − z_i of dofs that share no energy) are counted, too.
+    With ``count_all`` the crossings that change nothing (z_j − z_i of dofs that share no energy) are counted, too. With
+    ``far`` what later events need is asked for ahead of time. Both are True or None: what is None is not compiled.
     New parabolas are appended to ``log`` [rows, LOG_COLUMNS], if it has rows, from row ``logged[0]`` on.
 
     Returns
@@ -286,7 +287,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, 
             last -= t
             t = 0.0
         drop_first(calendar)
-        if len(times) > _FAR:
+        if far is not None:
             look_ahead(things, lattice, tracks)
         partner = tracks.next[i, PARTNER]
         at_once = at_once + 1 if t == last and partner != NONE else 0
@@ -299,7 +300,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, 
             tracks.count[RENEWALS] += 1
             moved = False
         elif partner < 0:
-            if count_all:
+            if count_all is not None:
                 count_others(things, lattice, tracks, i, t)
             finite = _integer_event(things, lattice, tracks, i, t, local)
         else:
@@ -315,7 +316,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, log, logged, 
                 moved = False
             else:
                 j = k
-                if count_all:
+                if count_all is not None:
                     count_others(things, lattice, tracks, i, t)
                     count_others(things, lattice, tracks, j, t)
                 finite = _pair_event(things, lattice, tracks, i, j, t, local)
