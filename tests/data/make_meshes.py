@@ -43,6 +43,8 @@ def main() -> None:
         gmsh.option.setNumber("Mesh.Binary", binary)
         gmsh.option.setNumber("Mesh.SaveGroupsOfNodes", 1)
         gmsh.write(str(HERE / name))
+    abaqus = HERE / "blocks.inp"
+    abaqus.write_text(abaqus.read_text().replace(str(abaqus), abaqus.name))  # gmsh writes where it is
     gmsh.option.setNumber("Mesh.SaveAll", 1)
     gmsh.model.removePhysicalGroups([(3, 2), (3, 3), (2, 5), (0, 6)])
     gmsh.write(str(HERE / "blocks_save_all.msh"))
