@@ -116,15 +116,30 @@ def quotient_slope(law, a, b, s0, s1):
 # and each with the other sign for the other node. What is not finite spreads to the returned sum.
 
 
+@njit(error_model="numpy", fastmath={"contract"}, inline="always")
+def _squared(q, n0, n1):
+    """Return |q_1 − q_0|² of two nodes."""
+    s = 0.0
+    for i in range(q.shape[1]):
+        s += (q[n1, i] - q[n0, i]) ** 2
+    return s
+
+
+@njit(error_model="numpy", fastmath={"contract"}, inline="always")
+def _spread(stiffness, slots, i, j, out):
+    """Add a number to the blocks of a pair [2, 2], with the other sign where two nodes are coupled."""
+    out[slots[0, 0], i, j] += stiffness
+    out[slots[1, 1], i, j] += stiffness
+    out[slots[0, 1], i, j] -= stiffness
+    out[slots[1, 0], i, j] -= stiffness
+
+
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def total(q, nodes, law, a, b):
     """Return Σ φ."""
     result = 0.0
     for e in range(len(nodes)):
-        s = 0.0
-        for i in range(q.shape[1]):
-            s += (q[nodes[e, 1], i] - q[nodes[e, 0], i]) ** 2
-        result += energy(law, a[e], b[e], s)
+        result += energy(law, a[e], b[e], _squared(q, nodes[e, 0], nodes[e, 1]))
     return result
 
 
@@ -134,9 +149,7 @@ def add_gradient(q, nodes, law, a, b, out):
     check = 0.0
     for e in range(len(nodes)):
         n0, n1 = nodes[e, 0], nodes[e, 1]
-        s = 0.0
-        for i in range(q.shape[1]):
-            s += (q[n1, i] - q[n0, i]) ** 2
+        s = _squared(q, n0, n1)
         pull = 2.0 * slope(law, a[e], b[e], s)
         check += pull
         for i in range(q.shape[1]):
@@ -152,18 +165,13 @@ def add_hessian(q, nodes, law, a, b, slots, out):
     check = 0.0
     for e in range(len(nodes)):
         n0, n1 = nodes[e, 0], nodes[e, 1]
-        s = 0.0
-        for i in range(q.shape[1]):
-            s += (q[n1, i] - q[n0, i]) ** 2
+        s = _squared(q, n0, n1)
         diagonal, product = 2.0 * slope(law, a[e], b[e], s), 4.0 * curvature(law, a[e], b[e], s)
         check += diagonal + product
         for i in range(q.shape[1]):
             for j in range(q.shape[1]):
                 stiffness = product * (q[n1, i] - q[n0, i]) * (q[n1, j] - q[n0, j]) + (diagonal if i == j else 0.0)
-                out[slots[e, 0, 0], i, j] += stiffness
-                out[slots[e, 1, 1], i, j] += stiffness
-                out[slots[e, 0, 1], i, j] -= stiffness
-                out[slots[e, 1, 0], i, j] -= stiffness
+                _spread(stiffness, slots[e], i, j, out)
     return check
 
 
@@ -173,10 +181,7 @@ def add_discrete_gradient(q0, q1, nodes, law, a, b, out):
     check = 0.0
     for e in range(len(nodes)):
         n0, n1 = nodes[e, 0], nodes[e, 1]
-        s0 = s1 = 0.0
-        for i in range(q0.shape[1]):
-            s0 += (q0[n1, i] - q0[n0, i]) ** 2
-            s1 += (q1[n1, i] - q1[n0, i]) ** 2
+        s0, s1 = _squared(q0, n0, n1), _squared(q1, n0, n1)
         xi = quotient(law, a[e], b[e], s0, s1)
         check += xi
         for i in range(q0.shape[1]):
@@ -192,20 +197,14 @@ def add_discrete_hessian(q0, q1, nodes, law, a, b, slots, out):
     check = 0.0
     for e in range(len(nodes)):
         n0, n1 = nodes[e, 0], nodes[e, 1]
-        s0 = s1 = 0.0
-        for i in range(q0.shape[1]):
-            s0 += (q0[n1, i] - q0[n0, i]) ** 2
-            s1 += (q1[n1, i] - q1[n0, i]) ** 2
+        s0, s1 = _squared(q0, n0, n1), _squared(q1, n0, n1)
         xi, rate = quotient(law, a[e], b[e], s0, s1), quotient_slope(law, a[e], b[e], s0, s1)
         check += xi + rate
         for i in range(q0.shape[1]):
             mean = 0.5 * ((q0[n1, i] - q0[n0, i]) + (q1[n1, i] - q1[n0, i]))
             for j in range(q0.shape[1]):
                 stiffness = 2.0 * rate * mean * (q1[n1, j] - q1[n0, j]) + (0.5 * xi if i == j else 0.0)
-                out[slots[e, 0, 0], i, j] += stiffness
-                out[slots[e, 1, 1], i, j] += stiffness
-                out[slots[e, 0, 1], i, j] -= stiffness
-                out[slots[e, 1, 0], i, j] -= stiffness
+                _spread(stiffness, slots[e], i, j, out)
     return check
 
 
