@@ -151,3 +151,12 @@ def scatter_blocks(local, slots, out):
                 for i in range(dim):
                     for j in range(dim):
                         out[slots[s, a, b], i, j] += local[s, a * dim + i, b * dim + j]
+
+
+@njit(cache=True, nogil=True)
+def scatter_values(local, slots, out):
+    """Add local[s, a, b] to out[slots[s, a, b]] [nnz]."""
+    for s in range(slots.shape[0]):
+        for a in range(slots.shape[1]):
+            for b in range(slots.shape[2]):
+                out[slots[s, a, b]] += local[s, a, b]

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
+
+# What an energy may have beyond the gradient and Hessian, by the first function of each; and what to do without.
+Optional = Literal["discrete_gradient", "secant", "third"]
+_OPTIONAL: dict[Optional, tuple[str, str]] = {
+    "discrete_gradient": (
+        "discrete gradient",
+        "Give it discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, "
+        "Newmark).",
+    ),
+    "secant": (
+        "secant form (gradient = 𝓕 x)",
+        "Give it secant and secant_rate, or take a method that needs the gradient only (Midpoint, Newmark).",
+    ),
+    "third": (
+        "third derivative",
+        "Give it third, or take a method that needs the gradient and Hessian only.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +95,7 @@ class Energy(ABC):
     def hessian(self, x: Array) -> Array:
         """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at the positions x [m, k, dim] in m."""
 
-    # What energy-momentum methods need; optional, since not every user's energy has it.
+    # Optional, since not every user's energy has them: what some methods need beyond the gradient and Hessian.
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the discrete gradient DG [m, k, dim] in N along the increments from x0 to x1 [m, k, dim].
@@ -90,7 +109,7 @@ class Energy(ABC):
         InvalidSystem
             If the energy has none.
         """
-        raise self._no_discrete_gradient()
+        raise self.lacks("discrete_gradient")
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m, which need not be symmetric.
@@ -100,13 +119,56 @@ class Energy(ABC):
         InvalidSystem
             If the energy has no discrete gradient.
         """
-        raise self._no_discrete_gradient()
+        raise self.lacks("discrete_gradient")
 
-    def _no_discrete_gradient(self) -> InvalidSystem:
-        return InvalidSystem(
-            f"{type(self).__name__} has no discrete gradient, which energy-momentum methods need. Give it "
-            "discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, Newmark)."
-        )
+    def secant(self, x: Array) -> Array:
+        """Return the secant matrices 𝓕 [m, k, k] in N/m at the positions x [m, k, dim] in m.
+
+        ∂φ/∂x_a = Σ_b 𝓕_ab x_b, 𝓕 symmetric, with rows that sum to zero: what energies have that depend on distances
+        only (pairs, φ'(l)/l; solids, ∫ ∇N_a · S ∇N_b). See Graham and Jelenić (2006), eq. 2.17.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy has none.
+        """
+        raise self.lacks("secant")
+
+    def secant_rate(self, x: Array, v: Array) -> Array:
+        """Return the derivative 𝓕̇ [m, k, k] in N/(m s) of the secant matrices at x along velocities v [m, k, dim].
+
+        It is linear in v.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy has no secant matrices.
+        """
+        raise self.lacks("secant")
+
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, k, dim], the second derivative of the gradient along a [m, k, dim], at x.
+
+        In N/m² times the square of the unit of a.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy has none.
+        """
+        raise self.lacks("third")
+
+    @classmethod
+    def has(cls, optional: Optional) -> bool:
+        """Return whether the energy has an optional method, named by the first of its functions."""
+        return getattr(cls, optional) is not getattr(Energy, optional)
+
+    @classmethod
+    def lacks(cls, optional: Optional, name: str | None = None) -> InvalidSystem:
+        """Return the error that an optional method is missing, for an energy with a name in a system."""
+        what, advice = _OPTIONAL[optional]
+        who = cls.__name__ if name is None else f"energy '{name}' ({cls.__name__})"
+        return InvalidSystem(f"{who} has no {what}. {advice}")
 
     # The assembled forms below are what integrators call. They are written once here;
     # an energy that fuses gather, local function and scatter for speed overrides them.
@@ -150,6 +212,23 @@ class Energy(ABC):
         from increments is exact to the round-off of Δq; here positions are rounded.
         """
         self.add_discrete_gradient(q, q + (low + dq), out)
+
+    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕 in N/m at the nodal positions q [n, dim] to the values out [nnz] on the slots (see `add_hessian`)."""
+        self._scatter_values("secant", self.secant(q[self.nodes]), slots, out)
+
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, dim] to the values out [nnz]."""
+        self._scatter_values("secant rate", self.secant_rate(q[self.nodes], v[self.nodes]), slots, out)
+
+    def add_third(self, q: Array, a: Array, out: Array) -> None:
+        """Add ∇³V[a, a] at the nodal positions q along a [n, dim] to out [n, dim]."""
+        self._scatter_vectors("third derivative", self.third(q[self.nodes], a[self.nodes]), out)
+
+    def _scatter_values(self, name: str, local: Array, slots: IntArray, out: Array) -> None:
+        k = self.nodes.shape[1]
+        self._require(name, local, (len(self.nodes), k, k))
+        scatter_values(np.ascontiguousarray(local), slots, out)
 
     def _scatter_vectors(self, name: str, local: Array, out: Array) -> None:
         self._require(name, local, (*self.nodes.shape, out.shape[1]))

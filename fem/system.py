@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.damping import DifferentiableLoad
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energy import Array, Energy, Optional
 from symplex.fem.nodes import require_nodes
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
@@ -169,21 +169,17 @@ class System:
             energy.add_increment_gradient(q, low, dq, out)
         return out
 
-    def require_discrete_gradients(self, wanted_by: str) -> None:
-        """Check that all energies have a discrete gradient.
+    def require(self, optional: Optional, wanted_by: str) -> None:
+        """Check that all energies have an optional method (see `Energy.has`).
 
         Raises
         ------
         InvalidSystem
-            If one has none.
+            If one has not.
         """
         for name, energy in self.energies.items():
-            if type(energy).discrete_gradient is Energy.discrete_gradient:
-                raise InvalidSystem(
-                    f"{wanted_by}: energy '{name}' ({type(energy).__name__}) has no discrete gradient. Give it "
-                    "discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, "
-                    "Newmark)."
-                )
+            if not energy.has(optional):
+                raise InvalidSystem(f"{wanted_by}: {energy.lacks(optional, name)}")
 
     def discrete_hessian(self, q0: Array, q1: Array) -> sp.bsr_array:
         """Return ∂DG/∂q1 [n·dim, n·dim] in N/m as `hessian` returns ∇²V; it need not be symmetric."""
@@ -194,6 +190,45 @@ class System:
         out = self._zero_blocks(out)
         for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
             energy.add_discrete_hessian(q0, q1, slots, out)
+        return out
+
+    def secant_values(self, q: Array, out: Array | None = None) -> Array:
+        """Return the values [nnz] of the secant matrix 𝓕(q) in N/m on `pattern` (in ``out`` if given).
+
+        ∇V(q) = 𝓕 q, for the energies that have a secant form; the others are left out.
+        """
+        out = self._zero_values(out)
+        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
+            if energy.has("secant"):
+                energy.add_secant(q, slots, out)
+        return out
+
+    def secant_rate_values(self, q: Array, v: Array, out: Array | None = None) -> Array:
+        """Return the values [nnz] of 𝓕̇ in N/(m s) at q along the velocities v, as `secant_values` returns 𝓕."""
+        out = self._zero_values(out)
+        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
+            if energy.has("secant"):
+                energy.add_secant_rate(q, v, slots, out)
+        return out
+
+    def third(self, q: Array, a: Array, out: Array | None = None) -> Array:
+        """Return ∇³V[a, a] [n, dim] at q along a [n, dim] (in ``out`` if given); see `Energy.third`.
+
+        Raises
+        ------
+        InvalidSystem
+            If an energy has none.
+        """
+        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
+        out[...] = 0.0
+        for energy in self.energies.values():
+            energy.add_third(q, a, out)
+        return out
+
+    def _zero_values(self, out: Array | None) -> Array:
+        if out is None:
+            return np.zeros(len(self.pattern.indices))
+        out[...] = 0.0
         return out
 
     def _zero_blocks(self, out: Array | None) -> Array:
