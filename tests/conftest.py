@@ -1,16 +1,24 @@
-"""Systems that several tests use."""
+"""What several tests use: systems, and how examples are run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
+from symplex.errors import RenderError
 from symplex.fem.mass import lumped_mass
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import cube_mesh
+from symplex.meshes.render import require_rendering
 
+EXAMPLES = Path(__file__).parent.parent / "examples"
 ALUMINIUM = NeoHookean(lmbda=60.5e9, mu=26e9, density=2700.0)
 
 
@@ -33,3 +41,36 @@ def oblique_impact(mesh_name: str) -> tuple[System, State]:
 def impact_of():
     """Return the function that makes the oblique impact on mesh I, II or III."""
     return oblique_impact
+
+
+@pytest.fixture(scope="session")
+def run_script():
+    """Return the function that runs an example script and returns its numbers."""
+
+    def run(name: str, output: Path, *options: str) -> dict:
+        subprocess.run(
+            [sys.executable, "-W", "error", EXAMPLES / name, "--output", output, *options],
+            check=True,
+            capture_output=True,
+            timeout=600,
+        )
+        return json.loads((output / "numbers.json").read_text(encoding="utf-8"))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def can_draw() -> bool:
+    """Return whether pictures of meshes can be made here."""
+    try:
+        require_rendering()
+    except RenderError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="session")
+def drawing(can_draw):
+    """Skip where they cannot."""
+    if not can_draw:
+        pytest.skip("no OpenGL here")

@@ -11,29 +11,8 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.errors import RenderError
-from symplex.meshes.render import require_rendering
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-
-
-def can_draw() -> bool:
-    try:
-        require_rendering()
-    except RenderError:
-        return False
-    return True
-
-
-def run_script(name: str, output: Path, *options: str) -> dict:
-    """Run an example; return its numbers."""
-    subprocess.run(
-        [sys.executable, "-W", "error", EXAMPLES / name, "--output", output, *options],
-        check=True,
-        capture_output=True,
-        timeout=600,
-    )
-    return json.loads((output / "numbers.json").read_text(encoding="utf-8"))
 
 
 def run_scenario(name: str, output: Path) -> dict:
@@ -48,14 +27,14 @@ def run_scenario(name: str, output: Path) -> dict:
 
 
 def test_every_example_is_tested():
-    tested = Path(__file__).read_text(encoding="utf-8")
+    tested = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_examples*.py"))
     for path in EXAMPLES.iterdir():
         if path.suffix in (".py", ".toml"):
             assert f'"{path.name}"' in tested, path.name
 
 
-@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
-def test_the_impact_through_the_api(tmp_path):
+@pytest.mark.usefixtures("drawing")
+def test_the_impact_through_the_api(run_script, tmp_path):
     numbers = run_script("oblique_impact.py", tmp_path)
     assert numbers["energy drift"] < 1e-12
     assert numbers["peak strain energy [J]"] == pytest.approx(2.56e6, rel=0.01)
@@ -63,8 +42,8 @@ def test_the_impact_through_the_api(tmp_path):
     assert (tmp_path / "cube.png").stat().st_size > 20_000
 
 
-@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
-def test_the_drop_through_the_api(tmp_path):
+@pytest.mark.usefixtures("drawing")
+def test_the_drop_through_the_api(run_script, tmp_path):
     numbers = run_script("drop.py", tmp_path)
     assert numbers["energy range over initial kinetic energy"] < 1e-4
     assert numbers["peak contact force [N]"] > 1e3
@@ -72,19 +51,19 @@ def test_the_drop_through_the_api(tmp_path):
     assert (tmp_path / "bracket.png").stat().st_size > 20_000
 
 
-def test_the_impact_by_force_stepping(tmp_path):
+def test_the_impact_by_force_stepping(can_draw, tmp_path):
     summary = run_scenario("oblique_impact.toml", tmp_path / "run")
     assert summary["status"] == "finished"
     assert summary["mean_velocity_end"][0] == pytest.approx(1000.0, abs=10.0)
     assert summary["mean_velocity_end"][1] == pytest.approx(-830.0, abs=60.0)
-    if can_draw():
+    if can_draw:
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
 
 
-def test_the_drop_of_the_bracket(tmp_path):
+def test_the_drop_of_the_bracket(can_draw, tmp_path):
     summary = run_scenario("drop.toml", tmp_path / "run")
     assert summary["status"] == "finished"
-    if can_draw():
+    if can_draw:
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
 
 
@@ -95,8 +74,8 @@ def test_the_impact_by_newmark(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
-def test_the_papers_section(tmp_path):
+@pytest.mark.usefixtures("drawing")
+def test_the_papers_section(run_script, tmp_path):
     numbers = run_script("oblique_impact_paper.py", tmp_path)
     assert numbers["force-stepping: drift of K + V_h"] < 1e-12
     assert numbers["Newmark: range of x-momentum"] < 1e-12
@@ -163,7 +142,7 @@ def test_orbits_are_measured_on_the_exact_one():
     assert orbit.orbits(orbit.Path(t[:3000], path.q[:3000], path.v[:3000])) is None
 
 
-def test_keplers_problem(tmp_path):
+def test_keplers_problem(run_script, tmp_path):
     numbers = run_script("kepler.py", tmp_path)
     # Chaotic: after some tens of turns round-off decides, by a per cent.
     assert numbers["e = 0.85: average step"] == pytest.approx(numbers["e = 0.85: average step (paper)"], rel=0.03)
@@ -189,7 +168,7 @@ def test_keplers_problem(tmp_path):
         assert (tmp_path / f"kepler_{name}.png").stat().st_size > 20_000
 
 
-def test_keplers_convergence(tmp_path):
+def test_keplers_convergence(run_script, tmp_path):
     numbers = run_script("kepler_convergence.py", tmp_path)
     for label in ("e = 0.85, force-stepping", "e = 0.85, Newmark", "e = 0.99, force-stepping"):
         for what in ("semi-major axis", "period, relative"):
@@ -214,7 +193,7 @@ def test_keplers_convergence(tmp_path):
     assert (tmp_path / "kepler_starts.png").stat().st_size > 20_000
 
 
-def test_the_argon_cluster(tmp_path):
+def test_the_argon_cluster(run_script, tmp_path):
     numbers = run_script("argon.py", tmp_path)
     assert numbers["E/epsilon (withheld in the paper)"] == pytest.approx(-10.519, abs=5e-4)
     assert numbers["momentum at the start [atom nm/ns] (paper: zero)"] == [0.0, 0.0]
@@ -235,7 +214,7 @@ def test_the_argon_cluster(tmp_path):
     assert (tmp_path / "argon_h005.png").exists()
 
 
-def test_the_argon_clusters_convergence(tmp_path):
+def test_the_argon_clusters_convergence(run_script, tmp_path):
     numbers = run_script("argon_convergence.py", tmp_path)
     for way in ("with parity-invariance (Fig. 17)", "without parity-invariance (Fig. 18)"):
         assert numbers[f"{way}: exponent of the average step"] == pytest.approx(1.0, abs=0.03)
@@ -247,7 +226,7 @@ def test_the_argon_clusters_convergence(tmp_path):
     assert (tmp_path / "argon_convergence.png").exists()
 
 
-def test_keplers_orbit_over_many_turns(tmp_path):
+def test_keplers_orbit_over_many_turns(run_script, tmp_path):
     numbers = run_script("kepler_long.py", tmp_path)
     for h in (0.022, 0.011, 0.0055):
         after = [numbers[f"h = {h}: change of the angular momentum after {n} turns"] for n in (1, 100)]
@@ -257,7 +236,7 @@ def test_keplers_orbit_over_many_turns(tmp_path):
     assert (tmp_path / "kepler_long.png").stat().st_size > 20_000
 
 
-def test_four_stiff_particles(tmp_path):
+def test_four_stiff_particles(run_script, tmp_path):
     numbers = run_script("stiff_particles.py", tmp_path)
     for which, near in (("least", 0.05), ("greatest", 1e-3)):
         printed = numbers[f"{which} frequency [rad/s] (paper)"]
@@ -274,7 +253,7 @@ def test_four_stiff_particles(tmp_path):
     assert (tmp_path / "stiff_particles.png").stat().st_size > 20_000
 
 
-def test_the_spherical_pendulum(tmp_path):
+def test_the_spherical_pendulum(run_script, tmp_path):
     numbers = run_script("spherical_pendulum.py", tmp_path)
     said = {name: value for name, value in numbers.items() if name.endswith(" (paper)")}
     assert len(said) == 19
@@ -308,7 +287,7 @@ def test_the_spherical_pendulum(tmp_path):
         assert (tmp_path / f"pendulum_{name}.png").stat().st_size > 20_000
 
 
-def test_a_bar_and_a_rod_hit_a_wall(tmp_path):
+def test_a_bar_and_a_rod_hit_a_wall(run_script, tmp_path):
     numbers = run_script("bar_impact.py", tmp_path)
     for problem in ("bar", "rod"):
         assert numbers[f"{problem}, midpoint: largest relative change of the energy"] > 10.0
@@ -331,8 +310,8 @@ def test_a_bar_and_a_rod_hit_a_wall(tmp_path):
     assert (tmp_path / "bar_impact.png").stat().st_size > 20_000
 
 
-@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
-def test_the_impact_by_energy_momentum(tmp_path):
+@pytest.mark.usefixtures("drawing")
+def test_the_impact_by_energy_momentum(run_script, tmp_path):
     numbers = run_script("oblique_impact_implicit.py", tmp_path)
     for method in ("Newmark, 0.8", "Newmark, 0.2", "energy-momentum, 50", "energy-momentum, 100"):
         run = f"mesh I, {method}"
@@ -352,8 +331,8 @@ def test_the_impact_by_energy_momentum(tmp_path):
     assert (tmp_path / "oblique_impact_implicit_cube.png").stat().st_size > 20_000
 
 
-@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
-def test_a_tumbling_block(tmp_path):
+@pytest.mark.usefixtures("drawing")
+def test_a_tumbling_block(run_script, tmp_path):
     numbers = run_script("tumbling_block.py", tmp_path)
     assert numbers["step over the largest stable one of explicit Newmark"] > 2.0
     kept = "energy-momentum"
@@ -376,8 +355,8 @@ def test_a_tumbling_block(tmp_path):
     assert (tmp_path / "tumbling_block_histories.png").stat().st_size > 20_000
 
 
-@pytest.mark.skipif(not can_draw(), reason="no OpenGL here")
-def test_the_drop_by_energy_momentum(tmp_path):
+@pytest.mark.usefixtures("drawing")
+def test_the_drop_by_energy_momentum(run_script, tmp_path):
     numbers = run_script("drop_implicit.py", tmp_path)
     assert numbers["step over the largest stable one of explicit Newmark"] > 50.0
     energy = "largest change of the energy over the first kinetic energy"
