@@ -287,6 +287,19 @@ class Bars(Energy):
         self._away_from_poles(block, x1)
         return np.block([[block, -block], [-block, block]])
 
+    def secant(self, x: Array) -> Array:
+        """Return 𝓕 [m, 2, 2] in N/m: ±2 φ'(s), which is φ'(l)/l by the length (Graham and Jelenić, eq. 2.12)."""
+        with np.errstate(all="ignore"):
+            pull = self._away_from_poles(2.0 * self.law.slope(_squared(_difference(x))), x)
+        return pull[:, None, None] * _COUPLING
+
+    def secant_rate(self, x: Array, v: Array) -> Array:
+        """Return 𝓕̇ [m, 2, 2] in N/(m s) along velocities v [m, 2, dim] in m/s: ±4 φ''(s) d·(v_1 − v_0)."""
+        d = _difference(x)
+        with np.errstate(all="ignore"):
+            rate = 4.0 * self.law.curvature(_squared(d)) * np.einsum("mi,mi->m", d, _difference(v))
+        return self._away_from_poles(rate, x)[:, None, None] * _COUPLING
+
     def _away_from_poles(self, values: Array, x: Array) -> Array:
         """Return values [m, …] of the pairs at x, all of them finite."""
         bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
@@ -349,6 +362,22 @@ class Bars(Energy):
         if not isfinite(pair_formulas.add_increment_gradient(*parts, *self._compiled, self._writable(out, q))):
             self.discrete_gradient(q[self.nodes], (q + dq)[self.nodes])  # names the pair
 
+    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕 in N/m at the nodal positions q [n, dim] to the values out [nnz] (see `Energy`)."""
+        if self._compiled is None:
+            super().add_secant(q, slots, out)
+        elif not isfinite(pair_formulas.add_secant(self._checked(q), *self._compiled, slots, out)):
+            self.secant(q[self.nodes])  # names the pair
+
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, dim] to the values out [nnz]."""
+        if self._compiled is None:
+            super().add_secant_rate(q, v, slots, out)
+            return
+        motion = self._checked(q), self._checked(v)
+        if not isfinite(pair_formulas.add_secant_rate(*motion, *self._compiled, slots, out)):
+            self.secant_rate(q[self.nodes], v[self.nodes])
+
     def _checked(self, q: Array) -> Array:
         if q.ndim != 2 or len(q) < self._least_nodes:  # the compiled loops would read beyond the end
             raise InvalidSystem(f"Bars: positions have shape {q.shape}, wanted at least {self._least_nodes} nodes.")
@@ -385,6 +414,9 @@ class Bars(Energy):
 def all_pairs(n: int) -> np.ndarray:
     """Return the n(n − 1)/2 pairs of n nodes [m, 2]."""
     return np.column_stack(np.triu_indices(n, 1)).astype(np.int32)
+
+
+_COUPLING = np.array([[1.0, -1.0], [-1.0, 1.0]])
 
 
 def _difference(x: Array) -> Array:

@@ -113,6 +113,7 @@ def quotient_slope(law, a, b, s0, s1):
 # With d = x_1 − x_0 at the end and d_m its mean over the increment:
 #   ∂φ/∂x_1 = 2 φ' d,     ∂²φ/∂x_1² = 2 φ' I + 4 φ'' d ⊗ d,
 #   DG_1 = ξ d_m,         ∂DG_1/∂x1_1 = ½ ξ I + 2 ∂ξ/∂s1 d_m ⊗ d,
+#   𝓕_11 = 2 φ',          𝓕̇_11 = 4 φ'' d·v,   v the difference of the velocities,
 # and each with the other sign for the other node. What is not finite spreads to the returned sum.
 
 
@@ -205,6 +206,41 @@ def add_discrete_hessian(q0, q1, nodes, law, a, b, slots, out):
             for j in range(q0.shape[1]):
                 stiffness = 2.0 * rate * mean * (q1[n1, j] - q1[n0, j]) + (0.5 * xi if i == j else 0.0)
                 _spread(stiffness, slots[e], i, j, out)
+    return check
+
+
+@njit(error_model="numpy", fastmath={"contract"}, inline="always")
+def _spread_value(value, slots, out):
+    """Add a number to the values of a pair [2, 2], with the other sign where two nodes are coupled."""
+    out[slots[0, 0]] += value
+    out[slots[1, 1]] += value
+    out[slots[0, 1]] -= value
+    out[slots[1, 0]] -= value
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def add_secant(q, nodes, law, a, b, slots, out):
+    """Add 𝓕 to values; return a sum that is finite if all of it is."""
+    check = 0.0
+    for e in range(len(nodes)):
+        pull = 2.0 * slope(law, a[e], b[e], _squared(q, nodes[e, 0], nodes[e, 1]))
+        check += pull
+        _spread_value(pull, slots[e], out)
+    return check
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def add_secant_rate(q, v, nodes, law, a, b, slots, out):
+    """Add 𝓕̇ to values; return a sum that is finite if all of it is."""
+    check = 0.0
+    for e in range(len(nodes)):
+        n0, n1 = nodes[e, 0], nodes[e, 1]
+        half_rate = 0.0  # ½ ds/dt
+        for i in range(q.shape[1]):
+            half_rate += (q[n1, i] - q[n0, i]) * (v[n1, i] - v[n0, i])
+        rate = 4.0 * curvature(law, a[e], b[e], _squared(q, n0, n1)) * half_rate
+        check += rate
+        _spread_value(rate, slots[e], out)
     return check
 
 

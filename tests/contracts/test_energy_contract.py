@@ -9,6 +9,7 @@ import pytest
 
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
+from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Pattern
 from symplex.fem.bars import (
     Bars,
@@ -395,6 +396,81 @@ def test_discrete_forms_are_scattered_and_added(increment):
     energy.add_discrete_hessian(q0, q1, pattern.slots[0], blocks)
     energy.add_discrete_hessian(q0, q1, pattern.slots[0], blocks)
     np.testing.assert_allclose(blocks, 2.0 * generic, rtol=1e-12, atol=1e-12 * np.abs(generic).max())
+
+
+# -- secant forms -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def secant_case(case):
+    """An energy with a secant form, positions q and velocities v."""
+    chosen, energy, q = case
+    if not energy.has("secant"):
+        with pytest.raises(InvalidSystem, match="has no secant form"):
+            energy.secant(q[energy.nodes])
+        pytest.skip("no secant form")
+    return chosen, energy, q, np.random.default_rng(13).standard_normal(q.shape)
+
+
+def test_secant_times_positions_is_the_gradient(secant_case):
+    _, energy, q, _ = secant_case
+    x = q[energy.nodes]
+    secant = energy.secant(x)
+    assert secant.shape == (*energy.nodes.shape, energy.nodes.shape[1])
+    gradient = energy.gradient(x)
+    # Positions are far larger than strains: what is lost is the round-off of stiffness × position.
+    lost = 1e-14 * np.abs(secant).max() * np.abs(x).max()
+    assert lost < 1e-10 * np.abs(gradient).max()
+    np.testing.assert_allclose(secant @ x, gradient, atol=lost)
+
+
+def test_secant_and_its_rate_are_symmetric_with_rows_that_sum_to_zero(secant_case):
+    _, energy, q, v = secant_case
+    for matrices in (energy.secant(q[energy.nodes]), energy.secant_rate(q[energy.nodes], v[energy.nodes])):
+        size = np.abs(matrices).max()
+        assert size > 0
+        assert np.abs(matrices - matrices.transpose(0, 2, 1)).max() < 1e-14 * size
+        assert np.abs(matrices.sum(axis=2)).max() < 1e-14 * size
+
+
+def test_secant_rate_is_the_slope_of_the_secant(secant_case):
+    chosen, energy, q, v = secant_case
+    x, w = q[energy.nodes], v[energy.nodes]
+    rate = energy.secant_rate(x, w)
+    s = 1e-6 * chosen.length
+    slope = (energy.secant(x + s * w) - energy.secant(x - s * w)) / (2 * s)
+    np.testing.assert_allclose(rate, slope, atol=1e-6 * np.abs(slope).max())
+
+
+def test_secant_rate_is_linear_in_the_velocities(secant_case):
+    _, energy, q, v = secant_case
+    x, w = q[energy.nodes], v[energy.nodes]
+    other = np.random.default_rng(14).standard_normal(q.shape)[energy.nodes]
+    both = energy.secant_rate(x, 2.0 * w - 3.0 * other)
+    parts = 2.0 * energy.secant_rate(x, w) - 3.0 * energy.secant_rate(x, other)
+    np.testing.assert_allclose(both, parts, atol=1e-13 * np.abs(both).max())
+
+
+def test_secant_does_not_feel_rigid_velocities(secant_case):
+    _, energy, q, v = secant_case
+    omega = np.array([0.3, -1.0, 2.0])
+    rigid = np.array([1.0, 2.0, -0.5]) + np.cross(omega, q)
+    size = np.abs(energy.secant_rate(q[energy.nodes], v[energy.nodes])).max()
+    assert np.abs(energy.secant_rate(q[energy.nodes], rigid[energy.nodes])).max() < 1e-13 * size
+
+
+def test_secant_forms_are_scattered_and_added(secant_case):
+    _, energy, q, v = secant_case
+    pattern = Pattern(len(q), [energy.nodes])
+    slots = pattern.slots[0]
+    local = energy.secant(q[energy.nodes]), energy.secant_rate(q[energy.nodes], v[energy.nodes])
+    adds = (energy.add_secant, (q,)), (energy.add_secant_rate, (q, v))
+    for matrices, (add, motion) in zip(local, adds, strict=True):
+        before = np.random.default_rng(15).standard_normal(len(pattern.indices)) * np.abs(matrices).max()
+        wanted, out = before.copy(), before.copy()
+        np.add.at(wanted, slots, matrices)
+        add(*motion, slots, out)
+        np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-13 * np.abs(wanted).max())
 
 
 # -- assembled forms --------------------------------------------------------------------------------------------------

@@ -1,0 +1,99 @@
+"""Secant forms: what the contract of energies does not say (assembled systems, laws of one's own, failures)."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from symplex.errors import StepFailed
+from symplex.fem.assembly import Pattern
+from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
+from symplex.fem.loads import Gravity
+from symplex.fem.system import System
+
+# -- pairs --------------------------------------------------------------------------------------------------------
+
+
+class Borrowed(PairLaw):
+    """A law as a user writes it, in plain functions: those of another one."""
+
+    def __init__(self, law):
+        self.law = law
+
+    def energy(self, s):
+        return self.law.energy(s)
+
+    def slope(self, s):
+        return self.law.slope(s)
+
+    def curvature(self, s):
+        return self.law.curvature(s)
+
+    def quotient(self, s0, s1):
+        return self.law.quotient(s0, s1)
+
+    def quotient_slope(self, s0, s1):
+        return self.law.quotient_slope(s0, s1)
+
+
+def moving(n, dim, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1.0, 1.0, (n, dim)), rng.standard_normal((n, dim))
+
+
+def matrix(system, values):
+    pattern = system.pattern
+    return sp.csr_array((values, pattern.indices, pattern.indptr), shape=(system.n_nodes,) * 2)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_system_of_pairs_has_the_secant_form_of_its_pairs_only(dim):
+    n = 6
+    q, v = moving(n, dim)
+    energies = {
+        "springs": Bars(all_pairs(n), EngineeringStrain(3.0, 1.3), dim),
+        "truss": Bars([(0, 3), (1, 5)], GreenStrain([2.0, 4.0], 0.7), dim),
+        "own law": Bars([(2, 4)], Borrowed(GreenStrain(1.0, 0.4)), dim),
+    }
+    gravity = {"gravity": Gravity(np.ones(n), np.ones(dim))}
+    system = System(np.ones(n), energies | gravity, dim=dim)
+    elastic = System(np.ones(n), energies, dim=dim).gradient(q)
+    np.testing.assert_allclose(matrix(system, system.secant_values(q)) @ q, elastic, atol=1e-13)
+
+    out = np.full(len(system.pattern.indices), np.nan)
+    assert system.secant_rate_values(q, v, out) is out
+    s = 1e-6
+    slope = (system.secant_values(q + s * v) - system.secant_values(q - s * v)) / (2 * s)
+    np.testing.assert_allclose(out, slope, atol=1e-8 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize(
+    "law", [EngineeringStrain(3.0, 1.3), LennardJones(2.0, 1.1)], ids=lambda law: type(law).__name__
+)
+def test_a_law_of_ones_own_gives_what_the_compiled_one_gives(law):
+    q, v = moving(7, 2)
+    compiled, own = Bars(all_pairs(7), law, dim=2), Bars(all_pairs(7), Borrowed(law), dim=2)
+    pattern = Pattern(7, [compiled.nodes])
+    for name, motion in (("add_secant", (q,)), ("add_secant_rate", (q, v))):
+        one, other = np.zeros((2, len(pattern.indices)))
+        getattr(compiled, name)(*motion, pattern.slots[0], one)
+        getattr(own, name)(*motion, pattern.slots[0], other)
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13 * np.abs(other).max())
+
+
+@pytest.mark.parametrize("law", [LennardJones(1.0, 1.0), Borrowed(LennardJones(1.0, 1.0))], ids=["compiled", "own"])
+def test_a_pair_at_its_pole_is_named(law):
+    pair = Bars([(0, 1), (1, 2)], law)
+    q, v = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, 0]]), np.ones((3, 3))
+    pattern = Pattern(3, [pair.nodes])
+    values = np.zeros(len(pattern.indices))
+    with pytest.raises(StepFailed, match=r"pair 1 \(nodes 1 and 2\)"):
+        pair.add_secant(q, pattern.slots[0], values)
+    with pytest.raises(StepFailed, match=r"pair 1 \(nodes 1 and 2\)"):
+        pair.add_secant_rate(q, v, pattern.slots[0], values)
+
+
+def test_a_spring_without_natural_length_has_a_constant_secant():
+    spring = Bars([(0, 1)], EngineeringStrain(5.0, 0.0))
+    x, v = np.zeros((1, 2, 3)), np.ones((1, 2, 3))
+    np.testing.assert_array_equal(spring.secant(x), [[[5.0, -5.0], [-5.0, 5.0]]])
+    np.testing.assert_array_equal(spring.secant_rate(x, v), np.zeros((1, 2, 2)))
