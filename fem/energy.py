@@ -158,16 +158,14 @@ class Energy(ABC):
         """
         raise self.lacks("third")
 
-    @classmethod
-    def has(cls, optional: Optional) -> bool:
+    def has(self, optional: Optional) -> bool:
         """Return whether the energy has an optional method, named by the first of its functions."""
-        return getattr(cls, optional) is not getattr(Energy, optional)
+        return getattr(type(self), optional) is not getattr(Energy, optional)
 
-    @classmethod
-    def lacks(cls, optional: Optional, name: str | None = None) -> InvalidSystem:
+    def lacks(self, optional: Optional, name: str | None = None) -> InvalidSystem:
         """Return the error that an optional method is missing, for an energy with a name in a system."""
         what, advice = _OPTIONAL[optional]
-        who = cls.__name__ if name is None else f"energy '{name}' ({cls.__name__})"
+        who = type(self).__name__ if name is None else f"energy '{name}' ({type(self).__name__})"
         return InvalidSystem(f"{who} has no {what}. {advice}")
 
     # The assembled forms below are what integrators call. They are written once here;

@@ -11,6 +11,10 @@ tangent is
 
     ∂f_a/∂x1_b = Σ w (F_m,iI ℂ*_IKJL F1_jJ + ½ δ_ij S*_KL) ∂_K N_a ∂_L N_b,    ℂ* = 2 ∂S*/∂C1.
 
+The secant matrices, which give f_a = Σ_b 𝓕_ab x_b, and their rates are
+
+    𝓕_ab = Σ w ∇N_a·S ∇N_b,    𝓕̇_ab = Σ w ∇N_a·Ṡ ∇N_b,    Ṡ = ℂ : FᵀḞ.
+
 Laws that are not objective see C = 1 + 2 sym(F − 1), and 1 stands for all F in the sums, 0 for the δ.
 
 Elements are taken some blocks (`symplex.fem.blocks`) at a time: compiled loops find F and C of all their points, the
@@ -29,8 +33,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem import elements, tensors
-from symplex.fem.assembly import scatter_blocks, scatter_vectors
+from symplex.fem import elements, secant, tensors
+from symplex.fem.assembly import scatter_blocks, scatter_values, scatter_vectors
 from symplex.fem.blocks import Blocks
 from symplex.fem.elements import Element
 from symplex.fem.energy import Array, Energy, IntArray
@@ -108,6 +112,18 @@ class Isoparametric(Energy):
         """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
         return self._local(self._discrete_stiffness, (x0, x1), (3 * x0.shape[1],) * 2)
 
+    def secant(self, x: Array) -> Array:
+        """Return 𝓕 [m, k, k] in N/m of the elements with nodes at x [m, k, 3]."""
+        return self._local(self._secants, (x,), (x.shape[1],) * 2)
+
+    def secant_rate(self, x: Array, v: Array) -> Array:
+        """Return 𝓕̇ [m, k, k] in N/(m s) of the elements with nodes at x that move with v [m, k, 3]."""
+
+        def integrate(part: slice, F: Array, C: Array) -> Array:
+            return self._secant_rates(part, F, C, v[self._order[part]])
+
+        return self._local(integrate, (x,), (x.shape[1],) * 2)
+
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
         place = self._places[stencil]
@@ -165,6 +181,24 @@ class Isoparametric(Energy):
             scatter_blocks(local, slots[self._order[part]], out)
 
         self._sweep(integrate, lambda q, part: q[self._nodes[part]], store, positions)
+
+    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
+        self._add_values(self._secants, q, slots, out)
+
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
+
+        def integrate(part: slice, F: Array, C: Array) -> Array:
+            return self._secant_rates(part, F, C, v[self._nodes[part]])
+
+        self._add_values(integrate, q, slots, out)
+
+    def _add_values(self, integrate: Callable[..., Array], q: Array, slots: IntArray, out: Array) -> None:
+        def store(part: slice, local: Array) -> None:
+            scatter_values(local, slots[self._order[part]], out)
+
+        self._sweep(integrate, lambda q, part: q[self._nodes[part]], store, (q,))
 
     # -- block by block ---------------------------------------------------------------------------------------
 
@@ -247,6 +281,16 @@ class Isoparametric(Energy):
         S, T = _contiguous(S, left.shape), _contiguous(T, (*left.shape, 3, 3))
         _integrate_stiffness(left, right, S, T, w, G, geometric * self.material.objective, out)
         return out
+
+    def _secants(self, part: slice, F: Array, C: Array) -> Array:
+        return self._integrated_secants(part, _contiguous(self.material.stress(_flat(C)), C.shape))
+
+    def _secant_rates(self, part: slice, F: Array, C: Array, v: Array) -> Array:
+        T = _contiguous(self.material.tangent(_flat(C)), (*C.shape, 3, 3))
+        return self._integrated_secants(part, secant.stress_rates(T, F, v, self._gradients[part]))
+
+    def _integrated_secants(self, part: slice, S: Array) -> Array:
+        return secant.integrated(S, self._weights[part], self._gradients[part])
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 

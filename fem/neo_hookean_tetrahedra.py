@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from symplex.errors import InvertedElement
-from symplex.fem import neo_hookean, neo_hookean_discrete, tetrahedra
+from symplex.fem import neo_hookean, neo_hookean_discrete, secant_tetrahedra, tetrahedra
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.materials import NeoHookean
@@ -72,6 +72,14 @@ class NeoHookeanTetrahedra(Energy):
         """Return ∂DG/∂x1 [m, 12, 12] in N/m, which is not symmetric."""
         return self._local(neo_hookean_discrete.hessian, (x0, x1), np.empty((len(x0), 12, 12)))
 
+    def secant(self, x: Array) -> Array:
+        """Return 𝓕 [m, 4, 4] in N/m of the elements with nodes at x [m, 4, 3]."""
+        return self._local(secant_tetrahedra.secant, (x,), np.empty((len(x), 4, 4)))
+
+    def secant_rate(self, x: Array, v: Array) -> Array:
+        """Return 𝓕̇ [m, 4, 4] in N/(m s) of the elements with nodes at x that move with v [m, 4, 3]."""
+        return self._local(secant_tetrahedra.secant_rate, (x,), v, np.empty((len(x), 4, 4)))
+
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [4, 3]; infinite where it is inverted."""
         out = np.empty(1)
@@ -86,10 +94,11 @@ class NeoHookeanTetrahedra(Energy):
         G = tetrahedra.shape_gradients(self.points, self.nodes)
         return neo_hookean_lattice(*self._moduli, self.volumes, G)
 
-    def _local(self, kernel: Callable[..., int], positions: tuple[Array, ...], out: Array) -> Array:
-        if kernel(*positions, self._constants, *self._moduli, out) >= 0:
+    def _local(self, kernel: Callable[..., int], positions: tuple[Array, ...], *arguments: Array) -> Array:
+        """Run a kernel at gathered positions, and return the last of its arguments, which it sets."""
+        if kernel(*positions, self._constants, *self._moduli, *arguments) >= 0:
             raise self._inverted(*positions)
-        return out
+        return arguments[-1]
 
     # -- assembled forms --------------------------------------------------------------------------------------
 
@@ -112,6 +121,14 @@ class NeoHookeanTetrahedra(Energy):
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._run(neo_hookean_discrete.add_hessian, (q0, q1), self._blocks.elements, slots, out)
+
+    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
+        self._run(secant_tetrahedra.add_secant, (q,), self._blocks.elements, slots, out)
+
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
+        self._run(secant_tetrahedra.add_secant_rate, (q,), v, self._blocks.elements, slots, out)
 
     def _run(self, kernel: Callable[..., Any], positions: tuple[Array, ...], *arguments: Any) -> list[Any]:
         """Run a kernel on all blocks, and return what it returns for each slab."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.elements import TETRAHEDRON, element_of
-from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, Optional
 from symplex.fem.isoparametric import Isoparametric
 from symplex.fem.materials import Material, NeoHookean
 from symplex.fem.neo_hookean_tetrahedra import NeoHookeanTetrahedra
@@ -97,6 +97,27 @@ class Solid(Energy):
         """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
         return self._elements.discrete_hessian(self._gathered(x0), self._gathered(x1))
 
+    def has(self, optional: Optional) -> bool:
+        """Return whether the energy has an optional method: a law that is not objective has no secant form."""
+        return super().has(optional) and (optional != "secant" or self.material.objective)
+
+    def secant(self, x: Array) -> Array:
+        """Return 𝓕 [m, k, k] in N/m, 𝓕_ab = ∫ ∇N_a·S ∇N_b, of the elements with nodes at x [m, k, 3].
+
+        Raises
+        ------
+        InvalidSystem
+            If the law is not objective: its forces do not turn with the body, as 𝓕 x does.
+        InvertedElement, MaterialFailed
+        """
+        self._require_secant()
+        return self._elements.secant(self._gathered(x))
+
+    def secant_rate(self, x: Array, v: Array) -> Array:
+        """Return 𝓕̇ [m, k, k] in N/(m s), 𝓕̇_ab = ∫ ∇N_a·Ṡ ∇N_b with Ṡ = ℂ : Ċ/2, for x and v [m, k, 3]; see `secant`."""
+        self._require_secant()
+        return self._elements.secant_rate(self._gathered(x), self._gathered(v))
+
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
         return self._elements.local_value(stencil, x)
@@ -130,6 +151,16 @@ class Solid(Energy):
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._require_blocks(out)
         self._elements.add_discrete_hessian(self._positions(q0), self._positions(q1), slots, out)
+
+    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
+        self._require_values(out)
+        self._elements.add_secant(self._positions(q), slots, out)
+
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz]."""
+        self._require_values(out)
+        self._elements.add_secant_rate(self._positions(q), self._positions(v), slots, out)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
@@ -196,6 +227,15 @@ class Solid(Energy):
     def _require_blocks(self, out: Array) -> None:
         if out.shape[1:] != (3, 3) or not out.flags.c_contiguous:  # as above
             raise InvalidSystem(f"Solid: the Hessian has shape {out.shape}, wanted a contiguous array (nnz, 3, 3).")
+
+    def _require_values(self, out: Array) -> None:
+        self._require_secant()
+        if out.ndim != 1 or not out.flags.c_contiguous:  # as above
+            raise InvalidSystem(f"Solid: the values have shape {out.shape}, wanted a contiguous array (nnz,).")
+
+    def _require_secant(self) -> None:
+        if not self.has("secant"):
+            raise self.lacks("secant")
 
     @cached_property
     def _least_nodes(self) -> int:

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from symplex.errors import StepFailed
+from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.assembly import Pattern
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
 from symplex.fem.loads import Gravity
+from symplex.fem.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solid import Solid
 from symplex.fem.system import System
+from symplex.meshes.generate import box
 
 # -- pairs --------------------------------------------------------------------------------------------------------
 
@@ -97,3 +100,93 @@ def test_a_spring_without_natural_length_has_a_constant_secant():
     x, v = np.zeros((1, 2, 3)), np.ones((1, 2, 3))
     np.testing.assert_array_equal(spring.secant(x), [[[5.0, -5.0], [-5.0, 5.0]]])
     np.testing.assert_array_equal(spring.secant_rate(x, v), np.zeros((1, 2, 2)))
+
+
+# -- solids -------------------------------------------------------------------------------------------------------
+
+NEO_HOOKEAN = NeoHookean(60.0, 26.0, 1.0)
+LAWS = [NEO_HOOKEAN, SaintVenantKirchhoff(60.0, 26.0, 1.0), MooneyRivlin(10.0, 3.0, 80.0, 1.0)]
+
+
+def block(law, cells=(1, 1, 1)):
+    mesh = box((1.0, 1.0, 1.0), cells, split="6")
+    return Solid(mesh.points, mesh.cells["tetra"], law)
+
+
+def shaken(solid, amount, seed=0):
+    return solid.points + amount * np.random.default_rng(seed).standard_normal(solid.points.shape)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_stretched_body_is_as_stiff_as_its_stress(law):
+    """𝓕 of a uniform stress is ∫ ∇N_a·S ∇N_b, so that Σ_ab 𝓕_ab X_a ⊗ X_b = V S whatever the mesh."""
+    solid = block(law, (2, 2, 2))
+    stretch = np.array([[1.2, 0.1, 0.0], [0.0, 0.9, 0.0], [0.0, 0.05, 1.1]])
+    system = System(np.ones(len(solid.points)), {"solid": solid})
+    F = matrix(system, system.secant_values(solid.points @ stretch.T))
+    S = law.stress((stretch.T @ stretch)[None])[0]
+    np.testing.assert_allclose(solid.points.T @ (F @ solid.points), S, atol=1e-12 * np.abs(S).max())
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_an_inverted_element_is_reported(law):
+    solid = block(law)
+    q, v = shaken(solid, 0.02), np.ones_like(solid.points)
+    element = 3
+    inside_out = solid.nodes[element]
+    q[inside_out[0]] = 2.0 * q[inside_out[1:]].mean(axis=0) - q[inside_out[0]]
+    bad = np.flatnonzero(~(solid.jacobians(q) > 0))
+    pattern = Pattern(len(q), [solid.nodes])
+    values = np.zeros(len(pattern.indices))
+    for call in (
+        lambda: solid.secant(q[solid.nodes]),
+        lambda: solid.secant_rate(q[solid.nodes], v[solid.nodes]),
+        lambda: solid.add_secant(q, pattern.slots[0], values),
+        lambda: solid.add_secant_rate(q, v, pattern.slots[0], values),
+    ):
+        with pytest.raises(InvertedElement, match=f"element {bad[0]} "):
+            call()
+
+
+def test_a_law_without_finite_stress_is_reported():
+    class Broken(SaintVenantKirchhoff):
+        def stress(self, C):
+            return np.where(C > 1.5, np.nan, super().stress(C))
+
+    solid = block(Broken(60.0, 26.0, 1.0))
+    with pytest.raises(MaterialFailed, match="Broken has no finite"):
+        solid.secant(1.4 * solid.points[solid.nodes])
+
+
+def test_small_strains_have_no_secant_form():
+    solid = block(LinearElastic(60.0, 26.0, 1.0))
+    assert not solid.has("secant")
+    assert solid.has("discrete_gradient")
+    with pytest.raises(InvalidSystem, match="Solid has no secant form"):
+        solid.add_secant(solid.points, Pattern(8, [solid.nodes]).slots[0], np.zeros(64))
+    system = System(np.ones(8), {"solid": solid})
+    assert not system.secant_values(1.1 * solid.points).any()
+    with pytest.raises(InvalidSystem, match="energy 'solid'"):
+        system.require("secant", "This method")
+
+
+def test_positions_and_values_of_wrong_size_are_refused():
+    solid = block(NEO_HOOKEAN)
+    slots = Pattern(8, [solid.nodes]).slots[0]
+    with pytest.raises(InvalidSystem, match=r"values have shape \(64, 1\)"):
+        solid.add_secant(solid.points, slots, np.zeros((64, 1)))
+    with pytest.raises(InvalidSystem, match="positions have shape"):
+        solid.add_secant_rate(solid.points, np.ones((7, 3)), slots, np.zeros(64))
+
+
+def test_values_do_not_depend_on_the_number_of_threads(monkeypatch):
+    from symplex.fem import threads
+
+    solid = block(NEO_HOOKEAN, (10, 10, 10))  # two slabs
+    q, v = shaken(solid, 0.005), shaken(solid, 1.0, seed=1)
+    system = System(np.ones(len(q)), {"solid": solid})
+    found = []
+    for count in (1, 2):
+        monkeypatch.setattr(threads, "count", lambda count=count: count)
+        found.append((system.secant_values(q), system.secant_rate_values(q, v)))
+    np.testing.assert_array_equal(found[0], found[1])
