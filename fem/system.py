@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +16,9 @@ from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.damping import DifferentiableLoad
 from symplex.fem.energy import Array, Energy, Optional
 from symplex.fem.nodes import require_nodes
+
+if TYPE_CHECKING:
+    from symplex.fem.mass_solve import MassSolver
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
@@ -337,10 +341,18 @@ class System:
         return self.mass[:, None] * v if self.is_lumped else self.mass @ v
 
     def accelerations(self, force: Array, out: Array | None = None) -> Array:
-        """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates and massless nodes."""
+        """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates and massless nodes.
+
+        With a consistent mass by conjugate gradients, to round-off (see `symplex.fem.mass_solve`).
+
+        Raises
+        ------
+        InvalidSystem
+            If a consistent mass is not symmetric positive definite.
+        """
         if self.is_lumped:
             return np.multiply(force, self._inverse_mass, out=out)
-        a = self._solve_consistent(force)
+        a = self._mass_solver.solve(force)
         if out is None:
             return a
         out[...] = a
@@ -351,23 +363,11 @@ class System:
         inverse = np.divide(1.0, np.asarray(self.mass), out=np.zeros(self.n_nodes), where=~self.massless)
         return inverse[:, None]
 
-    def _solve_consistent(self, force: Array) -> Array:
-        a = np.zeros_like(force)
-        for axis, (free, factor) in enumerate(self._consistent_factors):
-            a[free, axis] = factor.solve(force[free, axis])
-        return a
-
     @cached_property
-    def _consistent_factors(self) -> Sequence[tuple[NDArray[np.intp], sp.linalg.SuperLU]]:
-        from scipy.sparse.linalg import splu
+    def _mass_solver(self) -> MassSolver:
+        from symplex.fem.mass_solve import MassSolver  # compiled when first needed
 
-        free = [np.flatnonzero(~self.fixed[:, axis]) for axis in range(self.dim)]
-        factors: dict[bytes, sp.linalg.SuperLU] = {}
-        for nodes in free:
-            key = nodes.tobytes()
-            if key not in factors:
-                factors[key] = splu(sp.csc_array(self.mass)[nodes][:, nodes].tocsc())
-        return [(nodes, factors[nodes.tobytes()]) for nodes in free]
+        return MassSolver(sp.csr_array(self.mass), self.fixed)
 
     # -- what is conserved ----------------------------------------------------------------------------------
 
