@@ -117,6 +117,20 @@ if TYPE_CHECKING:
         SwingPlane as SwingPlane,
     )
     from symplex.time.polar_reduction import PolarReduction as PolarReduction
+    from symplex.time.relative_equilibrium import (
+        RelativeEquilibrium as RelativeEquilibrium,
+        RelativePath as RelativePath,
+        relative_equilibrium as relative_equilibrium,
+    )
+    from symplex.time.rigid_body import (
+        BodyPotential as BodyPotential,
+        BodyState as BodyState,
+        RelaxedBody as RelaxedBody,
+        RelaxedState as RelaxedState,
+        RigidBody as RigidBody,
+        UniformField as UniformField,
+    )
+    from symplex.time.rigid_body_methods import BodyCayley as BodyCayley, BodyZhangSkeel as BodyZhangSkeel
     from symplex.time.sphere import (
         AxialPotential as AxialPotential,
         SpherePotential as SpherePotential,
@@ -189,6 +203,16 @@ _HOMES = {
     "symplex.time.newton": ("Newton",),
     "symplex.time.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
     "symplex.time.polar_reduction": ("PolarReduction",),
+    "symplex.time.relative_equilibrium": ("RelativeEquilibrium", "RelativePath", "relative_equilibrium"),
+    "symplex.time.rigid_body": (
+        "BodyPotential",
+        "BodyState",
+        "RelaxedBody",
+        "RelaxedState",
+        "RigidBody",
+        "UniformField",
+    ),
+    "symplex.time.rigid_body_methods": ("BodyCayley", "BodyZhangSkeel"),
     "symplex.time.sphere": ("AxialPotential", "SpherePotential", "SphereState", "SphericalPendulum"),
     "symplex.time.sphere_methods": ("SphereEnergyMomentum", "SphereMidpoint", "SphereSymplectic"),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
