@@ -47,6 +47,10 @@ class Obstacle(ABC):
         """Return ∂²g/∂x² [m, dim, dim] in 1/m at the points x [m, dim]."""
 
     @abstractmethod
+    def gap_third(self, x: Array, a: Array) -> Array:
+        """Return ∇³g[a, a] [m, dim], the second derivative of ∂g/∂x along a [m, dim], at the points x [m, dim]."""
+
+    @abstractmethod
     def gap_quotient(self, x0: Array, x1: Array) -> Array:
         """Return a mean G [m, dim] of ∂g/∂x from x0 to x1 [m, dim]: G·(x1 − x0) = g(x1) − g(x0), symmetric in both."""
 
@@ -120,6 +124,10 @@ class HalfSpace(Obstacle):
         """Return zeros [m, dim, dim]: a plane is not curved."""
         return np.zeros((len(x), self.dim, self.dim))
 
+    def gap_third(self, x: Array, a: Array) -> Array:
+        """Return zeros [m, dim]."""
+        return np.zeros_like(x)
+
     def gap_quotient(self, x0: Array, x1: Array) -> Array:
         """Return n for each increment [m, dim]."""
         return self.gap_gradient(x1)
@@ -191,6 +199,15 @@ class Sphere(Obstacle):
         r = np.linalg.norm(x - self.center, axis=1)[:, None, None]
         tangential = np.eye(self.dim) - n[:, :, None] * n[:, None, :]
         return np.divide(tangential, r, out=np.zeros_like(tangential), where=r > 0)
+
+    def gap_third(self, x: Array, a: Array) -> Array:
+        """Return −(2 u w + |w|² n)/|x − c|² [m, dim], u = a·n, w = a − u n; zero at the centre."""
+        n = self.gap_gradient(x)
+        u = np.einsum("mi,mi->m", a, n)[:, None]
+        w = a - u * n
+        squared = np.sum((x - self.center) ** 2, axis=1)[:, None]
+        change = -2.0 * u * w - np.sum(w * w, axis=1)[:, None] * n
+        return np.divide(change, squared, out=np.zeros_like(change), where=squared > 0)
 
     def gap_quotient(self, x0: Array, x1: Array) -> Array:
         """Return G = (d0 + d1)/(l0 + l1) [m, dim], d = x − c, l = |d|; zero if both are the centre.

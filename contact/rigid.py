@@ -69,6 +69,18 @@ class RigidContact(Energy):
         touching = self.stiffness * (p > 0)
         return touching * (n[:, :, None] * n[:, None, :] - p * self.obstacle.gap_hessian(x[:, 0]))
 
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] = k (g'' ∂g/∂x + 2 g' ∂²g/∂x² a + g ∇³g[a, a]) [m, 1, dim], zero where g ≥ 0.
+
+        g' = ∂g/∂x·a and g'' = a·∂²g/∂x² a. Zero at planes; where contact opens or closes there is none.
+        """
+        at, along = x[:, 0], a[:, 0]
+        p, n = self._penetration(at), self.obstacle.gap_gradient(at)
+        curved = np.einsum("mij,mj->mi", self.obstacle.gap_hessian(at), along)
+        first, second = np.einsum("mi,mi->m", n, along), np.einsum("mi,mi->m", curved, along)
+        third = second[:, None] * n + 2.0 * first[:, None] * curved - p[:, None] * self.obstacle.gap_third(at, along)
+        return (self.stiffness * (p > 0)[:, None] * third)[:, None]
+
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return DG = (Δφ/Δg) G [m, 1, dim] in N from x0 to x1 [m, 1, dim], exact across opening and closing.
 

@@ -46,6 +46,19 @@ class PairLaw(ABC):
     def quotient_slope(self, s0: Array, s1: Array) -> Array:
         """Return ∂ξ/∂s1 in N/m³, also where s1 = s0: then it is d²φ/ds²."""
 
+    def third_slope(self, s: Array) -> Array:
+        """Return d³φ/ds³ in N/m⁵: optional, for methods that need third derivatives.
+
+        Raises
+        ------
+        InvalidSystem
+            If the law has none.
+        """
+        raise InvalidSystem(
+            f"the pair law {type(self).__name__} has no third derivative. Give it third_slope, or take a method that "
+            "needs the gradient and Hessian only."
+        )
+
 
 class CompiledLaw(PairLaw):
     """A law whose formulas are compiled as well; its constants are numbers, or one for each pair.
@@ -87,6 +100,13 @@ class CompiledLaw(PairLaw):
     def quotient_slope(self, s0: Array, s1: Array) -> Array:
         """Return ∂ξ/∂s1 in N/m³, also where s1 = s0: then it is d²φ/ds²."""
         return pair_formulas.quotient_slope.py_func(*self._arguments(), s0, s1)
+
+    @final
+    def third_slope(self, s: Array) -> Array:
+        """Return d³φ/ds³ in N/m⁵."""
+        from symplex.fem.third_pairs import third_slope  # compiled when first needed
+
+        return third_slope.py_func(*self._arguments(), s)
 
     def _arguments(self) -> tuple[int, Array, Array]:
         """The law as the formulas take it."""
@@ -300,6 +320,16 @@ class Bars(Energy):
             rate = 4.0 * self.law.curvature(_squared(d)) * np.einsum("mi,mi->m", d, _difference(v))
         return self._away_from_poles(rate, x)[:, None, None] * _COUPLING
 
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, 2, dim]: ±(8 φ'' (d·b) b + (8 φ''' (d·b)² + 4 φ'' b·b) d), b = a_1 − a_0."""
+        d, b = _difference(x), _difference(a)
+        s, product = _squared(d), np.einsum("mi,mi->m", d, b)
+        with np.errstate(all="ignore"):
+            second = self.law.curvature(s)
+            by_d = 8.0 * self.law.third_slope(s) * product**2 + 4.0 * second * _squared(b)
+            pull = self._away_from_poles((8.0 * second * product)[:, None] * b + by_d[:, None] * d, x)
+        return np.stack([-pull, pull], axis=1)
+
     def _away_from_poles(self, values: Array, x: Array) -> Array:
         """Return values [m, …] of the pairs at x, all of them finite."""
         bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
@@ -377,6 +407,16 @@ class Bars(Energy):
         motion = self._checked(q), self._checked(v)
         if not isfinite(pair_formulas.add_secant_rate(*motion, *self._compiled, slots, out)):
             self.secant_rate(q[self.nodes], v[self.nodes])
+
+    def add_third(self, q: Array, a: Array, out: Array) -> None:
+        """Add ∇³V[a, a] at the nodal positions q along a [n, dim] to out [n, dim]."""
+        if self._compiled is None:
+            super().add_third(q, a, out)
+            return
+        from symplex.fem.third_pairs import add_third  # compiled when first needed
+
+        if not isfinite(add_third(self._checked(q), self._checked(a), *self._compiled, self._writable(out, q))):
+            self.third(q[self.nodes], a[self.nodes])  # names the pair
 
     def _checked(self, q: Array) -> Array:
         if q.ndim != 2 or len(q) < self._least_nodes:  # the compiled loops would read beyond the end

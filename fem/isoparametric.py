@@ -33,7 +33,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem import elements, secant, tensors
+from symplex.fem import elements, secant, tensors, third_solid
 from symplex.fem.assembly import scatter_blocks, scatter_values, scatter_vectors
 from symplex.fem.blocks import Blocks
 from symplex.fem.elements import Element
@@ -124,6 +124,10 @@ class Isoparametric(Energy):
 
         return self._local(integrate, (x,), (x.shape[1],) * 2)
 
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3]."""
+        return self._local(self._along(lambda part: a[self._order[part]]), (x,), x.shape[1:])
+
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
         place = self._places[stencil]
@@ -167,6 +171,10 @@ class Isoparametric(Energy):
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._add_stiffness(self._discrete_stiffness, (q0, q1), slots, out)
+
+    def add_third(self, q: Array, a: Array, out: Array) -> None:
+        """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
+        self._add_forces(self._along(lambda part: a[self._nodes[part]]), (q,), out)
 
     def _add_forces(self, integrate: Callable[..., Array], positions: tuple[Array, ...], out: Array) -> None:
         def store(part: slice, local: Array) -> None:
@@ -256,6 +264,14 @@ class Isoparametric(Energy):
     def _discrete_forces(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
         S = self.material.discrete_stress(_flat(C0), _flat(C1))
         return self._integrated_forces(part, 0.5 * (F0 + F1), S)
+
+    def _along(self, gather: Callable[[slice], Array]) -> Callable[[slice, Array, Array], Array]:
+        """Return the function that integrates ∇³φ[a, a] along the directions a [e, k, 3] of each part."""
+
+        def integrate(part: slice, F: Array, C: Array) -> Array:
+            return third_solid.third(self.material, F, C, gather(part), self._weights[part], self._gradients[part])
+
+        return integrate
 
     def _integrated_forces(self, part: slice, F: Array, S: Array) -> Array:
         w, G = self._weights[part], self._gradients[part]

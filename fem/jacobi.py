@@ -147,6 +147,16 @@ class JacobiEnergy(Energy):
         """
         return self._matrices(self.energy.add_discrete_hessian, x0, x1)
 
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³V'[a, a] [m, N − 1, dim], that of the particles pulled back.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy of the particles has none.
+        """
+        return self._vectors(self.energy.add_third, x, a)
+
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per Jacobi coordinate [N − 1] in N/m a bound on stiffness that ∇² does not show now but may later.
 

@@ -57,6 +57,10 @@ class DeadLoad(Energy):
         """Return zeros [m, dim, dim]."""
         return self.hessian(x1)
 
+    def third(self, x: Array, a: Array) -> Array:
+        """Return zeros [m, 1, dim]."""
+        return np.zeros_like(x)
+
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add nothing."""
 

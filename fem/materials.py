@@ -14,7 +14,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from symplex.errors import MaterialError
+from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem import tensors, volumetric
 from symplex.fem.assembly import Array
 
@@ -61,6 +61,21 @@ class Material(ABC):
     def discrete_tangent(self, C0: Array, C1: Array) -> Array:
         """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
         return np.sum([w * t * self.tangent(C0 + t * (C1 - C0)) for t, w in zip(_NODES, _WEIGHTS, strict=True)], axis=0)
+
+    def stress_curvature(self, C: Array, H: Array) -> Array:
+        """Return the second derivative D²S[H, H] of the stress along symmetric H [p, 3, 3] in Pa: optional.
+
+        Methods that need third derivatives of the energy take it.
+
+        Raises
+        ------
+        InvalidSystem
+            If the law has none.
+        """
+        raise InvalidSystem(
+            f"the material {type(self).__name__} has no second derivative of its stress. Give it stress_curvature, or "
+            "take a method that needs the gradient and Hessian only."
+        )
 
     # -- small strains ----------------------------------------------------------------------------------------
 
@@ -243,6 +258,10 @@ class NeoHookean(LameMaterial):
         """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
         return volumetric.discrete_tangent(C0, C1, self.lmbda, self.mu)
 
+    def stress_curvature(self, C: Array, H: Array) -> Array:
+        """Return D²S[H, H] [p, 3, 3] in Pa: the volumetric part, as the rest of S is constant."""
+        return volumetric.stress_curvature(C, H, self.lmbda, self.mu)
+
 
 class _Quadratic(LameMaterial):
     """W = λ/2 (tr E)² + μ E : E, E = (C − 1)/2: quadratic in C, so that the discrete stress is that of the mean."""
@@ -269,6 +288,10 @@ class _Quadratic(LameMaterial):
     def discrete_tangent(self, C0: Array, C1: Array) -> Array:
         """Return ℂ/2 [p, 3, 3, 3, 3] in Pa."""
         return 0.5 * self.tangent(C1)
+
+    def stress_curvature(self, C: Array, H: Array) -> Array:
+        """Return zeros [p, 3, 3]: S is linear in C."""
+        return np.zeros_like(C)
 
 
 @final
@@ -379,6 +402,10 @@ class MooneyRivlin(Material):
     def discrete_tangent(self, C0: Array, C1: Array) -> Array:
         """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
         return 2.0 * self.c01 * _DEVIATION + volumetric.discrete_tangent(C0, C1, self._lmbda, self._mu)
+
+    def stress_curvature(self, C: Array, H: Array) -> Array:
+        """Return D²S[H, H] [p, 3, 3] in Pa: the volumetric part, as the rest of S is linear in C."""
+        return volumetric.stress_curvature(C, H, self._lmbda, self._mu)
 
     def _of_invariants(self, C: Array) -> Array:
         """Return 2 c10 1 + 2 c01 (I1 1 − C)."""

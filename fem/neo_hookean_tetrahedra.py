@@ -80,6 +80,15 @@ class NeoHookeanTetrahedra(Energy):
         """Return 𝓕̇ [m, 4, 4] in N/(m s) of the elements with nodes at x that move with v [m, 4, 3]."""
         return self._local(secant_tetrahedra.secant_rate, (x,), v, np.empty((len(x), 4, 4)))
 
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, 4, 3] of the elements with nodes at x along a [m, 4, 3] (closed form)."""
+        from symplex.fem import third_tetrahedra  # compiled when first needed
+
+        out = np.empty((len(x), 4, 3))
+        if third_tetrahedra.third(x, np.ascontiguousarray(a), self._constants, *self._moduli, out) >= 0:
+            raise self._inverted(x)
+        return out
+
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [4, 3]; infinite where it is inverted."""
         out = np.empty(1)
@@ -129,6 +138,13 @@ class NeoHookeanTetrahedra(Energy):
     def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
         """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
         self._run(secant_tetrahedra.add_secant_rate, (q,), v, self._blocks.elements, slots, out)
+
+    def add_third(self, q: Array, a: Array, out: Array) -> None:
+        """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
+        from symplex.fem import third_tetrahedra  # compiled when first needed
+
+        if not all(map(isfinite, self._blocks.run(third_tetrahedra.add_third, q, a, *self._in_blocks, out))):
+            raise self._inverted(q[self.nodes])
 
     def _run(self, kernel: Callable[..., Any], positions: tuple[Array, ...], *arguments: Any) -> list[Any]:
         """Run a kernel on all blocks, and return what it returns for each slab."""

@@ -118,6 +118,18 @@ class Solid(Energy):
         self._require_secant()
         return self._elements.secant_rate(self._gathered(x), self._gathered(v))
 
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3].
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+            As the gradient.
+        InvalidSystem
+            If the material has no second derivative of its stress.
+        """
+        return self._elements.third(self._gathered(x), self._gathered(a))
+
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
         return self._elements.local_value(stencil, x)
@@ -161,6 +173,11 @@ class Solid(Energy):
         """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz]."""
         self._require_values(out)
         self._elements.add_secant_rate(self._positions(q), self._positions(v), slots, out)
+
+    def add_third(self, q: Array, a: Array, out: Array) -> None:
+        """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
+        self._require_like(q, out)
+        self._elements.add_third(self._positions(q), self._positions(a), out)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 

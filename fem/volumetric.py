@@ -38,6 +38,20 @@ def tangent(C: Array, lmbda: float, mu: float) -> Array:
     return tensors.products(np.full_like(c, lmbda), inverse, 2.0 * mu - lmbda * np.log(c))
 
 
+def stress_curvature(C: Array, H: Array, lmbda: float, mu: float) -> Array:
+    """Return the second derivative of the stress along H [p, 3, 3].
+
+    With B = C⁻¹H: (2 (λ ln J − μ) B² − λ tr B · B − λ/2 tr B² · 1) C⁻¹.
+    """
+    c = tensors.determinants(C)
+    inverse = tensors.scaled(1.0 / c, tensors.cofactors(C))
+    B = inverse @ H
+    squared = B @ B
+    factor = tensors.scaled(lmbda * np.log(c) - 2.0 * mu, squared) - tensors.scaled(lmbda * tensors.trace(B), B)
+    factor -= tensors.scaled(0.5 * lmbda * tensors.trace(squared), tensors.ONE)
+    return factor @ inverse
+
+
 def discrete_stress(C0: Array, C1: Array, lmbda: float, mu: float) -> Array:
     """Return 2 w[c0, c1] K [p, 3, 3]."""
     quotient, _ = _quotients(tensors.determinants(C0), tensors.determinants(C1), lmbda, mu)

@@ -473,6 +473,71 @@ def test_secant_forms_are_scattered_and_added(secant_case):
         np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-13 * np.abs(wanted).max())
 
 
+# -- third derivatives ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def direction(case):
+    """An energy that has a third derivative, its positions and a direction, gathered."""
+    chosen, energy, q = case
+    a = chosen.length * np.random.default_rng(13).standard_normal(q.shape)
+    x = q[energy.nodes]
+    try:
+        energy.third(x, a[energy.nodes])
+    except InvalidSystem:
+        pytest.skip("no third derivative")
+    return chosen, energy, q, a
+
+
+def test_third_derivative_is_the_slope_of_the_hessian(direction):
+    """∇³φ[a, a] is the derivative of ∇²φ a along a, and the second derivative of ∇φ."""
+    chosen, energy, q, a = direction
+    x, along = q[energy.nodes], a[energy.nodes]
+    third = energy.third(x, along)
+    assert third.shape == x.shape
+    s = 1e-5
+    ahead, behind = (
+        np.einsum("mij,mj->mi", energy.hessian(y), along.reshape(len(x), -1)) for y in (x + s * along, x - s * along)
+    )
+    size = np.abs(energy.hessian(x)).max() * chosen.length
+    slope = ((ahead - behind) / (2 * s)).reshape(x.shape)
+    np.testing.assert_allclose(third, slope, atol=1e-8 * np.abs(third).max() + 1e-9 * size)
+    s = 1e-3
+    second = (energy.gradient(x + s * along) - 2.0 * energy.gradient(x) + energy.gradient(x - s * along)) / s**2
+    np.testing.assert_allclose(third, second, atol=3e-4 * np.abs(third).max() + 1e-7 * size)
+
+
+def test_third_derivative_is_quadratic_in_the_direction(direction):
+    _, energy, q, a = direction
+    x, along = q[energy.nodes], a[energy.nodes]
+    third = energy.third(x, along)
+    np.testing.assert_allclose(energy.third(x, -3.0 * along), 9.0 * third, atol=1e-13 * np.abs(third).max())
+
+
+def test_third_derivative_knows_rigid_motions(direction):
+    """Differentiating Σ ∇φ = 0 and Σ x × ∇φ = 0 twice: Σ T = 0 and Σ (x × T + 2 a × ∇²φ a) = 0."""
+    chosen, energy, q, a = direction
+    if not (chosen.rigid or chosen.shifts):
+        pytest.skip("not invariant")
+    x, along = q[energy.nodes], a[energy.nodes]
+    third = energy.third(x, along)
+    curved = np.einsum("mij,mj->mi", energy.hessian(x), along.reshape(len(x), -1)).reshape(x.shape)
+    size = np.abs(third).max() + np.abs(curved).max()
+    assert np.abs(third.sum(axis=1)).max() < 1e-13 * size
+    if chosen.rigid:
+        moment = (np.cross(x, third) + 2.0 * np.cross(along, curved)).sum(axis=1)
+        assert np.abs(moment).max() < 1e-12 * size * (np.abs(x).max() + np.abs(along).max())
+
+
+def test_third_derivative_is_scattered_and_added(direction):
+    _, energy, q, a = direction
+    before = np.random.default_rng(14).standard_normal(q.shape)
+    wanted, out = before.copy(), before.copy()
+    np.add.at(wanted, energy.nodes, energy.third(q[energy.nodes], a[energy.nodes]))
+    energy.add_third(q, a, out)
+    np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max())
+
+
 # -- assembled forms --------------------------------------------------------------------------------------------------
 
 
