@@ -148,6 +148,8 @@ if TYPE_CHECKING:
         march as march,
         record as record,
     )
+    from symplex.time.zhang_skeel import ZhangSkeel as ZhangSkeel
+    from symplex.time.zhang_skeel_force import ModifiedForce as ModifiedForce
 
 __version__ = "0.1.0"
 
@@ -216,6 +218,8 @@ _HOMES = {
     "symplex.time.sphere": ("AxialPotential", "SpherePotential", "SphereState", "SphericalPendulum"),
     "symplex.time.sphere_methods": ("SphereEnergyMomentum", "SphereMidpoint", "SphereSymplectic"),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
+    "symplex.time.zhang_skeel": ("ZhangSkeel",),
+    "symplex.time.zhang_skeel_force": ("ModifiedForce",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

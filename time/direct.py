@@ -45,11 +45,51 @@ class DenseSolver(LinearSolver):
 
 
 @final
-class SparseSolver(LinearSolver):
-    """Sparse LU factors (SuperLU) in an order that is found once."""
+class CholeskySolver(LinearSolver):
+    """Cholesky factors of the full matrix, for a few nodes, if it is symmetric and positive definite.
+
+    Attributes
+    ----------
+    definite : bool
+        Whether the last matrix is; otherwise nothing can be solved.
+    """
 
     def __init__(self, pattern: Pattern, dim: int):
-        self._pattern = pattern
+        from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
+
+        self._factorise, self._substitute = dpotrf, dpotrs
+        self._indptr, self._indices = pattern.indptr, pattern.indices
+        size = pattern.n_nodes * dim
+        self._matrix = np.zeros((size, size))
+        self.definite = False
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
+        _fill(blocks, self._indptr, self._indices, self._matrix)
+        self._factor, info = self._factorise(self._matrix.T, overwrite_a=1, clean=0)
+        self.definite = info == 0
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim]."""
+        x, _ = self._substitute(self._factor, b.reshape(-1))
+        return x.reshape(b.shape)
+
+
+@final
+class SparseSolver(LinearSolver):
+    """Sparse LU factors (SuperLU) in an order that is found once.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    dim : int
+    pivot : float, default 0.1
+        Which part of the largest one of its column a diagonal pivot may be. With 0 there is no pivoting, which
+        symmetric positive definite matrices do not need.
+    """
+
+    def __init__(self, pattern: Pattern, dim: int, pivot: float = _PIVOT):
+        self._pattern, self._pivot = pattern, pivot
         blocks = np.arange(len(pattern.indices) * dim * dim, dtype=float).reshape(-1, dim, dim)
         self._places = sp.csc_array(pattern.matrix(blocks))  # where each entry is in the blocks
         self._order = None
@@ -59,7 +99,7 @@ class SparseSolver(LinearSolver):
         from scipy.sparse.linalg import splu
 
         self._blocks = blocks
-        options = {"diag_pivot_thresh": _PIVOT, "options": {"SymmetricMode": True}}
+        options = {"diag_pivot_thresh": self._pivot, "options": {"SymmetricMode": True}}
         if self._order is None:
             self._matrix = self._with_values(blocks)
             self._lu = self._guarded(splu, permc_spec="MMD_AT_PLUS_A", **options)
@@ -68,6 +108,12 @@ class SparseSolver(LinearSolver):
             self._places.sort_indices()
         self._matrix = self._with_values(blocks)
         self._lu = self._guarded(splu, permc_spec="NATURAL", **options)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix, if symmetric, is positive definite: all pivots are, and on the diagonal."""
+        in_order = np.array_equal(self._lu.perm_r, self._lu.perm_c)
+        return in_order and bool(np.all(self._lu.U.diagonal() > 0.0))
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim], improved by iterative refinement where little pivoting has lost digits."""

@@ -12,16 +12,16 @@ from symplex.time.linear_solver import LinearSolver
 # and a direct one where iterations fail.
 Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 
-_DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
-_SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
+DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
+SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
 
 
 def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
     """Return the solver of a kind for matrices on a pattern."""
     size = pattern.n_nodes * dim
-    if kind == "dense" or (kind == "auto" and size <= _DENSE):
+    if kind == "dense" or (kind == "auto" and size <= DENSE):
         return DenseSolver(pattern, dim)
-    if kind == "sparse" or (kind == "auto" and size <= _SPARSE):
+    if kind == "sparse" or (kind == "auto" and size <= SPARSE):
         return SparseSolver(pattern, dim)
     if kind == "multigrid":
         from symplex.time.multigrid import MultigridSolver

@@ -24,6 +24,7 @@ from symplex.time.integrator import Integrator
 from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
+from symplex.time.zhang_skeel import ZhangSkeel
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,27 @@ CASES |= {
         lambda dt: Composition(EnergyMomentum(dt), scheme="triple jump"), sizes=(0.04, 0.02, 0.01), size=0.2
     ),
     "Composition, explicit": implicit(lambda dt: Composition(Newmark(dt)), sizes=(0.1, 0.05, 0.025), size=0.1),
+}
+
+
+def zhang_skeel(**options):
+    """A case of Zhang and Skeel's method."""
+    return implicit(lambda dt: ZhangSkeel(dt, **options), sizes=(0.02, 0.01, 0.005))
+
+
+CASES |= {
+    "ZhangSkeel": zhang_skeel(),
+    "ZhangSkeel, simplified": zhang_skeel(variant="simplified"),
+    "ZhangSkeel, push-forward": zhang_skeel(variant="push-forward"),
+    "ZhangSkeel, beta = 0.1": Case(
+        make=lambda dt, seed: ZhangSkeel(dt, beta=0.1),
+        sizes=(0.02, 0.01, 0.005),
+        size=0.05,
+        impossible=lambda: ZhangSkeel(1.0, beta=0.1),
+        refusal=UnstableStep,
+        looks=8,
+    ),
+    "Composition, ZhangSkeel": implicit(lambda dt: Composition(ZhangSkeel(dt)), sizes=(0.05, 0.025, 0.0125), size=0.1),
 }
 
 

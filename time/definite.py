@@ -1,0 +1,176 @@
+"""Linear equations whose matrix M + s ∇²V must be symmetric positive definite, and where it is not."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from symplex.errors import StepFailed
+from symplex.fem.assembly import Array, Pattern
+from symplex.fem.system import System
+from symplex.time.direct import CholeskySolver, SparseSolver
+from symplex.time.linear import DENSE, SPARSE, Linear, linear_solver
+from symplex.time.linear_solver import LinearSolver
+
+_TOLERANCE = 1e-12  # of iterations; as small as round-off lets it be
+_LARGEST = 20_000  # unknowns up to which the motion is looked for along which a matrix is not positive
+
+
+@final
+class DefiniteSolver:
+    """Solves (M + s ∇²V(q)) x = b for one q after the other, fixed coordinates apart.
+
+    Direct solvers tell whether the matrix is positive definite by the signs of their pivots, iterations by the
+    curvatures they meet. Where each node has a matrix of its own (contact with obstacles and a lumped mass), it is
+    solved node by node.
+
+    Parameters
+    ----------
+    system : System
+    linear : Linear
+        As for Newton's method (see `symplex.time.newton.Newton`).
+    """
+
+    def __init__(self, system: System, linear: Linear):
+        self._system = system
+        self._blocks = system.pattern.zeros(system.dim)
+        lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
+        self._diagonal = lumped
+        self._solver = _solver(linear, system.pattern, system.dim)
+
+    def update(self, q: Array, s: float) -> None:
+        """Take the matrix at the positions q [n, dim] in m with the factor s in s².
+
+        Raises
+        ------
+        StepFailed
+            If it is not positive definite.
+        """
+        system, blocks = self._system, self._blocks
+        system.hessian_blocks(q, blocks)
+        indptr, indices = system.pattern.indptr, system.pattern.indices
+        _shift(s, system.mass_values, self._diagonal, system.fixed, indptr, indices, blocks)
+        if not np.isfinite(blocks.sum()):
+            raise StepFailed("the stiffness is not finite.")
+        self._s = s
+        self._solver.update(blocks, True, q)
+        if not self._solver.definite:
+            raise self._indefinite()
+
+    def solve(self, b: Array) -> Array:
+        """Return x [n, dim].
+
+        Raises
+        ------
+        StepFailed
+            If the matrix turns out not to be positive definite, or iterations fail.
+        """
+        x = self._solver.solve(b, _TOLERANCE)
+        if not self._solver.definite or np.vdot(b, x) < 0.0:
+            raise self._indefinite()
+        return x
+
+    def _indefinite(self) -> StepFailed:
+        """Return the error about the motion along which the matrix is most negative."""
+        system = self._system
+        told = "the matrix M + β dt² ∇²V is not positive definite: in compression or buckling the stiffness is negative"
+        found = self._most_negative() if system.n_nodes * system.dim <= _LARGEST else None
+        advice = "Try a smaller step, or a method that solves nonlinear equations (Midpoint, EnergyMomentum)."
+        if found is None:
+            return StepFailed(f"{told}. {advice}")
+        value, motion = found
+        node = int(np.argmax(np.abs(motion).max(axis=1)))
+        acting = [f"'{name}'" for name, energy in system.energies.items() if np.any(energy.nodes == node)]
+        return StepFailed(
+            f"{told}, most of all at node {node} ({', '.join(acting) or 'no energy'}), where ω² is about "
+            f"{(value - 1.0) / self._s:.2e} /s². The step would have to be below {1.0 / np.sqrt(1.0 - value):.2g} of "
+            f"what it is. {advice}"
+        )
+
+    def _most_negative(self) -> tuple[float, Array] | None:
+        """Return the least eigenvalue of the matrix relative to the masses, and its motion [n, dim], if one is."""
+        from scipy.sparse.linalg import ArpackError, eigsh
+
+        system = self._system
+        scale = sp.diags_array(np.repeat(1.0 / np.sqrt(self._diagonal), system.dim))
+        matrix = sp.csr_array(scale @ system.pattern.matrix(self._blocks) @ scale)
+        if system.n_nodes * system.dim <= DENSE:
+            values, vectors = np.linalg.eigh(matrix.toarray())
+        else:
+            start = np.random.default_rng(0).standard_normal(system.n_nodes * system.dim)
+            try:
+                values, vectors = eigsh(matrix, k=1, which="SA", v0=start, tol=1e-3)  # pyright: ignore[reportArgumentType]
+            except ArpackError:
+                return None
+        motion = np.asarray(scale @ vectors[:, 0]).reshape(system.n_nodes, system.dim)
+        return (float(values[0]), motion) if values[0] < 0.0 else None
+
+
+def _solver(kind: Linear, pattern: Pattern, dim: int) -> CholeskySolver | SparseSolver | _NodeByNode | _Iterative:
+    """Return the solver of a kind for symmetric positive definite matrices on a pattern."""
+    size = pattern.n_nodes * dim
+    if len(pattern.indices) == pattern.n_nodes:
+        return _NodeByNode()
+    if kind == "dense" or (kind == "auto" and size <= DENSE):
+        return CholeskySolver(pattern, dim)
+    if kind == "sparse" or (kind == "auto" and size <= SPARSE):
+        return SparseSolver(pattern, dim, pivot=0.0)
+    return _Iterative(linear_solver(kind, pattern, dim))
+
+
+@final
+class _NodeByNode(LinearSolver):
+    """Solves matrices with blocks on the diagonal only."""
+
+    definite = True
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Take the matrix with the given blocks [n, dim, dim]."""
+        self._blocks = blocks
+        self.definite = bool(np.all(np.linalg.eigvalsh(blocks)[:, 0] > 0.0))
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim]."""
+        return np.asarray(np.linalg.solve(self._blocks, b[:, :, None])[:, :, 0], dtype=float)
+
+
+@final
+class _Iterative(LinearSolver):
+    """An iterative solver that has met no direction along which its matrix is not positive."""
+
+    def __init__(self, solver: LinearSolver):
+        from symplex.time.iterative import AutomaticSolver, KrylovSolver  # compiled when first needed
+
+        self._solver = solver
+        self._counts = solver.counts if isinstance(solver, KrylovSolver | AutomaticSolver) else {}
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Take the matrix with the given blocks [nnz, dim, dim]."""
+        self._solver.update(blocks, symmetric, positions)
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim]."""
+        return self._solver.solve(b, tolerance)
+
+    @property
+    def definite(self) -> bool:
+        """Whether no such direction was met so far."""
+        return not self._counts.get("indefinite")
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _shift(s, mass_values, mass, fixed, indptr, indices, blocks):
+    """Turn the blocks K into M + s K, the unit matrix times a mass where fixed."""
+    dim = blocks.shape[1]
+    for a in range(len(indptr) - 1):
+        for t in range(indptr[a], indptr[a + 1]):
+            b = indices[t]
+            for i in range(dim):
+                for j in range(dim):
+                    if fixed[a, i] or fixed[b, j]:
+                        blocks[t, i, j] = mass[a] if a == b and i == j else 0.0
+                    else:
+                        blocks[t, i, j] = s * blocks[t, i, j] + (mass_values[t] if i == j else 0.0)
