@@ -22,6 +22,12 @@ if TYPE_CHECKING:
         LennardJones as LennardJones,
         all_pairs as all_pairs,
     )
+    from symplex.fem.constraints import (
+        Constraint as Constraint,
+        OnPlane as OnPlane,
+        OnSphere as OnSphere,
+        RigidBars as RigidBars,
+    )
     from symplex.fem.damping import (
         Dashpots as Dashpots,
         DifferentiableLoad as DifferentiableLoad,
@@ -51,12 +57,19 @@ if TYPE_CHECKING:
         NeoHookean as NeoHookean,
         SaintVenantKirchhoff as SaintVenantKirchhoff,
     )
+    from symplex.fem.penalty import Penalty as Penalty
     from symplex.fem.solid import Solid as Solid
+    from symplex.fem.support_motion import (
+        SupportMotion as SupportMotion,
+        SupportRotation as SupportRotation,
+        SupportTranslation as SupportTranslation,
+    )
     from symplex.fem.supports import fixed_mask as fixed_mask
     from symplex.fem.system import (
         State as State,
         System as System,
     )
+    from symplex.fem.time_function import TimeFunction as TimeFunction
     from symplex.history import read_history as read_history
     from symplex.meshes.bundled import bundled as bundled
     from symplex.meshes.generate import (
@@ -87,6 +100,7 @@ if TYPE_CHECKING:
     )
     from symplex.run import simulate as simulate
     from symplex.scenario import Scenario as Scenario
+    from symplex.time.adaptive_variational import AdaptiveVariational as AdaptiveVariational
     from symplex.time.composition import Composition as Composition
     from symplex.time.dense_output import (
         Interpolant as Interpolant,
@@ -109,6 +123,7 @@ if TYPE_CHECKING:
         ManifoldMethod as ManifoldMethod,
     )
     from symplex.time.midpoint import Midpoint as Midpoint
+    from symplex.time.multipliers import project as project
     from symplex.time.newmark import Newmark as Newmark
     from symplex.time.newton import Newton as Newton
     from symplex.time.planar_pendulum import (
@@ -117,6 +132,10 @@ if TYPE_CHECKING:
         SwingPlane as SwingPlane,
     )
     from symplex.time.polar_reduction import PolarReduction as PolarReduction
+    from symplex.time.rattle import (
+        Rattle as Rattle,
+        Shake as Shake,
+    )
     from symplex.time.relative_equilibrium import (
         RelativeEquilibrium as RelativeEquilibrium,
         RelativePath as RelativePath,
@@ -148,6 +167,7 @@ if TYPE_CHECKING:
         march as march,
         record as record,
     )
+    from symplex.time.variational import VariationalMidpoint as VariationalMidpoint
     from symplex.time.zhang_skeel import ZhangSkeel as ZhangSkeel
     from symplex.time.zhang_skeel_force import ModifiedForce as ModifiedForce
 
@@ -168,6 +188,7 @@ _HOMES = {
         "LennardJones",
         "all_pairs",
     ),
+    "symplex.fem.constraints": ("Constraint", "OnPlane", "OnSphere", "RigidBars"),
     "symplex.fem.damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
     "symplex.fem.energy": ("Energy",),
     "symplex.fem.lattice_values": ("compile_lattice",),
@@ -175,9 +196,12 @@ _HOMES = {
     "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
     "symplex.fem.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
+    "symplex.fem.penalty": ("Penalty",),
     "symplex.fem.solid": ("Solid",),
+    "symplex.fem.support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
     "symplex.fem.supports": ("fixed_mask",),
     "symplex.fem.system": ("State", "System"),
+    "symplex.fem.time_function": ("TimeFunction",),
     "symplex.history": ("read_history",),
     "symplex.meshes.bundled": ("bundled",),
     "symplex.meshes.generate": ("box", "cube_mesh"),
@@ -191,6 +215,7 @@ _HOMES = {
     "symplex.plots": ("compare_histories", "plot_history"),
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),
+    "symplex.time.adaptive_variational": ("AdaptiveVariational",),
     "symplex.time.composition": ("Composition",),
     "symplex.time.dense_output": ("Interpolant", "locate"),
     "symplex.time.energy_momentum": ("EnergyMomentum",),
@@ -201,6 +226,7 @@ _HOMES = {
     "symplex.time.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.manifold": ("ComposedMethod", "ManifoldMethod"),
     "symplex.time.midpoint": ("Midpoint",),
+    "symplex.time.multipliers": ("project",),
     "symplex.time.newmark": ("Newmark",),
     "symplex.time.newton": ("Newton",),
     "symplex.time.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
@@ -215,9 +241,11 @@ _HOMES = {
         "UniformField",
     ),
     "symplex.time.rigid_body_methods": ("BodyCayley", "BodyZhangSkeel"),
+    "symplex.time.rattle": ("Rattle", "Shake"),
     "symplex.time.sphere": ("AxialPotential", "SpherePotential", "SphereState", "SphericalPendulum"),
     "symplex.time.sphere_methods": ("SphereEnergyMomentum", "SphereMidpoint", "SphereSymplectic"),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
+    "symplex.time.variational": ("VariationalMidpoint",),
     "symplex.time.zhang_skeel": ("ZhangSkeel",),
     "symplex.time.zhang_skeel_force": ("ModifiedForce",),
 }

@@ -4,7 +4,7 @@ A new integrator is one more row in ``CASES``.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping
@@ -24,6 +25,7 @@ from symplex.time.integrator import Integrator
 from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
+from symplex.time.variational import VariationalMidpoint
 from symplex.time.zhang_skeel import ZhangSkeel
 
 
@@ -98,6 +100,8 @@ def implicit(make, sizes=(0.04, 0.02, 0.01), size=0.05, **options):
 CASES |= {
     "EnergyMomentum": implicit(EnergyMomentum),
     "Midpoint": implicit(Midpoint),
+    "VariationalMidpoint": implicit(VariationalMidpoint),
+    "AdaptiveVariational": replace(implicit(AdaptiveVariational, energy="discrete_energy"), looks=2),
     "Midpoint, alpha = 0.3": implicit(lambda dt: Midpoint(dt, alpha=0.3), sizes=(0.004, 0.002, 0.001)),
     "Newmark, trapezoidal": implicit(Newmark.trapezoidal),
     "Newmark, damped": implicit(lambda dt: Newmark(dt, beta=0.36, gamma=0.7), sizes=(0.004, 0.002, 0.001)),

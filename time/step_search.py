@@ -1,0 +1,171 @@
+"""The search for the size of a step at which its discrete energy has a wanted value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+
+from symplex.errors import StepFailed
+from symplex.time.variational import Attempt
+
+_EPS = 2.0**-52
+_ROUND_OFF = 2.0  # of the energies, in ε: what a sum of two terms may be off
+_ITERATIONS = 12  # of the secant method; three or four are usual
+_NOISE = 256.0  # in ε: what an energy may be off by, where positions have the round-off of a solution
+_DIVISIONS = 4  # of the way to each bound, when looking for a change of sign
+
+
+@final
+class StepSearch:
+    """Looks for the size h of a step for which its discrete energy E(h) is the wanted one.
+
+    Parameters
+    ----------
+    solve : callable
+        Returns the step of a size in s; raises `StepFailed` where there is none.
+    wanted : float
+        The discrete energy in J.
+
+    Attributes
+    ----------
+    attempts, corrections : int
+        Steps solved, and what Newton's method took for them.
+    """
+
+    def __init__(self, solve: Callable[[float], Attempt], wanted: float):
+        self._solve = solve
+        self._wanted = wanted
+        self.attempts = self.corrections = 0
+        self._best: tuple[float, Attempt] | None = None
+
+    def excess(self, h: float) -> float:
+        """Return E(h) less the wanted energy in J, NaN where the step cannot be solved."""
+        try:
+            attempt = self._solve(h)
+        except StepFailed:
+            return math.nan
+        self.attempts += 1
+        self.corrections += attempt.corrections
+        excess = attempt.before - self._wanted
+        if self._best is None or abs(excess) < abs(self._best[0]):
+            self._best = excess, attempt
+        return excess
+
+    def nearest(self, guess: float, low: float, high: float, curvature: float) -> Attempt | None:
+        """Return the step that the secant method finds from a guess, or else the one nearest to it.
+
+        Parameters
+        ----------
+        guess, low, high : float
+            In s, in this order: low, guess, high.
+        curvature : float
+            An estimate of dE/d(h²) in J/s².
+
+        Returns
+        -------
+        Attempt or None
+            With the wanted energy to round-off, if there is one from low to high.
+        """
+        first = self.excess(guess)
+        if self._exact:
+            return self._found
+        if math.isfinite(first) and curvature != 0.0:
+            self._by_secants(guess, first, low, high, curvature)
+            if self._near:
+                return self._found
+        bracket = self._bracket(guess, first, low, high)
+        if bracket is not None:
+            self._between(*bracket)
+            if self._near:
+                return self._found
+        return None
+
+    # -- inside ---------------------------------------------------------------------------------------------
+
+    @property
+    def _found(self) -> Attempt | None:
+        return None if self._best is None else self._best[1]
+
+    def _within(self, allowance: float) -> bool:
+        """Return whether the best step so far has the wanted energy to an allowance in ε."""
+        return self._best is not None and abs(self._best[0]) <= allowance * _EPS * self._best[1].size
+
+    @property
+    def _exact(self) -> bool:
+        return self._within(_ROUND_OFF)
+
+    @property
+    def _near(self) -> bool:
+        return self._within(_NOISE)
+
+    def _by_secants(self, h: float, excess: float, low: float, high: float, curvature: float) -> None:
+        """Follow secants of E over h², in which it is nearly straight, as long as they lead to lesser excesses."""
+        s, slope = h * h, curvature
+        for _ in range(_ITERATIONS):
+            following = s - excess / slope
+            if not low * low <= following <= high * high or following == s:
+                return
+            new = self.excess(math.sqrt(following))
+            # At the end excesses are round-off, and fall no more.
+            if not abs(new) < abs(excess) or self._exact:
+                return
+            slope = (new - excess) / (following - s)
+            s, excess = following, new
+
+    def _bracket(self, h: float, excess: float, low: float, high: float) -> tuple[float, float] | None:
+        """Return two sizes between which E(h) passes the wanted energy, the nearest ones to h."""
+        up, down = [(h, excess)], [(h, excess)]
+        ways = [(way, bound) for way, bound in ((down, low), (up, high)) if bound != h]
+        for n in range(1, _DIVISIONS + 1):
+            for way, bound in ways:
+                last, before = way[-1]
+                if n > 1 and math.isnan(before):
+                    continue  # the one before could not be solved
+                size = h * (bound / h) ** (n / _DIVISIONS)
+                way.append((size, self.excess(size)))
+                if before * way[-1][1] <= 0.0:
+                    return last, size
+        return self._dip([point for point in [*reversed(down[1:]), *up] if math.isfinite(point[1])])
+
+    def _dip(self, points: list[tuple[float, float]]) -> tuple[float, float] | None:
+        """Return two sizes around a change of sign at the least of the excesses, all of one sign, or None."""
+        if len(points) < 3:
+            return None
+        least = min(range(len(points)), key=lambda i: abs(points[i][1]))
+        if least in (0, len(points) - 1):
+            return None
+        (a, of_a), (b, of_b), (c, of_c) = points[least - 1 : least + 2]
+        for _ in range(_ITERATIONS):
+            # The least of the parabola through the three
+            d, of_d = _vertex(a, b, c, of_a, of_b, of_c)
+            if of_b * of_d > 0.25 * of_b * of_b or not a < d < c or d == b:
+                return None  # it does not come near zero
+            of_d = self.excess(d)
+            if of_b * of_d <= 0.0:
+                return min(b, d), max(b, d)
+            if abs(of_d) < abs(of_b):
+                a, of_a, b, of_b, c, of_c = (a, of_a, d, of_d, b, of_b) if d < b else (b, of_b, d, of_d, c, of_c)
+            elif d < b:
+                a, of_a = d, of_d
+            else:
+                c, of_c = d, of_d
+        return None
+
+    def _between(self, a: float, b: float) -> None:
+        """Narrow two sizes down to round-off."""
+        from scipy.optimize import brentq
+
+        brentq(self.excess, a, b, xtol=4 * _EPS * a, rtol=np.float64(4 * _EPS))
+
+
+def _vertex(a: float, b: float, c: float, of_a: float, of_b: float, of_c: float) -> tuple[float, float]:
+    """Return where the parabola through three points has its extremum, and its value there; NaN for a line."""
+    left, right = (of_b - of_a) / (b - a), (of_c - of_b) / (c - b)
+    curvature = (right - left) / (c - a)
+    if curvature == 0.0:
+        return math.nan, math.nan
+    slope = left + curvature * (b - a)  # at b
+    return b - 0.5 * slope / curvature, of_b - 0.25 * slope * slope / curvature
