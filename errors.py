@@ -33,6 +33,10 @@ class StepFailed(SymplexError):
     """A time step that could not be taken; the trajectory up to it is kept."""
 
 
+class NoEquilibrium(SymplexError):
+    """A balance of forces that does not exist, or was not found."""
+
+
 class InvertedElement(StepFailed):
     """An element whose volume is not positive (det F ≤ 0).
 
@@ -67,3 +71,11 @@ class UnstableStep(StepFailed, ValueError):
 
 class MissingPackage(SymplexError, ImportError):
     """An optional package that is not installed, though what was asked for needs it."""
+
+
+class InfeasibleStart(InvalidSystem):
+    """Positions or velocities at the start that break a constraint."""
+
+
+class RedundantConstraints(InvalidSystem):
+    """Constraints of which some follow from the others, so that their forces are not determined."""

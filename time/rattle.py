@@ -1,0 +1,318 @@
+"""SHAKE and RATTLE: velocity Verlet on the positions that satisfy constraints."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self, final
+
+import numpy as np
+from numba import njit
+
+from symplex.errors import StepFailed, UnstableStep
+from symplex.fem.assembly import Array
+from symplex.fem.constraints import Constraint
+from symplex.fem.system import State, System
+from symplex.time.implicit import dividing, retold
+from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.multipliers import Multipliers
+from symplex.time.stability import stable_step
+
+
+@dataclass(frozen=True)
+class ConstrainedIntegrator(Integrator):
+    """A method that keeps constraints by multipliers.
+
+    The constraints belong to the method and not to the `System`: all others would not see them there, and go on as if
+    there were none. For those, a `symplex.fem.penalty.Penalty` of the same constraint is one of the energies.
+
+    Parameters
+    ----------
+    dt : float
+        Step in s, below the stability limit of central differences for the system without the constraints.
+    constraints : mapping of str to Constraint
+
+    Raises
+    ------
+    ValueError
+        If the step is not positive.
+    """
+
+    dt: float
+    constraints: Mapping[str, Constraint]
+
+    order = 2
+    conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
+    symmetric = True
+
+    def __post_init__(self):
+        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
+            raise ValueError(f"{type(self).__name__}: dt must be positive; it is {self.dt!r}.")
+
+    @abstractmethod
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> ConstrainedMotion:
+        """Return a motion without its arrays."""
+
+    def start(self, system: System, state: State) -> ConstrainedMotion:
+        """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
+
+        Raises
+        ------
+        InvalidSystem
+            If the mass is not lumped, or a constraint does not fit the system.
+        RedundantConstraints
+            If constraints depend on each other.
+        InfeasibleStart
+            If the state does not satisfy them; see `symplex.time.multipliers.project`.
+        UnstableStep, StepFailed
+            If dt is too large.
+        """
+        motion = self._motion(system, state.t, self.dt, 0)
+        v = np.where(system.fixed, 0.0, state.v)
+        motion._begin(State(state.t, state.q, v, state.a))
+        return motion
+
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ConstrainedMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
+        motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
+        motion._restore(checkpoint)
+        return motion
+
+    def fit(self, system: System, state: State, interval: float) -> Self:
+        """Return the method with the largest step not above its own that divides an interval in s."""
+        return replace(self, dt=dividing(self.dt, interval))
+
+
+@final
+@dataclass(frozen=True)
+class Rattle(ConstrainedIntegrator):
+    """RATTLE: velocity Verlet with forces along ∇g, so that positions satisfy g = 0 and velocities ∇g·v = 0.
+
+    v_½ = v0 + dt/2 a0 + M⁻¹ G(q0)ᵀ μ,  q1 = q0 + dt v_½  with g(q1) = 0,
+    v1 = v_½ + dt/2 a1 + M⁻¹ G(q1)ᵀ ν  with G(q1) v1 = 0,  M a = f(t, q, v) − ∇V(q)
+
+    Andersen (1983). It is symplectic on the constrained motions, symmetric, and keeps momentum and angular momentum
+    where forces and constraints do, as rods do. Constraints are satisfied to round-off. Parameters, errors: see
+    `ConstrainedIntegrator`.
+    """
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> RattleMotion:
+        return RattleMotion(system, self.constraints, t0, dt, n)
+
+
+@final
+@dataclass(frozen=True)
+class Shake(ConstrainedIntegrator):
+    """SHAKE: the central differences M (q1 − 2 q0 + q₋1)/dt² = f − ∇V(q0) + G(q0)ᵀ λ, with g(q1) = 0.
+
+    Ryckaert, Ciccotti and Berendsen (1977). The positions are those of `Rattle`; velocities are (q1 − q₋1)/2dt, which
+    satisfy G v = 0 to second order in the step only. A step needs the multipliers once; but for the velocities of a
+    state the step after it must be possible. Parameters, errors: see `ConstrainedIntegrator`.
+    """
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> ShakeMotion:
+        return ShakeMotion(system, self.constraints, t0, dt, n)
+
+
+class ConstrainedMotion(FixedStepMotion):
+    """A motion that keeps constraints by multipliers."""
+
+    name: str
+    tangent: float  # how much of the velocities at the start may leave the constraints
+
+    def __init__(self, system: System, constraints: Mapping[str, Constraint], t0: float, dt: float, n: int):
+        super().__init__(system, t0, dt, n)
+        system.require_still_supports(self.name)
+        self._set = Multipliers(system, constraints, self.name)
+        shape, size = (system.n_nodes, system.dim), self._set.size
+        self._q, self._v, self._a, self._applied = (np.zeros(shape) for _ in range(4))
+        self._multipliers, self._impulses, self._sizes = (np.zeros(size) for _ in range(3))
+        self._half, self._target, self._next, self._force = (np.zeros(shape) for _ in range(4))
+        self._gradients, self._gradients_next = self._set.empty_gradients(), self._set.empty_gradients()
+        self._next_impulses = np.zeros(size)
+        self._ready = False  # gradients and factors are those at q
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {"q": self._q, "v": self._v, "a": self._a, "applied": self._applied} | {
+            "multipliers": self._multipliers,
+            "impulses": self._impulses,
+            "sizes": self._sizes,
+        }
+
+    def _begin(self, state: State) -> None:
+        """Set all arrays at a start."""
+        limit = stable_step(self.system, state.q)
+        if self.dt > limit:
+            raise UnstableStep(
+                f"dt = {self.dt:.4g} s is above the stability limit of {self.name} (without its constraints), "
+                f"{limit:.4g} s. Try dt = {0.8 * limit:.3g} s."
+            )
+        self._set.require_independent(state.q)
+        self._set.require_feasible(state, self.tangent)
+        self._q[...], self._v[...] = state.q, state.v
+        self._sizes[...] = self._set.sizes(state.q)
+        self._accelerate(state.t, state.v)
+
+    def multipliers(self) -> dict[str, Array]:
+        """Return λ [c] of each constraint, by name, at the state just returned: the forces are λ ∇g.
+
+        For rods they are forces in N, see `RigidBars.tensions`.
+        """
+        return self._set.by_name(self._multipliers)
+
+    def violations(self) -> dict[str, Array]:
+        """Return g [c] of each constraint, by name, at the state just returned."""
+        values = np.empty(self._set.size)
+        self._set.write_values(self._q, values)
+        return self._set.by_name(values)
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps``."""
+        return {"steps": self.n}
+
+    def _run(self, n_steps: int) -> None:
+        try:
+            for _ in range(n_steps):
+                self._step()
+                self.n += 1
+            self._observe()
+        except StepFailed as error:
+            when = f"{self.name} stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
+            raise retold(error, f"{when}: {error}") from None
+
+    @abstractmethod
+    def _step(self) -> None:
+        """Take a step."""
+
+    @abstractmethod
+    def _observe(self) -> None:
+        """Set multipliers and accelerations, and what else belongs to a state."""
+
+    def _prepare(self) -> None:
+        """Find gradients and factors at q, unless they are there."""
+        if not self._ready:
+            self._set.write_gradients(self._q, self._gradients)
+            self._set.factorise(self._gradients, self._gradients)
+            self._ready = True
+
+    def _reach(self, v: Array) -> None:
+        """Find the next positions, the velocities between, and the impulses that lead there from the velocities v."""
+        self._prepare()
+        _drift(self._q, v, self._applied, self.dt, self._half, self._target)
+        self._next_impulses[...] = self._impulses
+        self._set.close(self._target, self._gradients, self.dt, self._sizes, self._next_impulses, self._next)
+        self._set.push(self._gradients, self._next_impulses, 1.0, self._half)
+        self._set.write_gradients(self._next, self._gradients_next)
+        self._set.require_same_side(self._gradients, self._gradients_next)
+
+    def _move(self, predicted: Array | None) -> None:
+        """Go to the next positions; loads see the predicted velocities there."""
+        self._q, self._next = self._next, self._q
+        self._impulses, self._next_impulses = self._next_impulses, self._impulses
+        self._gradients, self._gradients_next = self._gradients_next, self._gradients
+        self._set.factorise(self._gradients, self._gradients)
+        self._ready = True
+        self._accelerate(self.t0 + (self.n + 1) * self.dt, self._half if predicted is None else predicted)
+
+    def _accelerate(self, t: float, v: Array) -> None:
+        """Set the accelerations without constraints at q."""
+        self.system.accelerations(self.system.force(t, self._q, v, self._force), self._applied)
+
+    def _accelerate_constrained(self) -> None:
+        """Set the accelerations from those without constraints and the multipliers."""
+        self._a[...] = self._applied
+        self._set.push(self._gradients, self._multipliers, 1.0, self._a)
+
+
+@final
+class RattleMotion(ConstrainedMotion):
+    """A motion by RATTLE; see `Rattle`.
+
+    Multipliers are those of the exact motion through the positions and velocities of a state,
+    G M⁻¹ Gᵀ λ = −G a − vᵀ∇²g v.
+    """
+
+    name = "Rattle"
+    tangent = 1e-8
+
+    def _step(self) -> None:
+        self._reach(self._v)
+        predicted = 2.0 * self._half - self._v if self.system.loads else None
+        self._move(predicted)
+        _kick(self._half, self._applied, self.dt, self._v)
+        leaving = self._set.rates(self._gradients, self._v)
+        self._set.push(self._gradients, self._set.solve(leaving), -1.0, self._v)
+
+    def _observe(self) -> None:
+        self._prepare()
+        leaving = self._set.rates(self._gradients, self._applied) + self._set.bends(self._q, self._v)
+        self._multipliers[...] = -self._set.solve(leaving)
+        self._accelerate_constrained()
+
+
+@final
+class ShakeMotion(ConstrainedMotion):
+    """A motion by SHAKE; see `Shake`.
+
+    It carries the velocities u = v₋½ + dt/2 a, from which v = u + dt/2 M⁻¹Gᵀλ with the multipliers of the step to come.
+    """
+
+    name = "Shake"
+    tangent = 0.05  # its own velocities leave constraints by the second order of the step
+
+    def __init__(self, system: System, constraints: Mapping[str, Constraint], t0: float, dt: float, n: int):
+        super().__init__(system, constraints, t0, dt, n)
+        self._carried = np.zeros_like(self._v)
+        self._ahead = False  # the next positions are found
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return super()._arrays() | {"carried": self._carried}
+
+    def _begin(self, state: State) -> None:
+        super()._begin(state)
+        # The step back has the same multipliers as the step ahead, half of those of the double step.
+        self._reach(state.v)
+        self._carried[...] = state.v
+        self._set.push(self._gradients, self._next_impulses, -1.0, self._carried)
+        np.multiply(self._next_impulses, 2.0, out=self._impulses)
+        self._ready = False
+
+    def _step(self) -> None:
+        self._look_ahead()
+        predicted = None
+        if self.system.loads:
+            predicted = 1.5 * self._half - 0.5 * (self._carried - 0.5 * self.dt * self._applied)
+        self._move(predicted)
+        _kick(self._half, self._applied, self.dt, self._carried)
+        self._ahead = False
+
+    def _look_ahead(self) -> None:
+        if not self._ahead:
+            self._reach(self._carried)
+            self._ahead = True
+
+    def _observe(self) -> None:
+        self._look_ahead()
+        np.divide(self._next_impulses, self.dt, out=self._multipliers)
+        self._v[...] = self._carried
+        self._set.push(self._gradients, self._next_impulses, 0.5, self._v)
+        self._accelerate_constrained()
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _drift(q, v, a, dt, half, target):
+    """Write v + dt/2 a and q + dt times that."""
+    for n in range(q.shape[0]):
+        for i in range(q.shape[1]):
+            half[n, i] = v[n, i] + 0.5 * dt * a[n, i]
+            target[n, i] = q[n, i] + dt * half[n, i]
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _kick(half, a, dt, out):
+    """Write half + dt/2 a."""
+    for n in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[n, i] = half[n, i] + 0.5 * dt * a[n, i]
