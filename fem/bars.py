@@ -7,7 +7,7 @@ the quotient ξ = Δφ/(½ Δs), in closed forms without cancellation (see `symp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import ClassVar, final
 
@@ -58,6 +58,18 @@ class PairLaw(ABC):
             f"the pair law {type(self).__name__} has no third derivative. Give it third_slope, or take a method that "
             "needs the gradient and Hessian only."
         )
+
+    @final
+    def mean_slope(self, s0: Array, s1: Array) -> Array:
+        """Return 2 dφ/ds in N/m at the mean length ½(l0 + l1)."""
+        return 2.0 * self.slope(0.25 * (np.sqrt(s0) + np.sqrt(s1)) ** 2)
+
+    @final
+    def mean_slope_rate(self, s0: Array, s1: Array) -> Array:
+        """Return the derivative of `mean_slope` with s1 in N/m³."""
+        l1 = np.sqrt(s1)
+        mean = 0.5 * (np.sqrt(s0) + l1)
+        return pair_formulas.ratio.py_func(self.curvature(mean * mean) * mean, l1)
 
 
 class CompiledLaw(PairLaw):
@@ -291,19 +303,39 @@ class Bars(Energy):
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return DG [m, 2, dim] in N from x0 to x1 [m, 2, dim]: ∓ξ (d0 + d1)/2."""
-        d0, d1 = _difference(x0), _difference(x1)
-        with np.errstate(all="ignore"):
-            xi = self.law.quotient(_squared(d0), _squared(d1))
-            pull = self._away_from_poles(0.5 * xi[:, None] * (d0 + d1), x1)
-        return np.stack([-pull, pull], axis=1)
+        return self._pulls(x0, x1, self.law.quotient)
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, 2·dim, 2·dim] in N/m: ±(½ ξ I + ∂ξ/∂s1 (d0 + d1) ⊗ d1)."""
+        return self._stiffness(x0, x1, self.law.quotient, self.law.quotient_slope)
+
+    def mean_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return ∓2 φ' (d0 + d1)/2 [m, 2, dim] in N from x0 to x1 [m, 2, dim], φ' at the mean length ½(l0 + l1).
+
+        Graham and Jelenić, eq. 6.3, with f(l) = φ'(l)/l by the length; for engineering strain it is the discrete
+        gradient.
+        """
+        return self._pulls(x0, x1, self.law.mean_slope)
+
+    def mean_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return the derivative of the mean gradient with x1 [m, 2·dim, 2·dim] in N/m."""
+        return self._stiffness(x0, x1, self.law.mean_slope, self.law.mean_slope_rate)
+
+    def _pulls(self, x0: Array, x1: Array, quotient: Callable[[Array, Array], Array]) -> Array:
+        d0, d1 = _difference(x0), _difference(x1)
+        with np.errstate(all="ignore"):
+            xi = quotient(_squared(d0), _squared(d1))
+            pull = self._away_from_poles(0.5 * xi[:, None] * (d0 + d1), x1)
+        return np.stack([-pull, pull], axis=1)
+
+    def _stiffness(
+        self, x0: Array, x1: Array, quotient: Callable[[Array, Array], Array], slope: Callable[[Array, Array], Array]
+    ) -> Array:
         d0, d1 = _difference(x0), _difference(x1)
         s0, s1 = _squared(d0), _squared(d1)
         with np.errstate(all="ignore"):
-            block = self.law.quotient_slope(s0, s1)[:, None, None] * (d0 + d1)[:, :, None] * d1[:, None, :]
-            block += 0.5 * self.law.quotient(s0, s1)[:, None, None] * np.eye(x1.shape[2])
+            block = slope(s0, s1)[:, None, None] * (d0 + d1)[:, :, None] * d1[:, None, :]
+            block += 0.5 * quotient(s0, s1)[:, None, None] * np.eye(x1.shape[2])
         self._away_from_poles(block, x1)
         return np.block([[block, -block], [-block, block]])
 
@@ -367,21 +399,37 @@ class Bars(Energy):
 
     def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the discrete gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
-        if self._compiled is None:
-            super().add_discrete_gradient(q0, q1, out)
-            return
-        ends = self._checked(q0), self._checked(q1)
-        if not isfinite(pair_formulas.add_discrete_gradient(*ends, *self._compiled, self._writable(out, q1))):
-            self.discrete_gradient(q0[self.nodes], q1[self.nodes])
+        self._add_pulls(False, q0, q1, out)
 
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from the nodal positions q0 to q1 [n, dim] to the blocks out (see `Energy`)."""
+        self._add_stiffness(False, q0, q1, slots, out)
+
+    def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the mean gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
+        self._add_pulls(True, q0, q1, out)
+
+    def add_mean_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add the derivative of the mean gradient with q1 in N/m to the blocks out (see `Energy`)."""
+        self._add_stiffness(True, q0, q1, slots, out)
+
+    def _add_pulls(self, mean: bool, q0: Array, q1: Array, out: Array) -> None:
+        local = self.mean_gradient if mean else self.discrete_gradient
         if self._compiled is None:
-            super().add_discrete_hessian(q0, q1, slots, out)
+            self._scatter_vectors("gradient", local(q0[self.nodes], q1[self.nodes]), out)
             return
         ends = self._checked(q0), self._checked(q1)
-        if not isfinite(pair_formulas.add_discrete_hessian(*ends, *self._compiled, slots, self._blocks(out, q1))):
-            self.discrete_hessian(q0[self.nodes], q1[self.nodes])
+        if not isfinite(pair_formulas.add_discrete_gradient(*ends, *self._compiled, mean, self._writable(out, q1))):
+            local(q0[self.nodes], q1[self.nodes])  # names the pair
+
+    def _add_stiffness(self, mean: bool, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        local = self.mean_hessian if mean else self.discrete_hessian
+        if self._compiled is None:
+            self._scatter_blocks("Hessian", local(q0[self.nodes], q1[self.nodes]), slots, out)
+            return
+        ends, blocks = (self._checked(q0), self._checked(q1)), self._blocks(out, q1)
+        if not isfinite(pair_formulas.add_discrete_hessian(*ends, *self._compiled, mean, slots, blocks)):
+            local(q0[self.nodes], q1[self.nodes])
 
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out, strains from the increments."""

@@ -12,12 +12,16 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
 
 # What an energy may have beyond the gradient and Hessian, by the first function of each; and what to do without.
-Optional = Literal["discrete_gradient", "secant", "third"]
+Optional = Literal["discrete_gradient", "mean_gradient", "secant", "third"]
 _OPTIONAL: dict[Optional, tuple[str, str]] = {
     "discrete_gradient": (
         "discrete gradient",
         "Give it discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, "
         "Newmark).",
+    ),
+    "mean_gradient": (
+        "gradient at mean strains",
+        "Give it mean_gradient and mean_hessian, or take a method that needs the discrete gradient (EnergyMomentum).",
     ),
     "secant": (
         "secant form (gradient = 𝓕 x)",
@@ -121,6 +125,31 @@ class Energy(ABC):
         """
         raise self.lacks("discrete_gradient")
 
+    def mean_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the gradient [m, k, dim] in N at the mean strains of the increments from x0 to x1 [m, k, dim].
+
+        It is 𝓕 (x0 + x1)/2 with the secant matrices of the mean of the lengths at x0 and x1 (the assumed distances of
+        Graham and Jelenić, eq. 6.3) or of the mean of the strains C: symmetric in x0 and x1, with forces that sum to
+        zero as do their moments at the midpoints ½(x0 + x1). It does the work of the energy up to the third order of
+        the increment, and all of it where the energy is quadratic in the length, or in C.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy has no such strains.
+        """
+        raise self.lacks("mean_gradient")
+
+    def mean_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return the derivative of the mean gradient with x1 [m, k·dim, k·dim] in N/m, which need not be symmetric.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy has no mean gradient.
+        """
+        raise self.lacks("mean_gradient")
+
     def secant(self, x: Array) -> Array:
         """Return the secant matrices 𝓕 [m, k, k] in N/m at the positions x [m, k, dim] in m.
 
@@ -212,6 +241,14 @@ class Energy(ABC):
         self.add_discrete_gradient(q, q + (low + dq), out)
 
     def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
+    def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the mean gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
+        self._scatter_vectors("mean gradient", self.mean_gradient(q0[self.nodes], q1[self.nodes]), out)
+
+    def add_mean_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add the derivative of the mean gradient with q1 in N/m to the blocks out (see `add_hessian`)."""
+        self._scatter_blocks("mean Hessian", self.mean_hessian(q0[self.nodes], q1[self.nodes]), slots, out)
+
         """Add 𝓕 in N/m at the nodal positions q [n, dim] to the values out [nnz] on the slots (see `add_hessian`)."""
         self._scatter_values("secant", self.secant(q[self.nodes]), slots, out)
 

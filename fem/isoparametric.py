@@ -11,7 +11,8 @@ tangent is
 
     ∂f_a/∂x1_b = Σ w (F_m,iI ℂ*_IKJL F1_jJ + ½ δ_ij S*_KL) ∂_K N_a ∂_L N_b,    ℂ* = 2 ∂S*/∂C1.
 
-The secant matrices, which give f_a = Σ_b 𝓕_ab x_b, and their rates are
+The forces of the mean strains take S((C0 + C1)/2) for S*, and half its elasticities for ℂ*. The secant matrices, which
+give f_a = Σ_b 𝓕_ab x_b, and their rates are
 
     𝓕_ab = Σ w ∇N_a·S ∇N_b,    𝓕̇_ab = Σ w ∇N_a·Ṡ ∇N_b,    Ṡ = ℂ : FᵀḞ.
 
@@ -127,6 +128,14 @@ class Isoparametric(Energy):
     def third(self, x: Array, a: Array) -> Array:
         """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3]."""
         return self._local(self._along(lambda part: a[self._order[part]]), (x,), x.shape[1:])
+
+    def mean_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the forces of the mean strains [m, k, 3] in N, for x0 and x1 [m, k, 3]."""
+        return self._local(self._mean_forces, (x0, x1), x0.shape[1:])
+
+    def mean_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return their derivatives with x1 [m, 3k, 3k] in N/m, not symmetric."""
+        return self._local(self._mean_stiffness, (x0, x1), (3 * x0.shape[1],) * 2)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
@@ -292,6 +301,10 @@ class Isoparametric(Energy):
         self, part: slice, left: Array, right: Array, S: Array, T: Array, geometric: float
     ) -> Array:
         w, G = self._weights[part], self._gradients[part]
+    def _mean_forces(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
+        S = self.material.stress(_flat(0.5 * (C0 + C1)))
+        return self._integrated_forces(part, 0.5 * (F0 + F1), S)
+
         size = 3 * self.nodes.shape[1]
         out = np.empty((len(w), size, size))
         S, T = _contiguous(S, left.shape), _contiguous(T, (*left.shape, 3, 3))
@@ -307,6 +320,11 @@ class Isoparametric(Energy):
 
     def _integrated_secants(self, part: slice, S: Array) -> Array:
         return secant.integrated(S, self._weights[part], self._gradients[part])
+    def _mean_stiffness(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
+        C = _flat(0.5 * (C0 + C1))
+        S, T = self.material.stress(C), 0.5 * self.material.tangent(C)
+        return self._integrated_stiffness(part, 0.5 * (F0 + F1), F1, S, T, 0.5)
+
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 

@@ -50,13 +50,13 @@ PART = 16  # elements whose tangents are found at once: their 81 numbers each fi
 
 
 @formula
-def _along(u, r, v):
+def along(u, r, v):
     """Return u + r v."""
     return u[0] + r * v[0], u[1] + r * v[1], u[2] + r * v[2]
 
 
 @formula
-def _combined(a, u, b, v, c, w):
+def combined(a, u, b, v, c, w):
     """Return a u + b v + c w."""
     return (
         a * u[0] + b * v[0] + c * w[0],
@@ -69,7 +69,7 @@ def _combined(a, u, b, v, c, w):
 
 
 @formula
-def _gram(d1, d2, d3):
+def gram(d1, d2, d3):
     return dot(d1, d1), dot(d2, d2), dot(d3, d3), dot(d1, d2), dot(d1, d3), dot(d2, d3)
 
 
@@ -82,7 +82,7 @@ def _cofactors(A):
 
 
 @formula
-def _mixed(A, B):
+def mixed(A, B):
     """Return {A, B} = cof(A + B) − cof A − cof B."""
     return (
         A[1] * B[2] + A[2] * B[1] - 2.0 * A[5] * B[5],
@@ -95,7 +95,7 @@ def _mixed(A, B):
 
 
 @formula
-def _linear(a, A, b, B):
+def linear(a, A, b, B):
     """Return a A + b B."""
     return (
         *(a * A[0] + b * B[0], a * A[1] + b * B[1], a * A[2] + b * B[2]),
@@ -108,17 +108,17 @@ def _strains(m, i):
     """Return A, B, X and H of the mean edges m and their increments i."""
     m1, m2, m3 = m
     i1, i2, i3 = i
-    A, B = _gram(m1, m2, m3), _gram(i1, i2, i3)
+    A, B = gram(m1, m2, m3), gram(i1, i2, i3)
     X = (
         *(2.0 * dot(m1, i1), 2.0 * dot(m2, i2), 2.0 * dot(m3, i3)),
         *(dot(m1, i2) + dot(m2, i1), dot(m1, i3) + dot(m3, i1), dot(m2, i3) + dot(m3, i2)),
     )
-    H = _linear(0.25, _mixed(_linear(1.0, A, 0.125, B), B), 1.0 / 12.0, _cofactors(X))
+    H = linear(0.25, mixed(linear(1.0, A, 0.125, B), B), 1.0 / 12.0, _cofactors(X))
     return A, B, X, H
 
 
 @formula
-def _determinants(m, c, i):
+def determinants(m, c, i):
     """Return det m, δ and s; c are the cross products of the mean edges m, and i the increments."""
     e1, e2, e3 = cross(i[1], i[2]), cross(i[2], i[0]), cross(i[0], i[1])
     determinant = dot(m[0], c[0])
@@ -128,7 +128,7 @@ def _determinants(m, c, i):
 
 
 @formula
-def _products(d):
+def products(d):
     """Return d_2 × d_3, d_3 × d_1 and d_1 × d_2."""
     return cross(d[1], d[2]), cross(d[2], d[0]), cross(d[0], d[1])
 
@@ -144,15 +144,15 @@ def _pressure(delta, s, k, lmbda, mu):
 @formula
 def _forces(m, i, k, lmbda, mu):
     """Return whether det d0 and det d1 are positive, and f_1, f_2, f_3."""
-    c = _products(m)
+    c = products(m)
     _, _, _, H = _strains(m, i)
-    determinant, delta, s = _determinants(m, c, i)
+    determinant, delta, s = determinants(m, c, i)
     p, r, ratio, _ = _pressure(delta, s, k, lmbda, mu)
     P = p * r * ratio
     p = P * determinant
-    f1 = _along(_combined(k[0] + P * H[0], m[0], k[3] + P * H[3], m[1], k[4] + P * H[4], m[2]), p, c[0])
-    f2 = _along(_combined(k[3] + P * H[3], m[0], k[1] + P * H[1], m[1], k[5] + P * H[5], m[2]), p, c[1])
-    f3 = _along(_combined(k[4] + P * H[4], m[0], k[5] + P * H[5], m[1], k[2] + P * H[2], m[2]), p, c[2])
+    f1 = along(combined(k[0] + P * H[0], m[0], k[3] + P * H[3], m[1], k[4] + P * H[4], m[2]), p, c[0])
+    f2 = along(combined(k[3] + P * H[3], m[0], k[1] + P * H[1], m[1], k[5] + P * H[5], m[2]), p, c[1])
+    f3 = along(combined(k[4] + P * H[4], m[0], k[5] + P * H[5], m[1], k[2] + P * H[2], m[2]), p, c[2])
     return abs(delta) < s, f1, f2, f3
 
 
@@ -168,7 +168,7 @@ def _q(P, T, m):
 
 
 @formula
-def _outer(u, d, v, e, w, f):
+def outer(u, d, v, e, w, f):
     """Return u ⊗ d + v ⊗ e + w ⊗ f by rows, one after the other."""
     return (
         u[0] * d[0] + v[0] * e[0] + w[0] * f[0],
@@ -184,72 +184,72 @@ def _outer(u, d, v, e, w, f):
 
 
 @formula
-def _set_block(tangents, place, a, b, outer, diagonal, sign, Y):
-    """Set the block (a, b) to outer + diagonal · 1 + sign Y, in tangents [3 (a), 3 (b), 9 (components), PART]."""
+def set_block(tangents, place, a, b, matrix, diagonal, sign, Y):
+    """Set the block (a, b) to matrix + diagonal · 1 + sign Y, in tangents [3 (a), 3 (b), 9 (components), PART]."""
     first = 9 * (3 * a + b) * PART + place
-    tangents[first] = outer[0] + diagonal + sign * Y[0]
-    tangents[first + PART] = outer[1] + sign * Y[1]
-    tangents[first + 2 * PART] = outer[2] + sign * Y[2]
-    tangents[first + 3 * PART] = outer[3] + sign * Y[3]
-    tangents[first + 4 * PART] = outer[4] + diagonal + sign * Y[4]
-    tangents[first + 5 * PART] = outer[5] + sign * Y[5]
-    tangents[first + 6 * PART] = outer[6] + sign * Y[6]
-    tangents[first + 7 * PART] = outer[7] + sign * Y[7]
-    tangents[first + 8 * PART] = outer[8] + diagonal + sign * Y[8]
+    tangents[first] = matrix[0] + diagonal + sign * Y[0]
+    tangents[first + PART] = matrix[1] + sign * Y[1]
+    tangents[first + 2 * PART] = matrix[2] + sign * Y[2]
+    tangents[first + 3 * PART] = matrix[3] + sign * Y[3]
+    tangents[first + 4 * PART] = matrix[4] + diagonal + sign * Y[4]
+    tangents[first + 5 * PART] = matrix[5] + sign * Y[5]
+    tangents[first + 6 * PART] = matrix[6] + sign * Y[6]
+    tangents[first + 7 * PART] = matrix[7] + sign * Y[7]
+    tangents[first + 8 * PART] = matrix[8] + diagonal + sign * Y[8]
 
 
 @formula
 def _set_tangent(m, i, k, lmbda, mu, tangents, place):
-    """Set the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3 (see `_set_block`); return whether det d0 and det d1 are positive.
+    """Set the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3 (see `set_block`); return whether det d0 and det d1 are positive.
 
     They are (½ k_ab + ½ P K_ab) 1 + ∂P/∂(det d1) Φ_a ⊗ c1_b + P Z_ab, with Φ_a = K_ab m_b and, from ∂K = {T, ∂G1},
 
         Q_cf = T_(c,f+2) m_(f+1) − T_(c,f+1) m_(f+2),    Y_c = Σ_f Q_cf ⊗ d1_f,
         Z_ab = Q_(a+1,b) ⊗ d1_(a+2) − Q_(a+2,b) ⊗ d1_(a+1) + (0 if b = a, −Y_(a+2) if b = a + 1, Y_(a+1) if b = a + 2).
     """
-    c = _products(m)
+    c = products(m)
     A, B, X, H = _strains(m, i)
-    determinant, delta, s = _determinants(m, c, i)
+    determinant, delta, s = determinants(m, c, i)
     p, r, ratio, slope = _pressure(delta, s, k, lmbda, mu)
     P = p * r * ratio
     # z = δ/s: ∂z/∂(det d1) = 2 det d0/s², and ∂ ln J/∂(det d1) = 1/det d1
     z_slope = (s - delta) / (s * s)
     P_slope = r * (lmbda * ratio / (6.0 * k[6] * (s + delta)) + p * (slope * z_slope - 2.0 * ratio / s))
 
-    K = _linear(1.0, _gram(c[0], c[1], c[2]), 1.0, H)
-    u1 = _along(_combined(H[0], m[0], H[3], m[1], H[4], m[2]), determinant, c[0])
-    u2 = _along(_combined(H[3], m[0], H[1], m[1], H[5], m[2]), determinant, c[1])
-    u3 = _along(_combined(H[4], m[0], H[5], m[1], H[2], m[2]), determinant, c[2])
-    T = _linear(0.5, _linear(1.0, A, 0.25, B), 1.0 / 12.0, X)
+    K = linear(1.0, gram(c[0], c[1], c[2]), 1.0, H)
+    u1 = along(combined(H[0], m[0], H[3], m[1], H[4], m[2]), determinant, c[0])
+    u2 = along(combined(H[3], m[0], H[1], m[1], H[5], m[2]), determinant, c[1])
+    u3 = along(combined(H[4], m[0], H[5], m[1], H[2], m[2]), determinant, c[2])
+    T = linear(0.5, linear(1.0, A, 0.25, B), 1.0 / 12.0, X)
     q1, q2, q3 = _q(P, (T[0], T[3], T[4]), m), _q(P, (T[3], T[1], T[5]), m), _q(P, (T[4], T[5], T[2]), m)
 
-    d1, d2, d3 = _along(m[0], 0.5, i[0]), _along(m[1], 0.5, i[1]), _along(m[2], 0.5, i[2])
+    d1, d2, d3 = along(m[0], 0.5, i[0]), along(m[1], 0.5, i[1]), along(m[2], 0.5, i[2])
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
-    n1, n2, n3 = _times(-1.0, d1), _times(-1.0, d2), _times(-1.0, d3)
-    g1, g2, g3 = _times(P_slope, c1), _times(P_slope, c2), _times(P_slope, c3)
-    Y1 = _outer(q1[0], d1, q1[1], d2, q1[2], d3)
-    Y2 = _outer(q2[0], d1, q2[1], d2, q2[2], d3)
-    Y3 = _outer(q3[0], d1, q3[1], d2, q3[2], d3)
-    D = _linear(0.5, k, 0.5 * P, K)
-    _set_block(tangents, place, 0, 0, _outer(q2[0], d3, q3[0], n2, u1, g1), D[0], 0.0, Y1)
-    _set_block(tangents, place, 0, 1, _outer(q2[1], d3, q3[1], n2, u1, g2), D[3], -1.0, Y3)
-    _set_block(tangents, place, 0, 2, _outer(q2[2], d3, q3[2], n2, u1, g3), D[4], 1.0, Y2)
-    _set_block(tangents, place, 1, 0, _outer(q3[0], d1, q1[0], n3, u2, g1), D[3], 1.0, Y3)
-    _set_block(tangents, place, 1, 1, _outer(q3[1], d1, q1[1], n3, u2, g2), D[1], 0.0, Y2)
-    _set_block(tangents, place, 1, 2, _outer(q3[2], d1, q1[2], n3, u2, g3), D[5], -1.0, Y1)
-    _set_block(tangents, place, 2, 0, _outer(q1[0], d2, q2[0], n1, u3, g1), D[4], -1.0, Y2)
-    _set_block(tangents, place, 2, 1, _outer(q1[1], d2, q2[1], n1, u3, g2), D[5], 1.0, Y1)
-    _set_block(tangents, place, 2, 2, _outer(q1[2], d2, q2[2], n1, u3, g3), D[2], 0.0, Y3)
+    n1, n2, n3 = times(-1.0, d1), times(-1.0, d2), times(-1.0, d3)
+    g1, g2, g3 = times(P_slope, c1), times(P_slope, c2), times(P_slope, c3)
+    Y1 = outer(q1[0], d1, q1[1], d2, q1[2], d3)
+    Y2 = outer(q2[0], d1, q2[1], d2, q2[2], d3)
+    Y3 = outer(q3[0], d1, q3[1], d2, q3[2], d3)
+    D = linear(0.5, k, 0.5 * P, K)
+    set_block(tangents, place, 0, 0, outer(q2[0], d3, q3[0], n2, u1, g1), D[0], 0.0, Y1)
+    set_block(tangents, place, 0, 1, outer(q2[1], d3, q3[1], n2, u1, g2), D[3], -1.0, Y3)
+    set_block(tangents, place, 0, 2, outer(q2[2], d3, q3[2], n2, u1, g3), D[4], 1.0, Y2)
+    set_block(tangents, place, 1, 0, outer(q3[0], d1, q1[0], n3, u2, g1), D[3], 1.0, Y3)
+    set_block(tangents, place, 1, 1, outer(q3[1], d1, q1[1], n3, u2, g2), D[1], 0.0, Y2)
+    set_block(tangents, place, 1, 2, outer(q3[2], d1, q1[2], n3, u2, g3), D[5], -1.0, Y1)
+    set_block(tangents, place, 2, 0, outer(q1[0], d2, q2[0], n1, u3, g1), D[4], -1.0, Y2)
+    set_block(tangents, place, 2, 1, outer(q1[1], d2, q2[1], n1, u3, g2), D[5], 1.0, Y1)
+    set_block(tangents, place, 2, 2, outer(q1[2], d2, q2[2], n1, u3, g3), D[2], 0.0, Y3)
     return abs(delta) < s
 
 
 @formula
-def _times(r, v):
+def times(r, v):
     return r * v[0], r * v[1], r * v[2]
 
 
 @formula
-def _of_nodes(tangents, place, component):
+def of_nodes(tangents, place, component):
     """Return a component of the blocks of all four nodes: whatever concerns node 0 is minus the sum."""
     t, row = component * PART + place, 9 * PART
     r1 = tangents[t], tangents[t + row], tangents[t + 2 * row]
@@ -266,7 +266,7 @@ def _of_nodes(tangents, place, component):
 
 
 @formula
-def _means_and_increments(x0, x1, e):
+def means_and_increments(x0, x1, e):
     """Return the edges of the mean of x0 and x1 [m, 4, 3] of element e, and their increments."""
     o = x0[e, 0, 0] + x1[e, 0, 0], x0[e, 0, 1] + x1[e, 0, 1], x0[e, 0, 2] + x1[e, 0, 2]
     p = x1[e, 0, 0] - x0[e, 0, 0], x1[e, 0, 1] - x0[e, 0, 1], x1[e, 0, 2] - x0[e, 0, 2]
@@ -294,7 +294,7 @@ def gradient(x0, x1, k, lmbda, mu, out):
     """Set the discrete gradients out [m, 4, 3] from x0 to x1 [m, 4, 3]; return the first inverted element or −1."""
     inverted = -1
     for e in range(len(x0)):
-        m, i = _means_and_increments(x0, x1, e)
+        m, i = means_and_increments(x0, x1, e)
         upright, f1, f2, f3 = _forces(m, i, row(k, e), lmbda, mu)
         for j in range(3):
             out[e, 0, j] = -(f1[j] + f2[j] + f3[j])
@@ -310,11 +310,11 @@ def hessian(x0, x1, k, lmbda, mu, out):
     inverted = -1
     tangents = np.empty(81 * PART)
     for e in range(len(x0)):
-        m, i = _means_and_increments(x0, x1, e)
+        m, i = means_and_increments(x0, x1, e)
         upright = _set_tangent(m, i, row(k, e), lmbda, mu, tangents, 0)
         for r in range(3):
             for c in range(3):
-                h = _of_nodes(tangents, 0, 3 * r + c)
+                h = of_nodes(tangents, 0, 3 * r + c)
                 for a in range(4):
                     for b in range(4):
                         out[e, 3 * a + r, 3 * b + c] = h[a][b]
@@ -328,7 +328,7 @@ def hessian(x0, x1, k, lmbda, mu, out):
 
 
 @formula
-def _gather(q0, q1, nodes, n, means, increments):
+def gather_increments(q0, q1, nodes, n, means, increments):
     """Set the rows of means and increments [9, SIZE] to the components of m_1, m_2, m_3 and i_1, i_2, i_3."""
     for e in range(n):
         n0, n1, n2, n3 = places(nodes, e)
@@ -346,6 +346,47 @@ def _gather(q0, q1, nodes, n, means, increments):
             increments[(6 + j) * SIZE + e] = w1 - w0 - p
 
 
+@formula
+def scatter_tangents(tangents, elements, size, slots, out):
+    """Add the blocks of the first elements in tangents to out [nnz · 9]."""
+    for j in range(size):
+        to = slots[elements[j]]
+        for r in range(3):
+            for c in range(3):
+                h = of_nodes(tangents, j, 3 * r + c)
+                for a in range(4):
+                    for b in range(4):
+                        out[NINE * np.uint64(to[a, b]) + np.uint64(3 * r + c)] += h[a][b]
+
+
+@formula
+def _gather_precisely(q, low, dq, nodes, n, means, increments):
+    """Do so for the increments Δq from q + low in differences, none larger than an edge however far the body is."""
+    for e in range(n):
+        n0, n1, n2, n3 = places(nodes, e)
+        for j in range(3):
+            u = np.uint64(j)
+            o, r, p = q[n0 + u], low[n0 + u], dq[n0 + u]
+            i1, i2, i3 = dq[n1 + u] - p, dq[n2 + u] - p, dq[n3 + u] - p
+            means[j * SIZE + e] = (q[n1 + u] - o) + ((low[n1 + u] - r) + 0.5 * i1)
+            means[(3 + j) * SIZE + e] = (q[n2 + u] - o) + ((low[n2 + u] - r) + 0.5 * i2)
+            means[(6 + j) * SIZE + e] = (q[n3 + u] - o) + ((low[n3 + u] - r) + 0.5 * i3)
+            increments[j * SIZE + e] = i1
+            increments[(3 + j) * SIZE + e] = i2
+            increments[(6 + j) * SIZE + e] = i3
+
+
+@formula
+def _turn_into_forces(means, increments, n, constants, lmbda, mu):
+    """Replace the means by f_1, f_2, f_3 of n elements; return how many of these are not inverted."""
+    upright = 0
+    for e in range(n):
+        good, f1, f2, f3 = _forces(vectors(means, e), vectors(increments, e), column(constants, e), lmbda, mu)
+        set_vectors(means, e, f1, f2, f3)
+        upright += good
+    return upright
+
+
 @kernel
 def add_gradient(q0, q1, nodes, counts, k, lmbda, mu, out, first, last):
     """Add the discrete gradient of the blocks first … last − 1 from q0 to q1 [n, 3] to out [n, 3]."""
@@ -353,13 +394,22 @@ def add_gradient(q0, q1, nodes, counts, k, lmbda, mu, out, first, last):
     means, increments = np.empty(9 * SIZE), np.empty(9 * SIZE)
     for block in range(first, last):
         n = counts[block]
-        constants, upright = k[block], 0
-        _gather(q0, q1, nodes[block], n, means, increments)
-        for e in range(n):
-            good, f1, f2, f3 = _forces(vectors(means, e), vectors(increments, e), column(constants, e), lmbda, mu)
-            set_vectors(means, e, f1, f2, f3)
-            upright += good
-        if upright < n:
+        gather_increments(q0, q1, nodes[block], n, means, increments)
+        if _turn_into_forces(means, increments, n, k[block], lmbda, mu) < n:
+            return np.nan
+        scatter(means, nodes[block], n, out)
+    return 0.0
+
+
+@kernel
+def add_increment_gradient(q, low, dq, nodes, counts, k, lmbda, mu, out, first, last):
+    """Add the discrete gradient of the blocks first … last − 1 from q + low to q + low + Δq [n, 3] to out [n, 3]."""
+    q, low, dq, out = q.ravel(), low.ravel(), dq.ravel(), out.ravel()
+    means, increments = np.empty(9 * SIZE), np.empty(9 * SIZE)
+    for block in range(first, last):
+        n = counts[block]
+        _gather_precisely(q, low, dq, nodes[block], n, means, increments)
+        if _turn_into_forces(means, increments, n, k[block], lmbda, mu) < n:
             return np.nan
         scatter(means, nodes[block], n, out)
     return 0.0
@@ -377,21 +427,14 @@ def add_hessian(q0, q1, nodes, counts, k, lmbda, mu, elements, slots, out, first
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
-        _gather(q0, q1, nodes[block], n, means, increments)
+        gather_increments(q0, q1, nodes[block], n, means, increments)
         for start in range(0, n, PART):
             size = min(PART, n - start)
             for j in range(size):
                 e = start + j
                 m, i, k_e = vectors(means, e), vectors(increments, e), column(constants, e)
                 upright += _set_tangent(m, i, k_e, lmbda, mu, tangents, j)
-            for j in range(size):
-                to = slots[elements[block * SIZE + start + j]]
-                for r in range(3):
-                    for c in range(3):
-                        h = _of_nodes(tangents, j, 3 * r + c)
-                        for a in range(4):
-                            for b in range(4):
-                                out[NINE * np.uint64(to[a, b]) + np.uint64(3 * r + c)] += h[a][b]
+            scatter_tangents(tangents, elements[block * SIZE + start :], size, slots, out)
         if upright < n:
             return np.nan
     return 0.0

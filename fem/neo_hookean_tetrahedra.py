@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from symplex.errors import InvertedElement
-from symplex.fem import neo_hookean, neo_hookean_discrete, secant_tetrahedra, tetrahedra
+from symplex.fem import mean_tetrahedra, neo_hookean, neo_hookean_discrete, secant_tetrahedra, tetrahedra
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.materials import NeoHookean
@@ -89,6 +89,14 @@ class NeoHookeanTetrahedra(Energy):
             raise self._inverted(x)
         return out
 
+    def mean_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the forces of the mean strains [m, 4, 3] in N, for x0 and x1 [m, 4, 3]."""
+        return self._local(mean_tetrahedra.gradient, (x0, x1), np.empty((len(x0), 4, 3)))
+
+    def mean_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return their derivatives with x1 [m, 12, 12] in N/m, not symmetric."""
+        return self._local(mean_tetrahedra.hessian, (x0, x1), np.empty((len(x0), 12, 12)))
+
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [4, 3]; infinite where it is inverted."""
         out = np.empty(1)
@@ -152,6 +160,14 @@ class NeoHookeanTetrahedra(Energy):
         if not all(map(isfinite, results)):
             raise self._inverted(*(q[self.nodes] for q in positions))
         return results
+    def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""
+        self._run(mean_tetrahedra.add_gradient, (q0, q1), out)
+
+    def add_mean_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add their derivatives with q1 in N/m to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        self._run(mean_tetrahedra.add_hessian, (q0, q1), self._blocks.elements, slots, out)
+
 
     @cached_property
     def _blocks(self) -> Blocks:

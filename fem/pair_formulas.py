@@ -23,7 +23,7 @@ ENGINEERING, GREEN, INVERSE, LENNARD_JONES, INVERSE_SQUARE = range(5)
 
 
 @njit(error_model="numpy", fastmath={"contract"})
-def _ratio(a, b):
+def ratio(a, b):
     """a/b, and 0 where a is 0: a spring of no natural length has no pole."""
     return a / (b + (a == 0.0))
 
@@ -47,7 +47,7 @@ def energy(law, a, b, s):
 def slope(law, a, b, s):
     """dφ/ds."""
     if law == ENGINEERING:
-        return 0.5 * a * (1.0 - _ratio(b, np.sqrt(s)))
+        return 0.5 * a * (1.0 - ratio(b, np.sqrt(s)))
     if law == GREEN:
         return 0.25 * a * (s / (b * b) - 1.0)
     if law == INVERSE:
@@ -62,7 +62,7 @@ def slope(law, a, b, s):
 def curvature(law, a, b, s):
     """d²φ/ds²."""
     if law == ENGINEERING:
-        return 0.25 * a * _ratio(b, s * np.sqrt(s))
+        return 0.25 * a * ratio(b, s * np.sqrt(s))
     if law == GREEN:
         return 0.25 * a / (b * b) + 0.0 * s
     if law == INVERSE:
@@ -77,7 +77,7 @@ def curvature(law, a, b, s):
 def quotient(law, a, b, s0, s1):
     """ξ(s0, s1), also where s1 = s0."""
     if law == ENGINEERING:
-        return a * (1.0 - 2.0 * _ratio(b, np.sqrt(s0) + np.sqrt(s1)))
+        return a * (1.0 - 2.0 * ratio(b, np.sqrt(s0) + np.sqrt(s1)))
     if law == GREEN:
         return 0.25 * a * ((s0 + s1) / (b * b) - 2.0)
     if law == INVERSE:
@@ -94,7 +94,7 @@ def quotient_slope(law, a, b, s0, s1):
     """∂ξ/∂s1, also where s1 = s0."""
     if law == ENGINEERING:
         l0, l1 = np.sqrt(s0), np.sqrt(s1)
-        return a * _ratio(b, l1 * (l0 + l1) ** 2)
+        return a * ratio(b, l1 * (l0 + l1) ** 2)
     if law == GREEN:
         return 0.25 * a / (b * b) + 0.0 * s1
     if law == INVERSE:
@@ -108,11 +108,27 @@ def quotient_slope(law, a, b, s0, s1):
     return 8.0 * a / (b * b) ** 2 * u0 * u1 * u1 * (cubes * squares + u1 * product_slope)
 
 
+@njit(error_model="numpy", fastmath={"contract"})
+def mean_slope(law, a, b, s0, s1):
+    """2 dφ/ds at the mean length ½(l0 + l1), which is φ'(l)/l by the length: takes the place of ξ."""
+    mean = 0.5 * (np.sqrt(s0) + np.sqrt(s1))
+    return 2.0 * slope(law, a, b, mean * mean)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def mean_slope_rate(law, a, b, s0, s1):
+    """Its derivative with s1, φ''(s) at the mean length, times that over l1."""
+    l1 = np.sqrt(s1)
+    mean = 0.5 * (np.sqrt(s0) + l1)
+    return ratio(curvature(law, a, b, mean * mean) * mean, l1)
+
+
 # -- loops over pairs ----------------------------------------------------------------------------------------------
 #
 # With d = x_1 − x_0 at the end and d_m its mean over the increment:
 #   ∂φ/∂x_1 = 2 φ' d,     ∂²φ/∂x_1² = 2 φ' I + 4 φ'' d ⊗ d,
 #   DG_1 = ξ d_m,         ∂DG_1/∂x1_1 = ½ ξ I + 2 ∂ξ/∂s1 d_m ⊗ d,
+# (with 2 φ' at the mean length instead of ξ for the mean gradient),
 #   𝓕_11 = 2 φ',          𝓕̇_11 = 4 φ'' d·v,   v the difference of the velocities,
 # and each with the other sign for the other node. What is not finite spreads to the returned sum.
 
@@ -177,13 +193,13 @@ def add_hessian(q, nodes, law, a, b, slots, out):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def add_discrete_gradient(q0, q1, nodes, law, a, b, out):
-    """Add DG(q0, q1) [n, dim]; return a sum that is finite if all forces are."""
+def add_discrete_gradient(q0, q1, nodes, law, a, b, mean, out):
+    """Add DG(q0, q1), or else the mean gradient, [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
     for e in range(len(nodes)):
         n0, n1 = nodes[e, 0], nodes[e, 1]
         s0, s1 = _squared(q0, n0, n1), _squared(q1, n0, n1)
-        xi = quotient(law, a[e], b[e], s0, s1)
+        xi = mean_slope(law, a[e], b[e], s0, s1) if mean else quotient(law, a[e], b[e], s0, s1)
         check += xi
         for i in range(q0.shape[1]):
             force = 0.5 * xi * ((q0[n1, i] - q0[n0, i]) + (q1[n1, i] - q1[n0, i]))
@@ -193,18 +209,21 @@ def add_discrete_gradient(q0, q1, nodes, law, a, b, out):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def add_discrete_hessian(q0, q1, nodes, law, a, b, slots, out):
-    """Add ∂DG/∂q1 to blocks; return a sum that is finite if all of it is."""
+def add_discrete_hessian(q0, q1, nodes, law, a, b, mean, slots, out):
+    """Add the derivative of what `add_discrete_gradient` adds to blocks; return a sum that is finite if it is."""
     check = 0.0
     for e in range(len(nodes)):
         n0, n1 = nodes[e, 0], nodes[e, 1]
         s0, s1 = _squared(q0, n0, n1), _squared(q1, n0, n1)
-        xi, rate = quotient(law, a[e], b[e], s0, s1), quotient_slope(law, a[e], b[e], s0, s1)
+        if mean:
+            xi, rate = mean_slope(law, a[e], b[e], s0, s1), mean_slope_rate(law, a[e], b[e], s0, s1)
+        else:
+            xi, rate = quotient(law, a[e], b[e], s0, s1), quotient_slope(law, a[e], b[e], s0, s1)
         check += xi + rate
         for i in range(q0.shape[1]):
-            mean = 0.5 * ((q0[n1, i] - q0[n0, i]) + (q1[n1, i] - q1[n0, i]))
+            middle = 0.5 * ((q0[n1, i] - q0[n0, i]) + (q1[n1, i] - q1[n0, i]))
             for j in range(q0.shape[1]):
-                stiffness = 2.0 * rate * mean * (q1[n1, j] - q1[n0, j]) + (0.5 * xi if i == j else 0.0)
+                stiffness = 2.0 * rate * middle * (q1[n1, j] - q1[n0, j]) + (0.5 * xi if i == j else 0.0)
                 _spread(stiffness, slots[e], i, j, out)
     return check
 

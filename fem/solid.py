@@ -97,6 +97,14 @@ class Solid(Energy):
         """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
         return self._elements.discrete_hessian(self._gathered(x0), self._gathered(x1))
 
+    def mean_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return Σ w F_m S(C_m) ∇N_a [m, k, 3] in N for x0 and x1 [m, k, 3], F_m and C_m the means of F and C."""
+        return self._elements.mean_gradient(self._gathered(x0), self._gathered(x1))
+
+    def mean_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return the derivative of the mean gradient with x1 [m, 3k, 3k] in N/m, which is not symmetric."""
+        return self._elements.mean_hessian(self._gathered(x0), self._gathered(x1))
+
     def has(self, optional: Optional) -> bool:
         """Return whether the energy has an optional method: a law that is not objective has no secant form."""
         return super().has(optional) and (optional != "secant" or self.material.objective)
@@ -184,6 +192,16 @@ class Solid(Energy):
     def deformation_gradients(self, q: Array) -> Array:
         """Return F [m, 3, 3] at the nodal positions q [n, 3], its mean over the undeformed element."""
         return self._elements.deformation_gradients(self._positions(q))
+    def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the mean gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
+        self._require_like(q1, out)
+        self._elements.add_mean_gradient(self._positions(q0), self._positions(q1), out)
+
+    def add_mean_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add the derivative of the mean gradient in N/m to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        self._require_blocks(out)
+        self._elements.add_mean_hessian(self._positions(q0), self._positions(q1), slots, out)
+
 
     def jacobians(self, q: Array) -> Array:
         """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]; det F if F is uniform."""

@@ -1,5 +1,7 @@
 """Secant forms: what the contract of energies does not say (assembled systems, laws of one's own, failures)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,7 @@ from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, StepF
 from symplex.fem.assembly import Pattern
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
 from symplex.fem.loads import Gravity
-from symplex.fem.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
@@ -143,19 +145,38 @@ def test_an_inverted_element_is_reported(law):
         lambda: solid.secant_rate(q[solid.nodes], v[solid.nodes]),
         lambda: solid.add_secant(q, pattern.slots[0], values),
         lambda: solid.add_secant_rate(q, v, pattern.slots[0], values),
+        lambda: solid.mean_gradient(q[solid.nodes], solid.points[solid.nodes]),
+        lambda: solid.mean_hessian(solid.points[solid.nodes], q[solid.nodes]),
+        lambda: solid.add_mean_gradient(solid.points, q, np.zeros_like(q)),
+        lambda: solid.add_mean_hessian(q, solid.points, pattern.slots[0], pattern.zeros(3)),
     ):
         with pytest.raises(InvertedElement, match=f"element {bad[0]} "):
             call()
 
 
-def test_a_law_without_finite_stress_is_reported():
-    class Broken(SaintVenantKirchhoff):
-        def stress(self, C):
-            return np.where(C > 1.5, np.nan, super().stress(C))
+@dataclass(frozen=True)
+class Brittle(Material):
+    """Saint Venant and Kirchhoff's law up to a stretch."""
 
-    solid = block(Broken(60.0, 26.0, 1.0))
-    with pytest.raises(MaterialFailed, match="Broken has no finite"):
-        solid.secant(1.4 * solid.points[solid.nodes])
+    law: SaintVenantKirchhoff
+    density: float = 1.0
+
+    def energy_density(self, C):
+        return self.law.energy_density(C)
+
+    def stress(self, C):
+        return np.where(C.max(axis=(1, 2)) > 1.5, np.nan, 1.0)[:, None, None] * self.law.stress(C)
+
+    def tangent(self, C):
+        return self.law.tangent(C)
+
+
+def test_a_law_without_finite_stress_is_reported():
+    solid = block(Brittle(SaintVenantKirchhoff(60.0, 26.0, 1.0)))
+    x0, x1 = solid.points[solid.nodes], 1.6 * solid.points[solid.nodes]
+    for call in (lambda: solid.secant(x1), lambda: solid.mean_gradient(x0, x1), lambda: solid.mean_hessian(x1, x1)):
+        with pytest.raises(MaterialFailed, match="Brittle has no finite"):
+            call()
 
 
 def test_small_strains_have_no_secant_form():
@@ -190,3 +211,73 @@ def test_values_do_not_depend_on_the_number_of_threads(monkeypatch):
         monkeypatch.setattr(threads, "count", lambda count=count: count)
         found.append((system.secant_values(q), system.secant_rate_values(q, v)))
     np.testing.assert_array_equal(found[0], found[1])
+
+
+# -- mean strains -------------------------------------------------------------------------------------------------
+
+QUADRATIC = {
+    "engineering strain": lambda: Bars(all_pairs(8), EngineeringStrain(3.0, 1.3)),
+    "Saint Venant-Kirchhoff": lambda: block(SaintVenantKirchhoff(60.0, 26.0, 1.0)),
+    "Hooke": lambda: block(LinearElastic(60.0, 26.0, 1.0)),
+}
+OTHERS = {
+    "Green strain": lambda: Bars(all_pairs(8), GreenStrain(3.0, 1.3)),
+    "Lennard-Jones": lambda: Bars(all_pairs(8), LennardJones(2.0, 0.7)),
+    "neo-Hookean": lambda: block(NEO_HOOKEAN),
+    "Mooney-Rivlin": lambda: block(LAWS[2]),
+}
+
+
+def two_states():
+    q = box((1.0, 1.0, 1.0), (1, 1, 1), split="6").points
+    rng = np.random.default_rng(3)
+    return q + 0.05 * rng.standard_normal(q.shape), q + 0.05 * rng.standard_normal(q.shape)
+
+
+@pytest.mark.parametrize("law", QUADRATIC | OTHERS)
+def test_mean_strains_conserve_the_energy_where_it_is_quadratic_in_them_only(law):
+    """In the length of a pair, and in C of a solid; there the mean gradient is the discrete gradient."""
+    energy = (QUADRATIC | OTHERS)[law]()
+    x0, x1 = (q[energy.nodes] for q in two_states())
+    mean, discrete = energy.mean_gradient(x0, x1), energy.discrete_gradient(x0, x1)
+    of_mean, of_discrete = energy.mean_hessian(x0, x1), energy.discrete_hessian(x0, x1)
+    if law in QUADRATIC:
+        np.testing.assert_allclose(mean, discrete, atol=1e-14 * np.abs(discrete).max())
+        np.testing.assert_allclose(of_mean, of_discrete, atol=1e-13 * np.abs(of_discrete).max())
+    else:
+        assert np.abs(mean - discrete).max() > 1e-5 * np.abs(discrete).max()
+
+
+def test_mean_gradient_of_a_pair_is_that_of_the_mean_length():
+    """Graham and Jelenić, eq. 6.3."""
+    x0 = np.array([[[0.0, 0.0], [0.6, 0.8]]])
+    x1 = np.array([[[0.1, 0.0], [0.1, 2.0]]])
+    law = GreenStrain(3.0, 1.3)  # φ = k (l² − L²)²/8L², φ'(l)/l = k (l² − L²)/2L²
+    f = 3.0 * (1.5**2 - 1.3**2) / (2 * 1.3**2)
+    pull = f * np.array([0.3, 1.4])
+    found = Bars([(0, 1)], law, dim=2).mean_gradient(x0, x1)
+    np.testing.assert_allclose(found, [[-pull, pull]], rtol=1e-14)
+
+
+def test_mean_gradient_of_a_solid_is_that_of_the_mean_strain():
+    """Σ_a f_a ⊗ X_a = V F_m S(C_m) for a uniform deformation."""
+    solid = block(NEO_HOOKEAN)
+    F0, F1 = np.diag([1.1, 0.9, 1.0]), np.array([[0.0, -1.2, 0.0], [1.0, 0.1, 0.0], [0.0, 0.0, 0.95]])
+    S = NEO_HOOKEAN.stress(0.5 * (F0.T @ F0 + F1.T @ F1)[None])[0]
+    out = np.zeros_like(solid.points)
+    solid.add_mean_gradient(solid.points @ F0.T, solid.points @ F1.T, out)
+    np.testing.assert_allclose(out.T @ solid.points, 0.5 * (F0 + F1) @ S, atol=1e-12 * np.abs(S).max())
+
+
+def test_a_system_takes_the_discrete_gradient_of_what_has_no_strain():
+    q0, q1 = two_states()
+    solid, gravity = block(NEO_HOOKEAN), Gravity(np.ones(8), (0.0, 0.0, -9.81))
+    system = System(np.ones(8), {"solid": solid, "gravity": gravity})
+    wanted = np.zeros_like(q0)
+    solid.add_mean_gradient(q0, q1, wanted)
+    gravity.add_discrete_gradient(q0, q1, wanted)
+    np.testing.assert_array_equal(system.mean_gradient(q0, q1), wanted)
+    blocks, s = system.mean_hessian_blocks(q0, q1), 1e-6
+    slope = (system.mean_gradient(q0, q1 + s * q0) - system.mean_gradient(q0, q1 - s * q0)) / (2 * s)
+    along = (system.pattern.matrix(blocks) @ q0.ravel()).reshape(q0.shape)
+    np.testing.assert_allclose(along, slope, atol=1e-7 * np.abs(slope).max())

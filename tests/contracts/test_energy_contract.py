@@ -538,6 +538,84 @@ def test_third_derivative_is_scattered_and_added(direction):
     np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max())
 
 
+# -- mean strains ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mean_case(case):
+    """An energy with a gradient at mean strains, and positions q0 and q1, a large increment apart."""
+    chosen, energy, q0 = case
+    if not energy.has("mean_gradient"):
+        with pytest.raises(InvalidSystem, match="has no gradient at mean strains"):
+            energy.mean_gradient(q0[energy.nodes], q0[energy.nodes])
+        pytest.skip("no mean gradient")
+    return chosen, energy, q0, q0 + 0.04 * chosen.length * np.random.default_rng(16).standard_normal(q0.shape)
+
+
+def test_mean_gradient_is_symmetric_and_at_one_point_the_gradient(mean_case):
+    _, energy, q0, q1 = mean_case
+    x0, x1 = q0[energy.nodes], q1[energy.nodes]
+    there, back, gradient = energy.mean_gradient(x0, x1), energy.mean_gradient(x1, x0), energy.gradient(x0)
+    np.testing.assert_allclose(there, back, atol=1e-13 * np.abs(there).max())
+    np.testing.assert_allclose(energy.mean_gradient(x0, x0), gradient, atol=1e-13 * np.abs(gradient).max())
+
+
+def test_mean_gradient_does_the_work_of_the_energy_to_third_order(mean_case):
+    _, energy, q0, q1 = mean_case
+    x0, dx = q0[energy.nodes], (q1 - q0)[energy.nodes]
+    errors = []
+    for s in (0.25, 0.125):
+        x1 = x0 + s * dx
+        work = np.einsum("mai,mai->m", energy.mean_gradient(x0, x1), x1 - x0)
+        errors.append(np.abs(work - energy.value(x1) + energy.value(x0)).max())
+    lost = 1e-14 * (np.abs(energy.value(x0)).max() + np.abs(energy.gradient(x0) * x0).max())
+    assert errors[1] < errors[0] / 6 + lost
+
+
+def test_mean_forces_and_moments_sum_to_zero(mean_case):
+    chosen, energy, q0, q1 = mean_case
+    if not chosen.rigid:
+        pytest.skip("not invariant")
+    x0, x1 = q0[energy.nodes], q1[energy.nodes]
+    forces, middle = energy.mean_gradient(x0, x1), 0.5 * (x0 + x1)
+    size = np.abs(forces).max()
+    assert np.abs(forces.sum(axis=1)).max() < 1e-14 * size
+    moment = np.cross(middle - middle.mean(axis=1, keepdims=True), forces).sum(axis=1)
+    assert np.abs(moment).max() < 1e-13 * size * chosen.length
+
+
+def test_mean_hessian_is_the_slope_of_the_mean_gradient(mean_case):
+    chosen, energy, q0, q1 = mean_case
+    x0, x1 = q0[energy.nodes], q1[energy.nodes]
+    m, k, dim = x0.shape
+    hessian = energy.mean_hessian(x0, x1)
+    assert hessian.shape == (m, k * dim, k * dim)
+    size = np.abs(hessian).max()
+    s = 1e-6 * chosen.length
+    for a, i in coordinates(x1):
+        ahead, behind = x1.copy(), x1.copy()
+        ahead[:, a, i] += s
+        behind[:, a, i] -= s
+        slope = (energy.mean_gradient(x0, ahead) - energy.mean_gradient(x0, behind)).reshape(m, -1) / (2 * s)
+        np.testing.assert_allclose(hessian[:, :, a * dim + i], slope, atol=1e-6 * size)
+
+
+def test_mean_forms_are_scattered_and_added(mean_case):
+    _, energy, q0, q1 = mean_case
+    before = np.random.default_rng(17).standard_normal(q0.shape)
+    wanted, out = before.copy(), before.copy()
+    np.add.at(wanted, energy.nodes, energy.mean_gradient(q0[energy.nodes], q1[energy.nodes]))
+    energy.add_mean_gradient(q0, q1, out)
+    np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-13 * np.abs(wanted).max())
+
+    pattern = Pattern(len(q0), [energy.nodes])
+    generic, blocks = pattern.zeros(q0.shape[1]), pattern.zeros(q0.shape[1])
+    Energy.add_mean_hessian(energy, q0, q1, pattern.slots[0], generic)
+    for _ in range(2):
+        energy.add_mean_hessian(q0, q1, pattern.slots[0], blocks)
+    np.testing.assert_allclose(blocks, 2.0 * generic, rtol=1e-12, atol=1e-12 * np.abs(generic).max())
+
+
 # -- assembled forms --------------------------------------------------------------------------------------------------
 
 
