@@ -67,6 +67,15 @@ class Obstacle(ABC):
     def rotated(self, axes: Array) -> Obstacle:
         """Return the obstacle in rotated axes, x' = axes · x (axes [dim, dim], orthogonal)."""
 
+    @property
+    @abstractmethod
+    def origin(self) -> Array:
+        """The point [dim] that the obstacle is given by: from it, gaps lose no digits."""
+
+    @abstractmethod
+    def moved(self, by: Array) -> Obstacle:
+        """Return the obstacle moved by a vector [dim]."""
+
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
@@ -144,6 +153,15 @@ class HalfSpace(Obstacle):
     def rotated(self, axes: Array) -> HalfSpace:
         """Return the half-space in rotated axes."""
         return HalfSpace(axes @ self.point, axes @ self.normal, normalize=False)
+
+    @property
+    def origin(self) -> Array:
+        """The point O."""
+        return self.point
+
+    def moved(self, by: Array) -> HalfSpace:
+        """Return the half-space moved by a vector."""
+        return HalfSpace(self.point + by, self.normal, normalize=False)
 
 
 @final
@@ -236,6 +254,15 @@ class Sphere(Obstacle):
     def rotated(self, axes: Array) -> Sphere:
         """Return the sphere in rotated axes."""
         return Sphere(axes @ self.center, self.radius)
+
+    @property
+    def origin(self) -> Array:
+        """The centre c."""
+        return self.center
+
+    def moved(self, by: Array) -> Sphere:
+        """Return the sphere moved by a vector."""
+        return Sphere(self.center + by, self.radius)
 
 
 @njit(cache=True)

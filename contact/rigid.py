@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -128,6 +129,18 @@ class RigidContact(Energy):
         self._check(q)
         self._check(out)
         _add_gradient(q, self.nodes, self._parameters, self.stiffness, out)
+
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out, gaps as seen from O or c."""
+        for array in (q, low, dq, out):
+            self._check(array)
+        nodes, origin = self.nodes, self.obstacle.origin
+        x = (q[nodes] - origin) + low[nodes]
+        out[nodes[:, 0]] += self._at_origin.discrete_gradient(x, x + dq[nodes])[:, 0]
+
+    @cached_property
+    def _at_origin(self) -> RigidContact:
+        return RigidContact(self.nodes[:, 0], self.obstacle.moved(-self.obstacle.origin), self.stiffness)
 
     def _check(self, q: Array) -> None:
         if q.ndim != 2 or q.shape[1] != self.obstacle.dim or len(q) < self._least_nodes:

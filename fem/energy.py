@@ -235,12 +235,12 @@ class Energy(ABC):
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out [n, dim].
 
-        ``low`` is what the positions q cannot hold, less than half of their last digit. An energy that computes strains
-        from increments is exact to the round-off of Δq; here positions are rounded.
+        ``low`` is what the positions q cannot hold, less than half of their last digit. An energy that looks at
+        differences of each of the three, as of nodes of an element, is as exact far away as it is near the origin; here
+        positions are rounded.
         """
         self.add_discrete_gradient(q, q + (low + dq), out)
 
-    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the mean gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
         self._scatter_vectors("mean gradient", self.mean_gradient(q0[self.nodes], q1[self.nodes]), out)
@@ -249,6 +249,7 @@ class Energy(ABC):
         """Add the derivative of the mean gradient with q1 in N/m to the blocks out (see `add_hessian`)."""
         self._scatter_blocks("mean Hessian", self.mean_hessian(q0[self.nodes], q1[self.nodes]), slots, out)
 
+    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add 𝓕 in N/m at the nodal positions q [n, dim] to the values out [nnz] on the slots (see `add_hessian`)."""
         self._scatter_values("secant", self.secant(q[self.nodes]), slots, out)
 

@@ -177,6 +177,19 @@ class Isoparametric(Energy):
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         self._add_forces(self._discrete_forces, (q0, q1), out)
 
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
+
+        def from_first(x: Array, part: slice) -> Array:
+            nodes = self._nodes[part]
+            return x[nodes] - x[nodes[:, :1]]
+
+        def gather(moved: Array, part: slice) -> Array:
+            # differences: of positions far away, digits are few
+            return from_first(q, part) + (from_first(low, part) + from_first(moved, part))
+
+        self._add_forces(self._discrete_forces, (np.zeros_like(dq), dq), out, gather)
+
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._add_stiffness(self._discrete_stiffness, (q0, q1), slots, out)
@@ -185,11 +198,17 @@ class Isoparametric(Energy):
         """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
         self._add_forces(self._along(lambda part: a[self._nodes[part]]), (q,), out)
 
-    def _add_forces(self, integrate: Callable[..., Array], positions: tuple[Array, ...], out: Array) -> None:
+    def _add_forces(
+        self,
+        integrate: Callable[..., Array],
+        positions: tuple[Array, ...],
+        out: Array,
+        gather: Callable[[Array, slice], Array] | None = None,
+    ) -> None:
         def store(part: slice, local: Array) -> None:
             scatter_vectors(local, self._nodes[part], out)
 
-        self._sweep(integrate, lambda q, part: q[self._nodes[part]], store, positions)
+        self._sweep(integrate, gather or (lambda q, part: q[self._nodes[part]]), store, positions)
 
     def _add_stiffness(
         self, integrate: Callable[..., Array], positions: tuple[Array, ...], slots: IntArray, out: Array
@@ -282,6 +301,10 @@ class Isoparametric(Energy):
 
         return integrate
 
+    def _mean_forces(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
+        S = self.material.stress(_flat(0.5 * (C0 + C1)))
+        return self._integrated_forces(part, 0.5 * (F0 + F1), S)
+
     def _integrated_forces(self, part: slice, F: Array, S: Array) -> Array:
         w, G = self._weights[part], self._gradients[part]
         out = np.empty((len(w), self.nodes.shape[1], 3))
@@ -297,14 +320,15 @@ class Isoparametric(Energy):
         T = self.material.discrete_tangent(_flat(C0), _flat(C1))
         return self._integrated_stiffness(part, 0.5 * (F0 + F1), F1, S, T, 0.5)
 
+    def _mean_stiffness(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
+        C = _flat(0.5 * (C0 + C1))
+        S, T = self.material.stress(C), 0.5 * self.material.tangent(C)
+        return self._integrated_stiffness(part, 0.5 * (F0 + F1), F1, S, T, 0.5)
+
     def _integrated_stiffness(
         self, part: slice, left: Array, right: Array, S: Array, T: Array, geometric: float
     ) -> Array:
         w, G = self._weights[part], self._gradients[part]
-    def _mean_forces(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
-        S = self.material.stress(_flat(0.5 * (C0 + C1)))
-        return self._integrated_forces(part, 0.5 * (F0 + F1), S)
-
         size = 3 * self.nodes.shape[1]
         out = np.empty((len(w), size, size))
         S, T = _contiguous(S, left.shape), _contiguous(T, (*left.shape, 3, 3))
@@ -320,11 +344,6 @@ class Isoparametric(Energy):
 
     def _integrated_secants(self, part: slice, S: Array) -> Array:
         return secant.integrated(S, self._weights[part], self._gradients[part])
-    def _mean_stiffness(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
-        C = _flat(0.5 * (C0 + C1))
-        S, T = self.material.stress(C), 0.5 * self.material.tangent(C)
-        return self._integrated_stiffness(part, 0.5 * (F0 + F1), F1, S, T, 0.5)
-
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 

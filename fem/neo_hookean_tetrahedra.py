@@ -135,6 +135,12 @@ class NeoHookeanTetrahedra(Energy):
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         self._run(neo_hookean_discrete.add_gradient, (q0, q1), out)
 
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
+        results = self._blocks.run(neo_hookean_discrete.add_increment_gradient, q, low, dq, *self._in_blocks, out)
+        if not all(map(isfinite, results)):
+            raise self._inverted(*(x[self.nodes] for x in (q, q + dq)))
+
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._run(neo_hookean_discrete.add_hessian, (q0, q1), self._blocks.elements, slots, out)
@@ -154,12 +160,6 @@ class NeoHookeanTetrahedra(Energy):
         if not all(map(isfinite, self._blocks.run(third_tetrahedra.add_third, q, a, *self._in_blocks, out))):
             raise self._inverted(q[self.nodes])
 
-    def _run(self, kernel: Callable[..., Any], positions: tuple[Array, ...], *arguments: Any) -> list[Any]:
-        """Run a kernel on all blocks, and return what it returns for each slab."""
-        results = self._blocks.run(kernel, *positions, *self._in_blocks, *arguments)
-        if not all(map(isfinite, results)):
-            raise self._inverted(*(q[self.nodes] for q in positions))
-        return results
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""
         self._run(mean_tetrahedra.add_gradient, (q0, q1), out)
@@ -168,6 +168,12 @@ class NeoHookeanTetrahedra(Energy):
         """Add their derivatives with q1 in N/m to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._run(mean_tetrahedra.add_hessian, (q0, q1), self._blocks.elements, slots, out)
 
+    def _run(self, kernel: Callable[..., Any], positions: tuple[Array, ...], *arguments: Any) -> list[Any]:
+        """Run a kernel on all blocks, and return what it returns for each slab."""
+        results = self._blocks.run(kernel, *positions, *self._in_blocks, *arguments)
+        if not all(map(isfinite, results)):
+            raise self._inverted(*(q[self.nodes] for q in positions))
+        return results
 
     @cached_property
     def _blocks(self) -> Blocks:

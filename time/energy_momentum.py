@@ -33,8 +33,9 @@ class EnergyMomentum(ImplicitIntegrator):
     dt : float
         Step in s.
     compensated : bool, default False
-        Keep positions to twice the digits. For pairs of great stiffness, where the last digit of a position is a large
-        force, energy then stays far closer; other energies see the rounded positions.
+        Keep positions to twice the digits, where the last digit of a position is a large force: for stiff pairs, and
+        for bodies far from the origin. Energy then stays far closer. Pairs, solids and contact with obstacles see them,
+        other energies the rounded positions; so do the energies of a state, which scatter accordingly.
     newton : Newton, optional
         How the equations are solved.
 
