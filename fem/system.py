@@ -168,31 +168,6 @@ class System:
 
         See `Energy.add_increment_gradient`.
         """
-    def mean_gradient(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
-        """Return the gradient [n, dim] in N at mean strains from q0 to q1 (in ``out`` if given); see `Energy`.
-
-        Energies without strains (gravity, contact) give their discrete gradient.
-
-        Raises
-        ------
-        InvalidSystem
-            If an energy has neither.
-        """
-        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
-        out[...] = 0.0
-        for energy in self.energies.values():
-            add = energy.add_mean_gradient if energy.has("mean_gradient") else energy.add_discrete_gradient
-            add(q0, q1, out)
-        return out
-
-    def mean_hessian_blocks(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
-        """Return the blocks [nnz, dim, dim] of the derivative of `mean_gradient` with q1 in N/m on `pattern`."""
-        out = self._zero_blocks(out)
-        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
-            add = energy.add_mean_hessian if energy.has("mean_gradient") else energy.add_discrete_hessian
-            add(q0, q1, slots, out)
-        return out
-
         out[...] = 0.0
         for energy in self.energies.values():
             energy.add_increment_gradient(q, low, dq, out)
@@ -219,6 +194,31 @@ class System:
         out = self._zero_blocks(out)
         for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
             energy.add_discrete_hessian(q0, q1, slots, out)
+        return out
+
+    def mean_gradient(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
+        """Return the gradient [n, dim] in N at mean strains from q0 to q1 (in ``out`` if given); see `Energy`.
+
+        Energies without strains (gravity, contact) give their discrete gradient.
+
+        Raises
+        ------
+        InvalidSystem
+            If an energy has neither.
+        """
+        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
+        out[...] = 0.0
+        for energy in self.energies.values():
+            add = energy.add_mean_gradient if energy.has("mean_gradient") else energy.add_discrete_gradient
+            add(q0, q1, out)
+        return out
+
+    def mean_hessian_blocks(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
+        """Return the blocks [nnz, dim, dim] of the derivative of `mean_gradient` with q1 in N/m on `pattern`."""
+        out = self._zero_blocks(out)
+        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
+            add = energy.add_mean_hessian if energy.has("mean_gradient") else energy.add_discrete_hessian
+            add(q0, q1, slots, out)
         return out
 
     def secant_values(self, q: Array, out: Array | None = None) -> Array:
