@@ -252,7 +252,7 @@ def test_derivatives_of_potentials():
         np.testing.assert_allclose(body.hessian(R, a), slope, atol=2e-6)
         bend = (body.hessian(R + step, a) - body.hessian(R - step, a)) / 2e-5
         np.testing.assert_allclose(body.third(R, a), bend, atol=2e-4)
-    for potential in (TOP.potential, Cup()):
+    for potential in (UNIFORM, Cup()):
         e = 1e-6
         slope = [
             (potential.value(R + e * d) - potential.value(R - e * d)) / (2 * e) for d in np.eye(9).reshape(9, 3, 3)
