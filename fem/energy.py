@@ -235,8 +235,9 @@ class Energy(ABC):
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out [n, dim].
 
-        ``low`` is what the positions q cannot hold, less than half of their last digit. An energy that computes strains
-        from increments is exact to the round-off of Δq; here positions are rounded.
+        ``low`` is what the positions q cannot hold, less than half of their last digit. An energy that looks at
+        differences of each of the three, as of nodes of an element, is as exact far away as it is near the origin; here
+        positions are rounded.
         """
         self.add_discrete_gradient(q, q + (low + dq), out)
 

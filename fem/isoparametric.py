@@ -177,6 +177,19 @@ class Isoparametric(Energy):
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         self._add_forces(self._discrete_forces, (q0, q1), out)
 
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
+
+        def from_first(x: Array, part: slice) -> Array:
+            nodes = self._nodes[part]
+            return x[nodes] - x[nodes[:, :1]]
+
+        def gather(moved: Array, part: slice) -> Array:
+            # differences: of positions far away, digits are few
+            return from_first(q, part) + (from_first(low, part) + from_first(moved, part))
+
+        self._add_forces(self._discrete_forces, (np.zeros_like(dq), dq), out, gather)
+
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._add_stiffness(self._discrete_stiffness, (q0, q1), slots, out)
@@ -185,11 +198,17 @@ class Isoparametric(Energy):
         """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
         self._add_forces(self._along(lambda part: a[self._nodes[part]]), (q,), out)
 
-    def _add_forces(self, integrate: Callable[..., Array], positions: tuple[Array, ...], out: Array) -> None:
+    def _add_forces(
+        self,
+        integrate: Callable[..., Array],
+        positions: tuple[Array, ...],
+        out: Array,
+        gather: Callable[[Array, slice], Array] | None = None,
+    ) -> None:
         def store(part: slice, local: Array) -> None:
             scatter_vectors(local, self._nodes[part], out)
 
-        self._sweep(integrate, lambda q, part: q[self._nodes[part]], store, positions)
+        self._sweep(integrate, gather or (lambda q, part: q[self._nodes[part]]), store, positions)
 
     def _add_stiffness(
         self, integrate: Callable[..., Array], positions: tuple[Array, ...], slots: IntArray, out: Array

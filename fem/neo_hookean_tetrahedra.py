@@ -135,6 +135,12 @@ class NeoHookeanTetrahedra(Energy):
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         self._run(neo_hookean_discrete.add_gradient, (q0, q1), out)
 
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
+        results = self._blocks.run(neo_hookean_discrete.add_increment_gradient, q, low, dq, *self._in_blocks, out)
+        if not all(map(isfinite, results)):
+            raise self._inverted(*(x[self.nodes] for x in (q, q + dq)))
+
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._run(neo_hookean_discrete.add_hessian, (q0, q1), self._blocks.elements, slots, out)

@@ -167,6 +167,11 @@ class Solid(Energy):
         self._require_like(q1, out)
         self._elements.add_discrete_gradient(self._positions(q0), self._positions(q1), out)
 
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out, as exact as edges are."""
+        self._require_like(q, out)
+        self._elements.add_increment_gradient(self._positions(q), self._positions(low), self._positions(dq), out)
+
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._require_blocks(out)
