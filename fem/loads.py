@@ -294,15 +294,27 @@ def factor_of(history: History) -> Callable[[float], float]:
         return lambda t: constant
     if not isinstance(history, Sequence) or len(history) != 2:
         raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")
-    times, factors = _finite("history: times", history[0]), _finite("history: factors", history[1])
-    if len(times) != len(factors) or len(times) == 0:
-        raise InvalidSystem(f"history: there are {len(times)} times, but {len(factors)} factors.")
-    back = np.flatnonzero(np.diff(times) <= 0)
+    times, factors = checked_table("history", *history, "factors")
+    return lambda t: float(np.interp(t, times, factors))
+
+
+def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) -> tuple[Array, Array]:
+    """Return the times [k] and values [k] of a table as arrays; ``owner`` and ``called`` name it and its values.
+
+    Raises
+    ------
+    InvalidSystem
+        If times do not ascend, numbers differ, or one is not finite.
+    """
+    t, u = _finite(f"{owner}: times", times), _finite(f"{owner}: {called}", values)
+    if len(t) != len(u) or len(t) == 0:
+        raise InvalidSystem(f"{owner}: there are {len(t)} times, but {len(u)} {called}.")
+    back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         raise InvalidSystem(
-            f"history: times must ascend, but {times[back[0]]:.6g} s is followed by {times[back[0] + 1]:.6g} s."
+            f"{owner}: times must ascend, but {t[back[0]]:.6g} s is followed by {t[back[0] + 1]:.6g} s."
         )
-    return lambda t: float(np.interp(t, times, factors))
+    return t, u
 
 
 # -- faces ---------------------------------------------------------------------------------------------------

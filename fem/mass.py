@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem import tetrahedra
@@ -108,6 +108,46 @@ def _weights(element: Element, points: Array, cells: IntArray) -> Iterator[tuple
         part = slice(first, first + _CHUNK)
         J = jacobians(points, cells[part], slopes)
         yield part, checked_determinants(element, cells[part], J) * element.mass.weights
+
+
+def require_masses(mass: Array | sp.csr_array, massless: NDArray[np.bool_]) -> None:
+    """Check the mass of a system: positive at all nodes but those that are massless.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        In kg.
+    massless : bool [n]
+
+    Raises
+    ------
+    InvalidSystem
+        If it is not, or sizes do not match.
+    """
+    n = mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
+    consistent = sp.issparse(mass)
+    if mass.shape != ((n, n) if consistent else (n,)):
+        raise InvalidSystem(
+            f"the mass has shape {mass.shape}; wanted one mass per node [n], or a sparse matrix [n, n]."
+        )
+    # Row sums of a consistent mass may be negative, as at the corners of quadratic tetrahedra.
+    nodal = np.asarray(mass.diagonal() if consistent else mass)
+    infinite = np.flatnonzero(~np.isfinite(nodal))
+    if len(infinite):
+        raise InvalidSystem(f"the mass of node {infinite[0]} is {nodal[infinite[0]]} kg; fix what does not move.")
+    if massless.shape != (n,):
+        raise InvalidSystem(f"massless has shape {massless.shape}, wanted {(n,)}.")
+    if massless.any() and consistent:
+        raise InvalidSystem("massless nodes need lumped masses; this system has a consistent mass.")
+    heavy = np.flatnonzero(massless & (nodal != 0))
+    if len(heavy):
+        raise InvalidSystem(f"node {heavy[0]} is massless, but its mass is {nodal[heavy[0]]} kg.")
+    bad = np.flatnonzero((nodal <= 0) & ~massless)
+    if len(bad):
+        raise InvalidSystem(
+            f"{len(bad)} of {n} nodes have no mass (the first is node {bad[0]}); "
+            "remove the nodes that belong to no element, or give them mass."
+        )
 
 
 # -- bars -----------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,35 +14,16 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.damping import DifferentiableLoad
 from symplex.fem.energy import Array, Energy, Optional
+from symplex.fem.mass import require_masses
 from symplex.fem.nodes import require_nodes
+from symplex.fem.state import State as State
+from symplex.fem.support_motion import MovingSupports, SupportMotion
 
 if TYPE_CHECKING:
     from symplex.fem.mass_solve import MassSolver
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
-
-
-@dataclass(frozen=True)
-class State:
-    """A moment of a motion.
-
-    Attributes
-    ----------
-    t : float
-        Time in s.
-    q, v, a : float64 [n, dim]
-        Positions in m (not displacements), velocities in m/s, accelerations in m/s².
-    """
-
-    t: float
-    q: Array
-    v: Array
-    a: Array
-
-    def reversed(self) -> State:
-        """Return the same state with the velocities reversed."""
-        return replace(self, v=-self.v)
 
 
 class System:
@@ -61,6 +41,8 @@ class System:
         True where a coordinate does not move.
     loads : mapping of str to Load, optional
         Forces that depend on time or velocity, by name.
+    moving : mapping of str to SupportMotion, optional
+        Supports whose motion is given as a function of time, by name.
     massless : bool [n], optional
         True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
         that say so take such nodes (`EnergyMomentum`), and only with lumped masses.
@@ -68,7 +50,13 @@ class System:
     Raises
     ------
     InvalidSystem
-        If sizes do not match or a mass is not positive.
+        If sizes do not match, a mass is not positive, or a coordinate is both fixed and moved.
+
+    Attributes
+    ----------
+    fixed : bool [n, dim]
+        True where no equation is solved: the coordinates that do not move, and those of supports that do.
+    moving : MovingSupports
     """
 
     def __init__(
@@ -79,6 +67,7 @@ class System:
         dim: int = 3,
         fixed: NDArray[np.bool_] | None = None,
         loads: Mapping[str, Load] | None = None,
+        moving: Mapping[str, SupportMotion] | None = None,
         massless: ArrayLike | None = None,
     ):
         self.mass = sp.csr_array(mass, dtype=float, copy=True) if sp.issparse(mass) else np.array(mass, dtype=float)
@@ -89,31 +78,14 @@ class System:
         self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
         self.massless = np.zeros(self.n_nodes, bool) if massless is None else np.array(massless, bool)
         self._check()
+        self.moving = MovingSupports(moving or {}, self.fixed)
+        self.fixed |= self.moving.mask
+        twice = [name for name in self.moving.motions if name in self.loads]
+        if twice:
+            raise InvalidSystem(f"there is both a load and a moving support called '{twice[0]}'.")
 
     def _check(self) -> None:
-        wanted = (self.n_nodes, self.n_nodes) if sp.issparse(self.mass) else (self.n_nodes,)
-        if self.mass.shape != wanted:
-            raise InvalidSystem(
-                f"the mass has shape {self.mass.shape}; wanted one mass per node [n], or a sparse matrix [n, n]."
-            )
-        # Row sums of a consistent mass may be negative, as at the corners of quadratic tetrahedra.
-        lumped = np.asarray(self.mass.diagonal() if sp.issparse(self.mass) else self.mass)
-        infinite = np.flatnonzero(~np.isfinite(lumped))
-        if len(infinite):
-            raise InvalidSystem(f"the mass of node {infinite[0]} is {lumped[infinite[0]]} kg; fix what does not move.")
-        if self.massless.shape != (self.n_nodes,):
-            raise InvalidSystem(f"massless has shape {self.massless.shape}, wanted {(self.n_nodes,)}.")
-        if self.massless.any() and not self.is_lumped:
-            raise InvalidSystem("massless nodes need lumped masses; this system has a consistent mass.")
-        heavy = np.flatnonzero(self.massless & (lumped != 0))
-        if len(heavy):
-            raise InvalidSystem(f"node {heavy[0]} is massless, but its mass is {lumped[heavy[0]]} kg.")
-        bad = np.flatnonzero((lumped <= 0) & ~self.massless)
-        if len(bad):
-            raise InvalidSystem(
-                f"{len(bad)} of {self.n_nodes} nodes have no mass (the first is node {bad[0]}); "
-                "remove the nodes that belong to no element, or give them mass."
-            )
+        require_masses(self.mass, self.massless)
         if self.fixed.shape != (self.n_nodes, self.dim):
             raise InvalidSystem(f"fixed has shape {self.fixed.shape}, wanted {(self.n_nodes, self.dim)}.")
         for name, energy in self.energies.items():
@@ -321,10 +293,37 @@ class System:
             out[self.fixed] = 0.0
         return out
 
+    def reactions(self, state: State) -> Array:
+        """Return the forces R = M a + ∇V − f [n, dim] in N of the supports on the system, zero elsewhere."""
+        out = self.apply_mass(state.a) + self.gradient(state.q)
+        for load in self.loads.values():
+            out -= load(state.t, state.q, state.v)
+        out[~self.fixed] = 0.0
+        return out
+
     @cached_property
     def has_supports(self) -> bool:
-        """Whether any coordinate is fixed."""
+        """Whether any coordinate is fixed or moved by a support."""
         return bool(self.fixed.any())
+
+    def held(self, t: float, v: Array) -> Array:
+        """Return the velocities v [n, dim] in m/s with those of the supports at the time t in s, at rest or moving."""
+        v = np.where(self.fixed, 0.0, v)
+        return v + self.moving.velocities(t) if self.moving else v
+
+    def require_still_supports(self, wanted_by: str) -> None:
+        """Check that no support moves.
+
+        Raises
+        ------
+        InvalidSystem
+            If one does.
+        """
+        if self.moving:
+            raise InvalidSystem(
+                f"{wanted_by} cannot move supports, but the motion of '{next(iter(self.moving.motions))}' is given; "
+                "take EnergyMomentum, Midpoint, Newmark, GeneralizedAlpha, HilberHughesTaylor, or a Composition."
+            )
 
     # -- mass -----------------------------------------------------------------------------------------------
 
@@ -383,6 +382,21 @@ class System:
         out[...] = a
         return out
 
+    def accelerations_at(self, t: float, q: Array, v: Array) -> Array:
+        """Return the accelerations [n, dim] in m/s² at a time, positions and velocities, those of supports as given."""
+        force = self.force(t, q, v)
+        return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
+
+    def response(self, force: Array, given: Array) -> Array:
+        """Return M⁻¹ force [n, dim] where coordinates are free, beside the given values [n, dim] of moving supports.
+
+        M_ff a_f = force_f − M_fc a_c for the free coordinates f and those c of the supports; also for impulses in
+        kg m/s and changes of velocity. Both are zero elsewhere.
+        """
+        if not self.is_lumped:
+            force = np.where(self.fixed, 0.0, force - self.apply_mass(given))
+        return self.accelerations(force) + given
+
     @cached_property
     def _inverse_mass(self) -> Array:
         inverse = np.divide(1.0, np.asarray(self.mass), out=np.zeros(self.n_nodes), where=~self.massless)
@@ -428,7 +442,7 @@ class System:
         q : float64 [n, dim]
             Positions in m.
         v : float64 [n, dim] or [dim], optional
-            Velocities in m/s, or one for all nodes; those of fixed coordinates are set to zero.
+            Velocities in m/s, or one for all nodes; those of supports are set to what they are.
         t : float, default 0
             Time in s.
 
@@ -444,10 +458,10 @@ class System:
             raise InvalidSystem(f"positions have shape {q.shape}, wanted {shape}.")
         if v.shape not in (shape, shape[1:]):
             raise InvalidSystem(f"velocities have shape {v.shape}, wanted {shape} or {shape[1:]}.")
-        v = np.array(np.broadcast_to(v, shape))
+        v = np.broadcast_to(v, shape)
         for name, values in (("positions", q), ("velocities", v)):
             if not np.isfinite(values).all():
                 node = int(np.argwhere(~np.isfinite(values))[0, 0])
                 raise InvalidSystem(f"{name} must be finite; that of node {node} is {values[node]}.")
-        v[self.fixed] = 0.0
-        return State(float(t), q, v, self.accelerations(self.force(t, q, v)))
+        v = self.held(t, v)
+        return State(float(t), q, v, self.accelerations_at(t, q, v))

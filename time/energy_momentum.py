@@ -80,7 +80,8 @@ class EnergyMomentumMotion(ImplicitMotion):
         self._t, self._h = t, h
         size = abs(h)  # of a step back as well, so that the matrix is never negative
         self.inertia, self.impulse = 2.0 / size, size
-        np.multiply(self.system.apply_mass(self._v), np.copysign(2.0, h), out=self.constant)
+        side = np.copysign(1.0, h)
+        self.constant[...] = self.system.apply_mass(self._carry(2.0 * side * self._v, side * self._given_dv))
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""
@@ -107,7 +108,7 @@ class EnergyMomentumMotion(ImplicitMotion):
         else:
             _add(self._q, self._low, dq)
         forces *= -h
-        self._v += self.system.accelerations(forces, self._buffer)
+        self._v += self._accelerated(forces, self._given_dv)
         massless = self.system.massless
         if massless.any():
             self._v[massless] = dq[massless] / h

@@ -7,6 +7,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
@@ -141,10 +142,16 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         newton: Newton,
     ):
         system.require_inertia(name)
+        if system.moving.rough is not None and not system.is_lumped:
+            raise InvalidSystem(
+                f"{name} with a consistent mass needs the accelerations of supports, and the velocity of "
+                f"'{system.moving.rough}' jumps; take EnergyMomentum or Midpoint, a lumped mass, or a smooth motion."
+            )
         super().__init__(system, t0, dt, n, newton)
         self.name = name
         self.coefficients = coefficients
         self._own_a = np.zeros_like(self._a)
+        self._given_a = np.zeros_like(self._given_dv)  # accelerations of the supports at the end of the step
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return super()._arrays() | {"own_a": self._own_a}
@@ -154,13 +161,15 @@ class GeneralizedAlphaMotion(ImplicitMotion):
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
+        if self._moving:
+            self._given_a = self._moving.accelerations(t + h)
         alpha_m, alpha_f, beta, _ = self.coefficients
         size = abs(h)  # of a step back as well, so that the matrix is never negative
         self.inertia = (1.0 - alpha_m) / (beta * size)
         self.impulse = (1.0 - alpha_f) * size
         self._predicted = h * self._v + h * h * (0.5 - beta) * self._own_a
         impulse = self.inertia * self._predicted + size * (alpha_f * self._a - alpha_m * self._own_a)
-        self.constant[...] = self.system.apply_mass(impulse)
+        self.constant[...] = self.system.apply_mass(self._carry(impulse, (1.0 - alpha_f) * size * self._given_a))
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write −F1 to out."""
@@ -175,9 +184,17 @@ class GeneralizedAlphaMotion(ImplicitMotion):
 
     def _work(self, h: float, dq: Array) -> list[float]:
         """Return the work in J of each load in a step, of its mean force at the ends."""
+        return [float(np.vdot(force, dq)) for force in self._mean_loads(dq)]
+
+    def _work_on_forces(self, dq: Array, forces: Array) -> list[float]:
+        """Return the work in J of each moving support in a step, against the mean forces at its ends."""
+        ends = self.system.gradient(self._q) + self.system.gradient(self._q + dq)
+        return self._moving.works((0.5 * ends - sum(self._mean_loads(dq))) * dq)
+
+    def _mean_loads(self, dq: Array) -> list[Array]:
+        """Return the mean [n, dim] of each load at the ends of the step."""
         t, q, v = self._loaded(dq)
-        ends = ((load(self._t, self._q, self._v), load(t, q, v)) for load in self._loads)
-        return [0.5 * float(np.vdot(f0 + f1, dq)) for f0, f1 in ends]
+        return [0.5 * (load(self._t, self._q, self._v) + load(t, q, v)) for load in self._loads]
 
     def blocks(self, dq: Array, out: Array) -> None:
         """Write ∇²V(q1) to out."""
@@ -187,13 +204,16 @@ class GeneralizedAlphaMotion(ImplicitMotion):
 
     def _velocity(self, h: float, own_a: Array) -> Array:
         gamma = self.coefficients.gamma
-        return self._v + h * ((1.0 - gamma) * self._own_a + gamma * own_a)
+        v = self._v + h * ((1.0 - gamma) * self._own_a + gamma * own_a)
+        return np.where(self._moving.mask, self._v + self._given_dv, v) if self._moving else v
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         # a1 from the forces, not from Δq, whose error would be divided by h².
         alpha_m, alpha_f, _, _ = self.coefficients
-        a = self.system.accelerations(np.negative(forces, out=forces), self._buffer)
+        a = self._accelerated(np.negative(forces, out=forces), self._given_a)
         own_a = ((1.0 - alpha_f) * a + alpha_f * self._a - alpha_m * self._own_a) / (1.0 - alpha_m)
+        if self._moving:
+            np.copyto(own_a, a, where=self._moving.mask)
         self._q += dq
         self._v[...] = self._velocity(h, own_a)
         self._a[...] = a

@@ -33,7 +33,10 @@ class ImplicitMotion(FixedStepMotion):
         self._halvings = newton.halvings
         self._solver = NewtonSolver(system, newton)
         self._loads = list(system.loads.values())
-        self._work_done = np.zeros(len(self._loads))
+        self._moving = system.moving
+        self._work_done = np.zeros(len(self._loads) + len(self._moving))
+        # Of supports that move, zero elsewhere: increments and changes of velocity in the step, positions less u(t)
+        self._given_dq, self._given_dv, self._origin = (np.zeros(shape if self._moving else 0) for _ in range(3))
         self.symmetric = self.symmetric and not system.differentiable_loads
 
     @abstractmethod
@@ -57,15 +60,14 @@ class ImplicitMotion(FixedStepMotion):
         """Move by the increment Δq with the forces there (zero where fixed), which may be overwritten."""
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections, "halved": self._halved} | {
-            "work": self._work_done
-        }
+        arrays = {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections, "halved": self._halved}
+        return arrays | {"work": self._work_done} | ({"origin": self._origin} if self._moving else {})
 
     def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
         """Return all arrays as they are at a start."""
-        return {"q": q, "v": v, "a": a, "corrections": np.zeros(1), "halved": np.zeros(1)} | {
-            "work": np.zeros(len(self._loads))
-        }
+        arrays = {"q": q, "v": v, "a": a, "corrections": np.zeros(1), "halved": np.zeros(1)}
+        arrays |= {"work": np.zeros_like(self._work_done)}
+        return arrays | ({"origin": q - self._moving.displacements(self.t)} if self._moving else {})
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, of ``corrections`` by Newton's method, and of ``halved`` steps if allowed."""
@@ -87,9 +89,11 @@ class ImplicitMotion(FixedStepMotion):
     def _step(self, t: float, h: float, halvings: int) -> None:
         """Take a step of size h in s from the time t, in two halves if it cannot be solved at once."""
         solver, system = self._solver, self.system
+        if self._moving:
+            self._move_supports(t + h)
         self._begin(t, h)
         try:
-            self._corrections += solver.solve(self, self._q)
+            self._solve(h)
         except StepFailed:
             if halvings == 0:
                 raise
@@ -97,16 +101,64 @@ class ImplicitMotion(FixedStepMotion):
             self._step(t, 0.5 * h, halvings - 1)
             self._step(t + 0.5 * h, 0.5 * h, halvings - 1)
             return
+        if self._loads:
+            self._work_done[: len(self._loads)] += self._work(h, solver.increment)
+        if self._moving:
+            self._work_done[len(self._loads) :] += self._work_on_forces(solver.increment, solver.forces)
         if system.has_supports:
             solver.forces[system.fixed] = 0.0
-        if self._loads:
-            self._work_done += self._work(h, solver.increment)
+        if not self._moving:
+            self._finish(h, solver.increment, solver.forces)
+            return
+        v0 = self._v.copy()
+        v1 = np.where(self._moving.mask, v0 + self._given_dv, 0.0)
         self._finish(h, solver.increment, solver.forces)
+        np.copyto(self._v, v1, where=self._moving.mask)
+        self._work_done[len(self._loads) :] += self._work_on_mass(v0)
+
+    def _solve(self, h: float) -> None:
+        """Find the increment of the step; where supports move, if need be from a start at which all else moves, too."""
+        solver = self._solver
+        if not self._moving:
+            self._corrections += solver.solve(self, self._q)
+            return
+        try:
+            self._corrections += solver.solve(self, self._q, self._given_dq)
+        except StepFailed:
+            # Supports that move far against all else tear their elements; a body that flies with them is not torn.
+            carried = np.where(self.system.fixed, self._given_dq, h * self._v)
+            try:
+                self._corrections += solver.solve(self, self._q, carried)
+            except StepFailed as error:
+                far = np.abs(self._given_dq).max()
+                raise retold(error, f"{error} In this step the supports move by up to {far:.3g} m.") from None
+
+    def _move_supports(self, t1: float) -> None:
+        """Set the increments and changes of velocity of the supports in a step that ends at the time t1."""
+        mask = self._moving.mask
+        np.copyto(self._given_dq, self._origin + self._moving.displacements(t1) - self._q, where=mask)
+        np.copyto(self._given_dv, self._moving.velocities(t1) - self._v, where=mask)
+
+    def _carry(self, x: Array, change: Array) -> Array:
+        """Return x with the values at supports for which inertia · M Δq − M x is M times the given change."""
+        return np.where(self._moving.mask, self.inertia * self._given_dq - change, x) if self._moving else x
+
+    def _accelerated(self, forces: Array, given: Array) -> Array:
+        """Return M⁻¹ forces [n, dim] beside what is given at supports; also for impulses and changes of velocity."""
+        return self.system.response(forces, given) if self._moving else self.system.accelerations(forces, self._buffer)
+
+    def _work_on_mass(self, v0: Array) -> list[float]:
+        """Return the work in J of each support on the mass in the step from the velocities v0.
+
+        It is [M (v1 − v0)]·(v0 + v1)/2, so that all energy balances. The same forces on the increment would do the work
+        of the mean velocity Δq/h, from which that of the ends differs by O(h²).
+        """
+        M_dv = self.system.apply_mass(self._v - v0)
+        return self._moving.works(0.5 * M_dv * (v0 + self._v))
 
     def _observe(self) -> None:
         """Set what is not needed for the steps, but belongs to a state: here the accelerations."""
-        force = self.system.force(self.t, self._q, self._v, self._buffer)
-        self.system.accelerations(force, self._a)
+        self._a[...] = self.system.accelerations_at(self.t, self._q, self._v)
 
     def _subtract_loads(self, dq: Array, out: Array) -> None:
         """Take the loads off the forces of the step."""
@@ -125,18 +177,27 @@ class ImplicitMotion(FixedStepMotion):
         t, q, v = self._loaded(dq)
         return [float(np.vdot(load(t, q, v), dq)) for load in self._loads]
 
+    def _work_on_forces(self, dq: Array, forces: Array) -> list[float]:
+        """Return the work in J of each moving support against the forces of a step, before the motion has moved."""
+        return self._moving.works(forces * dq)
+
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the system in J.
 
-        With loads also the work of each since the start, ``work_NAME``, and ``balance``: the total energy less all
-        work.
+        With loads, or supports that move, also the work of each since the start, ``work_NAME``, and ``balance``: the
+        total energy less all work.
         """
-        parts = self.system.energies_of(state)
-        for name, work in zip(self.system.loads, self._work_done, strict=True):
-            parts[f"work_{name}"] = float(work)
-        if self._loads:
-            parts["balance"] = parts["total"] - float(self._work_done.sum())
-        return parts
+        return with_work(self.system, self.system.energies_of(state), self._work_done)
+
+
+def with_work(system: System, energies: dict[str, float], works: Array) -> dict[str, float]:
+    """Return energies in J with the work since the start of loads, then of supports, and the ``balance``, if any."""
+    energies |= {
+        f"work_{name}": float(work) for name, work in zip([*system.loads, *system.moving.motions], works, strict=True)
+    }
+    if len(works):
+        energies["balance"] = energies["total"] - float(works.sum())
+    return energies
 
 
 def dividing(dt: float, interval: float) -> float:
@@ -177,7 +238,7 @@ class ImplicitIntegrator(Integrator):
             raise ValueError(f"{type(self).__name__}: dt must be positive; it is {self.dt!r}.")
 
     def start(self, system: System, state: State) -> ImplicitMotion:
-        """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
+        """Return the motion that begins at the positions and velocities of a state; those of supports are as given.
 
         Raises
         ------
@@ -185,8 +246,8 @@ class ImplicitIntegrator(Integrator):
             If an energy does not give what the method needs.
         """
         motion = self._motion(system, state.t, self.dt, 0)
-        v = np.where(system.fixed, 0.0, state.v)
-        motion._restore(motion._initial(state.q, v, system.accelerations(system.force(state.t, state.q, v))))
+        v = system.held(state.t, state.v)
+        motion._restore(motion._initial(state.q, v, system.accelerations_at(state.t, state.q, v)))
         return motion
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ImplicitMotion:

@@ -81,7 +81,9 @@ class MidpointMotion(ImplicitMotion):
         self._t, self._h = t, h
         size = abs(h)  # of a step back as well, so that the matrix is never negative
         self.inertia, self.impulse = 1.0 / size, (1.0 - self.alpha) * size
-        np.multiply(self.system.apply_mass(self._v), np.copysign(1.0, h), out=self.constant)
+        side = np.copysign(1.0, h)
+        change = side * (1.0 - self.alpha) * self._given_dv
+        self.constant[...] = self.system.apply_mass(self._carry(side * self._v, change))
 
     def _between(self, dq: Array) -> Array:
         """Return q_α."""
@@ -106,4 +108,4 @@ class MidpointMotion(ImplicitMotion):
         # From the forces and not from Δq, for their sum is zero to round-off.
         self._q += dq
         forces *= -h
-        self._v += self.system.accelerations(forces, self._buffer)
+        self._v += self._accelerated(forces, self._given_dv)

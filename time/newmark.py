@@ -14,7 +14,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.generalized_alpha import Coefficients, GeneralizedAlphaMotion
-from symplex.time.implicit import dividing, retold
+from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
@@ -118,7 +118,7 @@ class Newmark(Integrator):
     def start(self, system: System, state: State) -> NewmarkMotion | GeneralizedAlphaMotion:
         """Return the motion that begins at the positions and velocities of a state.
 
-        Its accelerations follow from these, and fixed coordinates are at rest, however the state was made.
+        Its accelerations follow from these, and supports are at rest or move as given, however the state was made.
 
         Raises
         ------
@@ -130,9 +130,8 @@ class Newmark(Integrator):
             If dt is ``"auto"`` but nothing has stiffness.
         """
         motion = self._motion(system, state.t, self._step(system, state), 0)
-        v = np.where(system.fixed, 0.0, state.v)
-        a = system.accelerations(system.force(state.t, state.q, v))
-        motion._restore(motion._initial(state.q, v, a))
+        v = system.held(state.t, state.v)
+        motion._restore(motion._initial(state.q, v, system.accelerations_at(state.t, state.q, v)))
         return motion
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> NewmarkMotion | GeneralizedAlphaMotion:
@@ -198,29 +197,75 @@ class NewmarkMotion(FixedStepMotion):
         mass = system.lumped_mass("explicit Newmark")
         shape = (system.n_nodes, system.dim)
         self._q, self._v, self._a, self._gradient = (np.zeros(shape) for _ in range(4))
-        self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / mass[:, None])
+        self._mass = mass[:, None]
+        self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
+        self._loads, self._moving = list(system.loads.values()), system.moving
+        self._works = np.zeros(len(self._loads) + len(self._moving))
+        # Where work is done: the force of each load at present; where supports move: their positions less u(t)
+        self._acting = np.zeros((len(self._loads), *shape))
+        self._origin = np.zeros(shape if self._moving else 0)
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {"q": self._q, "v": self._v, "a": self._a}
+        arrays = {"q": self._q, "v": self._v, "a": self._a}
+        if len(self._works):
+            arrays |= {"work": self._works, "acting": self._acting}
+        if self._moving:
+            arrays |= {"origin": self._origin, "gradient": self._gradient}
+        return arrays
 
     def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
-        return {"q": q, "v": v, "a": a}
+        acting = np.zeros_like(self._acting)
+        for force, load in zip(acting, self._loads, strict=True):
+            force[...] = load(self.t, q, v)
+        arrays = {"q": q, "v": v, "a": a, "work": np.zeros_like(self._works), "acting": acting}
+        if self._moving:
+            gradient = self.system.gradient(q) - acting.sum(axis=0)
+            arrays |= {"origin": q - self._moving.displacements(self.t), "gradient": gradient}
+        return arrays
 
     def _run(self, n_steps: int) -> None:
-        system, q, v, a, gradient = self.system, self._q, self._v, self._a, self._gradient
-        dt, inverse_mass, loads = self.dt, self._inverse_mass, list(self.system.loads.values())
+        t = self.t
         try:
             for _ in range(n_steps):
-                v_predicted = v + dt * a if loads else v
-                _drift(q, v, a, dt)
-                system.gradient(q, gradient)
-                for load in loads:
-                    gradient -= load(self.t0 + (self.n + 1) * dt, q, v_predicted)
-                _kick(v, a, gradient, inverse_mass, dt)
+                t = self.t0 + (self.n + 1) * self.dt
+                if len(self._works):
+                    self._step_with_work(t)
+                else:
+                    _drift(self._q, self._v, self._a, self.dt)
+                    self.system.gradient(self._q, self._gradient)
+                    _kick(self._v, self._a, self._gradient, self._inverse_mass, self.dt)
                 self.n += 1
         except StepFailed as error:
-            t = self.t0 + (self.n + 1) * dt
-            raise retold(error, f"Newmark stopped at t = {t:.6g} s (dt = {dt:.4g} s): {error}") from None
+            raise retold(error, f"Newmark stopped at t = {t:.6g} s (dt = {self.dt:.4g} s): {error}") from None
+
+    def _step_with_work(self, t: float) -> None:
+        """Take a step to the time t in s with loads or moving supports, and add up their work."""
+        q, v, a, gradient, dt, given = self._q, self._v, self._a, self._gradient, self.dt, self._moving.mask
+        q0, v0, gradient0, acting0 = q.copy(), v.copy(), gradient.copy(), self._acting.copy()
+        predicted = v + dt * a
+        _drift(q, v, a, dt)
+        if self._moving:
+            np.copyto(q, self._origin + self._moving.displacements(t), where=given)
+            np.copyto(predicted, self._moving.velocities(t), where=given)
+        self.system.gradient(q, gradient)
+        for force, load in zip(self._acting, self._loads, strict=True):
+            force[...] = load(t, q, predicted)
+            gradient -= force
+        _kick(v, a, gradient, self._inverse_mass, dt)
+        dq, n = q - q0, len(self._loads)
+        self._works[:n] += [0.5 * float(np.vdot(f0 + f1, dq)) for f0, f1 in zip(acting0, self._acting, strict=True)]
+        if self._moving:
+            np.copyto(v, predicted, where=given)
+            np.copyto(a, self._moving.accelerations(t), where=given)
+            on_mass = 0.5 * self._mass * (v - v0) * (v + v0)
+            self._works[n:] += self._moving.works(0.5 * (gradient0 + gradient) * dq + on_mass)
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies in J, and the work of loads and moving supports, by the mean forces at the ends of steps.
+
+        See `symplex.time.implicit.ImplicitMotion.energies`.
+        """
+        return with_work(self.system, self.system.energies_of(state), self._works)
 
 
 @njit(cache=True)

@@ -89,11 +89,11 @@ class StepEquations(Protocol):
 class NewtonSolver:
     """Solves the equations of one step after the other of a system.
 
-    The increment starts at zero: which root is found is part of a scheme. Each correction must make the residual
-    smaller, measured by |M^(−1/2) r|, or else the next correction that the same matrix would give (Deuflhard's natural
-    monotonicity test: a stiff body that turns is strained by the square of the correction, which the residual takes
-    for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted element). The end is
-    where the residual is as small as round-off lets it be: no longer falling, and below
+    The increment starts at zero, but for supports that move: which root is found is part of a scheme. Each correction
+    must make the residual smaller, measured by |M^(−1/2) r|, or else the next correction that the same matrix would
+    give (Deuflhard's natural monotonicity test: a stiff body that turns is strained by the square of the correction,
+    which the residual takes for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted
+    element). The end is where the residual is as small as round-off lets it be: no longer falling, and below
     16 ε (inertia |M||Δq| + |constant| + impulse (|G| + |∂G/∂Δq||q|)).
 
     Parameters
@@ -123,15 +123,23 @@ class NewtonSolver:
         # Of M Δq = factor · x: the masses and Δq, or ones and M Δq for a consistent mass.
         self._factor = lumped if system.is_lumped else np.ones(system.n_nodes)
 
-    def solve(self, equations: StepEquations, q0: Array) -> int:
+    def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0) -> int:
         """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
+
+        Parameters
+        ----------
+        equations : StepEquations
+        q0 : float64 [n, dim]
+            In m.
+        start : float64 [n, dim], default 0
+            The increment in m to begin with, which fixed coordinates keep.
 
         Raises
         ------
         StepFailed
             If there is none to be found.
         """
-        self._trial[...] = 0.0
+        self._trial[...] = start
         norm = self._evaluate(equations)
         if not isfinite(norm):
             raise StepFailed("the forces at the beginning of the step are not finite.")
