@@ -108,7 +108,7 @@ def draw_snapshots(states, rotations, file: Path) -> None:
         axes.set_box_aspect((1, 1, 1), zoom=1.35)
         axes.set_axis_off()
     figure.suptitle("The field (red), the dipole at t = 0, ½, … 3 (black), and the path of its tip for t ≤ 20 (blue)")
-    figure.savefig(file)
+    figure.savefig(file, dpi=75)
     plt.close(figure)
 
 
