@@ -178,6 +178,8 @@ class Composition(Integrator):
 class CompositionMotion(FixedStepMotion):
     """A motion in substeps of another one; see `Composition`."""
 
+    moves_supports = True
+
     def __init__(self, inner: FixedStepMotion, t0: float, dt: float, n: int, parts: list[float]):
         super().__init__(inner.system, t0, dt, n)
         self.inner = inner

@@ -63,6 +63,7 @@ class EnergyMomentumMotion(ImplicitMotion):
     """
 
     name = "EnergyMomentum"
+    moves_supports = True
     symmetric = False
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: EnergyMomentum):

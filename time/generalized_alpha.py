@@ -130,6 +130,7 @@ class GeneralizedAlphaMotion(ImplicitMotion):
     """
 
     symmetric = True
+    moves_supports = True
 
     def __init__(
         self,

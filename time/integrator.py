@@ -61,9 +61,23 @@ class FixedStepMotion(Motion):
         Step size in s.
     n : int, default 0
         Number of steps already taken.
+
+    Attributes
+    ----------
+    moves_supports : bool
+        Whether the method takes the supports of a system along whose motion is given; others refuse such systems.
+
+    Raises
+    ------
+    InvalidSystem
+        If supports move that the method cannot take along.
     """
 
+    moves_supports = False
+
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
+        if not self.moves_supports:
+            system.require_still_supports(type(self).__name__.removesuffix("Motion"))
         self.system = system
         self.t0 = t0
         self.dt = dt

@@ -70,6 +70,7 @@ class MidpointMotion(ImplicitMotion):
     """
 
     name = "Midpoint"
+    moves_supports = True
     symmetric = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: Midpoint):

@@ -192,6 +192,8 @@ class Newmark(Integrator):
 class NewmarkMotion(FixedStepMotion):
     """A motion by explicit Newmark; see `Newmark`."""
 
+    moves_supports = True
+
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
         super().__init__(system, t0, dt, n)
         mass = system.lumped_mass("explicit Newmark")

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from symplex.errors import StepFailed, UnstableStep
+from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.mass import lumped_mass
 from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
+from symplex.fem.support_motion import SupportTranslation
 from symplex.fem.system import System
+from symplex.fem.time_function import TimeFunction
 from symplex.meshes.generate import box
 from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
@@ -133,6 +135,8 @@ CASES |= {
     ),
     "Composition, ZhangSkeel": implicit(lambda dt: Composition(ZhangSkeel(dt)), sizes=(0.05, 0.025, 0.0125), size=0.1),
 }
+
+MOVES_SUPPORTS = Newmark, EnergyMomentum, Midpoint, GeneralizedAlpha, HilberHughesTaylor, Composition
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -297,3 +301,19 @@ def test_an_impossible_size_is_refused(case):
     system, q, v = body()
     with pytest.raises(case.refusal):
         case.impossible().start(system, system.state(q, v))
+
+
+def test_supports_move_as_given_or_are_refused(case):
+    free, q, v = body()
+    lift = SupportTranslation([0], "z", TimeFunction.steady(0.1))
+    system = System(free.mass, free.energies, moving={"lift": lift})
+    t = 4 * case.size
+    state = system.state(q, v)
+    if not isinstance(case.make(case.size, 0), MOVES_SUPPORTS):
+        with pytest.raises(InvalidSystem, match="cannot move supports, but the motion of 'lift' is given"):
+            case.make(case.size, 0).start(system, state)
+        return
+    end = case.make(case.size, 0).start(system, state).advance(t)
+    assert end.q[0, 2] == pytest.approx(q[0, 2] + 0.1 * t, abs=1e-15)
+    assert end.v[0, 2] == 0.1
+    assert abs(end.q[0, 0] - q[0, 0]) > 1e-3
