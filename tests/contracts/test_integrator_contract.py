@@ -136,7 +136,7 @@ CASES |= {
     "Composition, ZhangSkeel": implicit(lambda dt: Composition(ZhangSkeel(dt)), sizes=(0.05, 0.025, 0.0125), size=0.1),
 }
 
-MOVES_SUPPORTS = Newmark, EnergyMomentum, Midpoint, GeneralizedAlpha, HilberHughesTaylor, Composition
+MOVES_SUPPORTS = EnergyMomentum, Midpoint, GeneralizedAlpha, HilberHughesTaylor
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -308,12 +308,16 @@ def test_supports_move_as_given_or_are_refused(case):
     lift = SupportTranslation([0], "z", TimeFunction.steady(0.1))
     system = System(free.mass, free.energies, moving={"lift": lift})
     t = 4 * case.size
-    state = system.state(q, v)
-    if not isinstance(case.make(case.size, 0), MOVES_SUPPORTS):
-        with pytest.raises(InvalidSystem, match="cannot move supports, but the motion of 'lift' is given"):
-            case.make(case.size, 0).start(system, state)
+    integrator = case.make(case.size, 0)
+    try:
+        end = integrator.start(system, system.state(q, v)).advance(t)
+    except InvalidSystem as error:
+        refusal = str(error)
+        end = None
+    if end is None:
+        assert not isinstance(getattr(integrator, "integrator", integrator), MOVES_SUPPORTS)
+        assert "cannot move supports, but the motion of 'lift' is given" in refusal
         return
-    end = case.make(case.size, 0).start(system, state).advance(t)
     assert end.q[0, 2] == pytest.approx(q[0, 2] + 0.1 * t, abs=1e-15)
     assert end.v[0, 2] == 0.1
     assert abs(end.q[0, 0] - q[0, 0]) > 1e-3
