@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         GeneralizedAlpha as GeneralizedAlpha,
         HilberHughesTaylor as HilberHughesTaylor,
     )
+    from symplex.time.graham_jelenic import GrahamJelenic as GrahamJelenic
     from symplex.time.integrator import (
         Integrator as Integrator,
         Motion as Motion,
@@ -136,10 +137,10 @@ if TYPE_CHECKING:
         Rattle as Rattle,
         Shake as Shake,
     )
-    from symplex.time.relative_equilibrium import (
+    from symplex.time.relative_equilibrium import relative_equilibrium as relative_equilibrium
+    from symplex.time.relative_path import (
         RelativeEquilibrium as RelativeEquilibrium,
         RelativePath as RelativePath,
-        relative_equilibrium as relative_equilibrium,
     )
     from symplex.time.rigid_body import (
         BodyPotential as BodyPotential,
@@ -222,6 +223,7 @@ _HOMES = {
     "symplex.time.energy_stepping": ("EnergyStepping",),
     "symplex.time.force_stepping": ("ForceStepping",),
     "symplex.time.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
+    "symplex.time.graham_jelenic": ("GrahamJelenic",),
     "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.manifold": ("ComposedMethod", "ManifoldMethod"),
@@ -231,7 +233,8 @@ _HOMES = {
     "symplex.time.newton": ("Newton",),
     "symplex.time.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
     "symplex.time.polar_reduction": ("PolarReduction",),
-    "symplex.time.relative_equilibrium": ("RelativeEquilibrium", "RelativePath", "relative_equilibrium"),
+    "symplex.time.relative_equilibrium": ("relative_equilibrium",),
+    "symplex.time.relative_path": ("RelativeEquilibrium", "RelativePath"),
     "symplex.time.rigid_body": (
         "BodyPotential",
         "BodyState",

@@ -1,0 +1,142 @@
+"""The one-step operator of Graham and Jelenić (2006) to any order, as words of the moments of 𝓕 over a step.
+
+With x(τ) = (r, w), w = h v and τ = t/h − ½ from −½ to ½, the motion is x' = (w, −H(τ) r), H = h² M⁻¹ 𝓕. A step
+x1 − x0 = C (x0 + x1)/2 is of order p if C agrees with 2 tanh(Ω/2), Ω the Magnus series, to h^p (their section 5: the
+recursion 5.25 in other words). With the polynomial H(τ) = Σ_k H_k τ^(k−1) through Gauss points all of C consists of
+words H_i H_j ⋯, with rational coefficients that are the same for every system.
+
+C conserves both momenta: as every element of the Lie algebra that H(τ) generates, it has the blocks
+((𝒢ᵀ, 𝓜⁻¹), (−𝒳, −𝒢)) with 𝒳 and 𝓜 symmetric (their eq. 3.11, eqs. 4.2, 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+from symplex.fem.energy import Array
+
+_DRIFT = 0  # the letter of r' = w; the letter k > 0 is w' = −H_k τ^(k−1) r
+
+Word = tuple[int, ...]
+
+
+class Words(NamedTuple):
+    """The four blocks of C, each the coefficients of its words, leftmost factor first; () is the unit matrix.
+
+    Attributes
+    ----------
+    r_from_r, r_from_w, w_from_r, w_from_w : dict
+        What r and w gain in a step, from r and from w.
+    """
+
+    r_from_r: dict[Word, float]
+    r_from_w: dict[Word, float]
+    w_from_r: dict[Word, float]
+    w_from_w: dict[Word, float]
+
+
+@lru_cache
+def cayley_words(order: int) -> Words:
+    """Return C to an even order, with as many moments H_k as Gauss points are needed: order/2.
+
+    Parameters
+    ----------
+    order : int
+        2, 4, 6, …
+    """
+    blocks = Words({}, {}, {}, {})
+    for letters, coefficient in exact_words(order, order // 2).items():
+        if coefficient:
+            word = tuple(letter for letter in letters if letter != _DRIFT)
+            block = blocks[2 * (letters[0] != _DRIFT) + (letters[-1] == _DRIFT)]
+            block[word] = float(coefficient) * (-1) ** len(word)
+    return blocks
+
+
+def exact_words(order: int, moments: int) -> dict[Word, Fraction]:
+    """Return the coefficients of C by words of all letters 0 … moments, 0 the drift, up to the weight order − 1.
+
+    The weight of the drift is 1, that of H_k is k: the power of h beyond the first is what a word is worth (a word of
+    the weight s is of the size h^s). Words in which two drifts, or two H, meet vanish: drifts and H take turns.
+    """
+    flow: dict[Word, Fraction] = {}
+    cayley: dict[Word, Fraction] = {}
+    for word in _alternating(order - 1, moments):
+        flow[word] = _iterated_integral(word)
+        # From flow − 1 = C (flow + 1)/2, shorter words first.
+        parts = (cayley[word[:i]] * flow[word[i:]] for i in range(1, len(word)))
+        cayley[word] = flow[word] - sum(parts, Fraction(0)) / 2
+    return cayley
+
+
+def _alternating(weight: int, moments: int) -> list[Word]:
+    """Return the words up to a weight in which drifts and H take turns, shorter ones first."""
+    words = []
+    for length in range(1, weight + 1):
+        for first in (0, 1):
+            places = [range(1, moments + 1) if (i + first) % 2 else (_DRIFT,) for i in range(length)]
+            words += [word for word in product(*places) if sum(max(letter, 1) for letter in word) <= weight]
+    return words
+
+
+def _iterated_integral(word: Word) -> Fraction:
+    """Return ∫ τ1^(k1 − 1) ∫ τ2^(k2 − 1) ⋯ over ½ > τ1 > τ2 > ⋯ > −½, k = 1 for the drift."""
+    polynomial = [Fraction(1)]
+    half = Fraction(1, 2)
+    for letter in reversed(word):
+        power = max(letter, 1) - 1
+        integral = [Fraction(0)] * (power + 1) + [c / (n + power + 1) for n, c in enumerate(polynomial)]
+        integral[0] = -_at(integral, -half)
+        polynomial = integral
+    return _at(polynomial, half)
+
+
+def _at(polynomial: list[Fraction], x: Fraction) -> Fraction:
+    return sum((c * x**n for n, c in enumerate(polynomial)), Fraction(0))
+
+
+def apply_words(
+    words: Words, product: Callable[[int, Array], Array], r: Array, w: Array, forces: list[Array] | None, out: Array
+) -> None:
+    """Write C (r, w) to out [2, n, dim], the affine column of the forces included.
+
+    The vectors that words have in common on their right side are computed once; what remains at the left is summed
+    before the last product with each H_k.
+
+    Parameters
+    ----------
+    words : Words
+    product : callable
+        H_k x for k = 1, 2, … and x [n, dim].
+    r, w : float64 [n, dim]
+    forces : sequence of float64 [n, dim], optional
+        The moments of h² M⁻¹ f, which belong to every −H_k r at the right end of a word.
+    out : float64 [2, n, dim]
+    """
+    suffixes: dict[tuple[bool, Word], Array] = {(False, ()): r, (True, ()): w}
+
+    def suffix(of_w: bool, word: Word) -> Array:
+        if (of_w, word) not in suffixes:
+            vector = product(word[0], suffix(of_w, word[1:]))
+            if forces is not None and not of_w and len(word) == 1:
+                vector -= forces[word[0] - 1]
+            suffixes[of_w, word] = vector
+        return suffixes[of_w, word]
+
+    for target, blocks in enumerate((words[:2], words[2:])):
+        gain = out[target]
+        gain[...] = 0.0
+        last: dict[int, Array] = {}
+        for of_w, block in enumerate(blocks):
+            for word, coefficient in block.items():
+                if len(word) < 2:
+                    gain += coefficient * suffix(bool(of_w), word)
+                    continue
+                term = coefficient * suffix(bool(of_w), word[1:])
+                last[word[0]] = last[word[0]] + term if word[0] in last else term
+        for k, x in last.items():
+            gain += product(k, x)

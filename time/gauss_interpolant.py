@@ -1,0 +1,96 @@
+"""Where a body is at the Gauss points of a step, from what is known of both ends: no unknowns in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+from typing import final
+
+import numpy as np
+
+from symplex.fem.energy import Array
+
+
+@final
+class GaussInterpolant:
+    """Positions at the k Gauss points of a step, k = order/2, from values and k − 1 derivatives at both ends.
+
+    About the middle of the step the even part is that of the Hermite polynomial with all of these, the odd part that of
+    the polynomial with one derivative less. The odd part is weighted by one more power of h in all that is made of it,
+    so the order stays; and what a method makes of a linear system becomes Padé's approximation of equal degrees, stable
+    at any step, while with the one polynomial for both parts the order 4 is unstable from hω = 3 to 3.5 and above 6.
+
+    Parameters
+    ----------
+    n_points : int
+        1 to 4.
+
+    Attributes
+    ----------
+    points : float64 [n_points]
+        On [0, 1].
+    weights : float64 [n_points]
+        Of Gauss' rule; their sum is 1.
+    moments : float64 [n_points, n_points]
+        Row k: what makes of values at the points the coefficient of (c − ½)^k of the polynomial through them.
+    """
+
+    def __init__(self, n_points: int):
+        nodes, weights = np.polynomial.legendre.leggauss(n_points)
+        self.points, self.weights = 0.5 + 0.5 * nodes, 0.5 * weights
+        self.moments = np.linalg.inv(np.vander(0.5 * nodes, increasing=True))
+        self._positions = hermite_weights(n_points, self.points, 0)
+        if n_points > 1:
+            lower = hermite_weights(n_points - 1, self.points, 0)
+            last = [n_points - 1, 2 * n_points - 1]  # the highest derivatives, which the odd part does without
+            lower = np.insert(lower, [last[0], last[1] - 1], 0.0, axis=1)
+            self._positions = 0.5 * (self._positions + self._positions[::-1]) + 0.5 * (lower - lower[::-1])
+        self._rates = hermite_weights(n_points, self.points, 1)
+
+    def positions(self, ends: Sequence[Array]) -> list[Array]:
+        """Return the positions [n, dim] at the points.
+
+        Parameters
+        ----------
+        ends : sequence of float64 [n, dim]
+            At the start the position, h × velocity, h² × acceleration, …, n_points in all; then those at the end.
+        """
+        return [ends[0] + changes(row, ends) for row in self._positions]
+
+    def rates(self, ends: Sequence[Array]) -> list[Array]:
+        """Return h × the velocities [n, dim] at the points (see `positions`)."""
+        return [changes(row, ends) for row in self._rates]
+
+
+def changes(row: Array, ends: Sequence[Array]) -> Array:
+    """Return Σ weight · end without the position at the start, if the weights of positions sum to one; or to zero."""
+    half = len(ends) // 2
+    out = row[half] * (ends[half] - ends[0])
+    for j, end in enumerate(ends):
+        if j % half:
+            out += row[j] * end
+    return out
+
+
+def hermite_weights(n_known: int, points: Array, derivative: int) -> Array:
+    """Return the weights [points, 2·n_known] that Hermite's polynomial on [0, 1] gives to what is known of its ends.
+
+    Parameters
+    ----------
+    n_known : int
+        The value and derivatives known at 0, and at 1.
+    points : float64 [points]
+    derivative : int
+        Which of the polynomial is wanted at the points; 0: its value.
+    """
+    size = 2 * n_known
+    conditions = [_powers(size, c, k) for c in (0.0, 1.0) for k in range(n_known)]
+    return np.array([_powers(size, c, derivative) for c in points]) @ np.linalg.inv(np.array(conditions))
+
+
+def _powers(size: int, c: float, derivative: int) -> Array:
+    """Return the derivatives of 1, c, c², … at c."""
+    out = np.zeros(size)
+    for n in range(derivative, size):
+        out[n] = factorial(n) / factorial(n - derivative) * c ** (n - derivative)
+    return out

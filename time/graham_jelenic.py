@@ -1,0 +1,307 @@
+"""The integrators of Graham and Jelenić (2006), and those of higher order that follow from their recursion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, final
+
+import numpy as np
+
+from symplex.errors import StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.accelerated import AcceleratedIteration
+from symplex.time.cayley_magnus import CM4, CM6, CM8
+from symplex.time.cayley_preconditioner import CayleyPreconditioner
+from symplex.time.conserving_scheme import ConservingScheme
+from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
+from symplex.time.implicit import dividing, retold, with_work
+from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.linear import Linear
+from symplex.time.turned_angle import Angle
+
+Scheme = Literal["SM", "EM", "assumed-distance", "kappa", "EM-theta", "A-theta", "M4", "CM4", "CM6", "CM8"]
+
+_SCHEMES: dict[Scheme, type[ConservingScheme]] = {
+    "SM": SM,
+    "EM": EM,
+    "assumed-distance": AssumedDistance,
+    "kappa": Kappa,
+    "EM-theta": EMTheta,
+    "A-theta": ATheta,
+    "M4": M4,
+    "CM4": CM4,
+    "CM6": CM6,
+    "CM8": CM8,
+}
+_FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
+_UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
+_CONTRACTS = 2.0  # bound of hω up to which steps are tried without factors
+_STALE = 1.5  # how much more iterations than with new factors are worth new ones
+_FEW = 3  # iterations for which no factors are worth it
+
+
+@final
+@dataclass(frozen=True)
+class GrahamJelenic(Integrator):
+    """Momentum-conserving one-step methods of order 2 to 8, all of the form of Graham and Jelenić's eq. 3.8.
+
+    (P1 − P0 + 𝒢 P_½)/dt = −𝒳 R_½ + F_a,   (R1 − R0 − 𝒢ᵀ R_½)/dt = 𝓜⁻¹ P_½ − V_a,   x_½ = (x0 + x1)/2
+
+    Both momenta are kept to round-off, loads at the order of the scheme, whether constant, functions of time, or of
+    positions and velocities. All schemes come back when velocities are reversed. They need no unknowns besides R1 and
+    V1, and no products but with sparse matrices.
+
+    ====================  =====  =============================================================================
+    scheme                order  what it is
+    ====================  =====  =============================================================================
+    ``"SM"``              2      the symplectic midpoint rule (eq. 6.1): that of `Midpoint`
+    ``"EM"``              2      energy-momentum (eq. 6.2): that of `EnergyMomentum`
+    ``"assumed-distance"``  2    mean lengths, or mean strains (eq. 6.3)
+    ``"kappa"``           2      SM with its force times a κ that keeps energy (eqs. 4.9, 6.4), where there is one
+    ``"EM-theta"``        2      EM that turns a steadily rotating body by the exact angle (eqs. 6.14, 6.19)
+    ``"A-theta"``         2      all of a steady motion is exact; energy is not kept (eq. 6.17)
+    ``"M4"``              4      from 𝓕 and 𝓕̇ at both ends (eq. 6.8)
+    ``"CM4"``             4      Cayley's transform of a Magnus expansion, 2 Gauss points
+    ``"CM6"``             6      the same, 3 points
+    ``"CM8"``             8      the same, 4 points
+    ====================  =====  =============================================================================
+
+    M4 and CM are for energies that have a secant form, ∇φ = 𝓕 x: of pairs and of solids. A linear vibration about a
+    state without stress they integrate as Padé's approximations do, stably at any step. Where a step leaves fast
+    vibrations unresolved, EM is the method: it keeps energy as well.
+
+    Parameters
+    ----------
+    dt : float
+        Step in s.
+    scheme : str, default "CM6"
+    external : tuple of str, default ()
+        The energies that act like loads, −∇φ along the step: contact, gravity, energies of one's own, whatever has no
+        secant form.
+    angle : {"body", "nodes"}, default "body"
+        How the angle of ``"EM-theta"`` and ``"A-theta"`` is measured: about the principal axis of the rotation, or as
+        the mean of the nodes' own angles (eq. 6.19), which is exact for bodies in the plane of the rotation only.
+    iterations : int, default 200
+        After which a step fails.
+    linear : str, default "auto"
+        The linear solver (see `Newton`).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+
+    dt: float
+    scheme: Scheme = "CM6"
+    external: tuple[str, ...] = ()
+    angle: Angle = field(default="body", kw_only=True)
+    iterations: int = field(default=200, kw_only=True)
+    linear: Linear = field(default="auto", kw_only=True)
+
+    symmetric = True
+
+    def __post_init__(self):
+        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
+            raise ValueError(f"GrahamJelenic: dt must be positive; it is {self.dt!r}.")
+        if self.scheme not in _SCHEMES:
+            raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(_SCHEMES)}; it is {self.scheme!r}.")
+        if isinstance(self.external, str):
+            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {self.external!r}.")
+        if self.external and not _SCHEMES[self.scheme].takes_external:
+            raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
+        if self.angle not in Angle.__args__:
+            raise ValueError(f"GrahamJelenic: angle must be one of {', '.join(Angle.__args__)}; it is {self.angle!r}.")
+        if self.iterations < 1:
+            raise ValueError(f"GrahamJelenic: iterations must be at least 1; it is {self.iterations}.")
+        if self.linear not in Linear.__args__:
+            raise ValueError(
+                f"GrahamJelenic: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}."
+            )
+
+    @property
+    def order(self) -> float:
+        """That of the scheme."""
+        return _SCHEMES[self.scheme].order
+
+    @property
+    def conserves(self) -> frozenset[str]:
+        """Both momenta, and what the scheme keeps besides."""
+        return _SCHEMES[self.scheme].conserves | {"momentum", "angular momentum"}
+
+    def start(self, system: System, state: State) -> GrahamJelenicMotion:
+        """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
+
+        Raises
+        ------
+        InvalidSystem
+            If an energy does not give what the scheme needs.
+        """
+        motion = GrahamJelenicMotion(system, state.t, self.dt, 0, self)
+        v = np.where(system.fixed, 0.0, state.v)
+        a = system.accelerations(system.force(state.t, state.q, v))
+        motion._restore(motion._initial(state.q, v, a))
+        return motion
+
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> GrahamJelenicMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
+        motion = GrahamJelenicMotion(
+            system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]), self
+        )
+        motion._restore(checkpoint)
+        return motion
+
+    def fit(self, system: System, state: State, interval: float) -> GrahamJelenic:
+        """Return the method with the largest step not above its own that divides an interval in s."""
+        return replace(self, dt=dividing(self.dt, interval))
+
+
+_OPEN = ", ".join(name for name, scheme in _SCHEMES.items() if scheme.takes_external)
+
+
+@final
+class GrahamJelenicMotion(FixedStepMotion):
+    """A motion by one of Graham and Jelenić's methods; see `GrahamJelenic`.
+
+    A step solves g(Z1) = Z1 − Z0 − C (Z0 + Z1)/2 − Z_a = 0 by an accelerated iteration, which begins at
+    R0 + h V0 + h² A0/2 where steps are short, and at Z0 where it takes factors: among the solutions that there may be
+    for stiff systems that is the one to be found. The state that it goes on with is Z0 + C (Z0 + Z1)/2 + Z_a with what
+    was found for Z1: so the error of the solution does not reach the momenta.
+    """
+
+    def __init__(self, system: System, t0: float, dt: float, n: int, method: GrahamJelenic):
+        super().__init__(system, t0, dt, n)
+        self.name = f"GrahamJelenic {method.scheme}"
+        system.require_inertia(self.name)
+        self._scheme = _SCHEMES[method.scheme](system, tuple(method.external))
+        if isinstance(self._scheme, EMTheta | ATheta):
+            self._scheme.angle = method.angle
+        shape = (system.n_nodes, system.dim)
+        self._q, self._v, self._a, self._stiff_at = (np.zeros(shape) for _ in range(4))
+        self._iterations, self._factorised = np.zeros(1), np.zeros(1)
+        # Which way steps are solved, the iterations of the first step after factors were made, and of the last step.
+        self._effort = np.zeros(3)
+        self._work_done = np.zeros(len(system.loads))
+        mass = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
+        self._solver = AcceleratedIteration(mass, method.iterations)
+        self._preconditioner = CayleyPreconditioner(system, int(method.order), method.linear)
+        self._ready = False  # whether the preconditioner is what the arrays say
+        self._z0 = self._gain = np.zeros((2, *shape))
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {"q": self._q, "v": self._v, "a": self._a, "stiff_at": self._stiff_at, "effort": self._effort} | {
+            "iterations": self._iterations,
+            "factorised": self._factorised,
+            "work": self._work_done,
+        }
+
+    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
+        """Return all arrays as they are at a start."""
+        zero = {name: np.zeros_like(array) for name, array in self._arrays().items()}
+        return zero | {"q": q, "v": v, "a": a, "stiff_at": q}
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps``, ``iterations``, and of matrices that were ``factorised``."""
+        return {
+            "steps": self.n,
+            "iterations": int(self._iterations[0]),
+            "factorised": int(self._factorised[0]),
+        }
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies of the system in J.
+
+        With loads also the work of each since the start, ``work_NAME``, and ``balance``: the total energy less all
+        work. The energy-momentum schemes keep the balance to round-off, the others to their order.
+        """
+        return with_work(self.system, self.system.energies_of(state), self._work_done)
+
+    def _run(self, n_steps: int) -> None:
+        try:
+            for _ in range(n_steps):
+                self._step(self.t, self.dt)
+                self.n += 1
+        except StepFailed as error:
+            when = f"{self.name} stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
+            raise retold(error, f"{when}: {error}") from None
+
+    def _step(self, t: float, h: float) -> None:
+        system, scheme = self.system, self._scheme
+        self._z0 = np.stack([self._q, h * self._v])
+        self._gain = np.empty_like(self._z0)
+        self._prepare()
+        scheme.begin(t, h, self._z0, self._a)
+        self._solve()
+        z1 = self._solver.z
+        if system.loads:
+            self._work_done += scheme.work(z1)
+        scheme.add(z1, self._gain)
+        self._q += self._gain[0]
+        self._v += self._gain[1] / h
+        system.accelerations(system.force(t + h, self._q, self._v), self._a)
+
+    def _prepare(self) -> None:
+        """Make the preconditioner what it should be at the beginning of a step."""
+        way, at_first, at_last = self._effort
+        if not self._ready:
+            self._preconditioner.linearise(self._stiff_at, self.dt)
+            if way == _UNDECIDED:
+                way = self._effort[0] = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
+            if way == _FACTORS:
+                self._factorise()
+            self._ready = True
+        elif way == _FACTORS and at_last > _STALE * at_first + _FEW:
+            self._renew(self._q)
+
+    def _solve(self) -> None:
+        """Solve the equations of the step, with factors if it can't be done without."""
+        solver = self._solver
+        floor = _FLOOR * solver.norm(self._preconditioner.size(self._z0))
+        plain = self._effort[0] == _PLAIN
+        start = self._z0
+        if plain or self._scheme.starts_moving:
+            start = np.stack(
+                [self._z0[0] + self._z0[1] + 0.5 * self.dt**2 * self._a, self._z0[1] + self.dt**2 * self._a]
+            )
+        try:
+            count = solver.solve(self, start, floor)
+        except StepFailed:
+            if not plain:
+                raise
+            self._effort[0] = _FACTORS
+            self._renew(self._q)
+            self._solve()
+            return
+        self._iterations += count
+        self._effort[2] = count
+        if self._effort[1] == 0.0:
+            self._effort[1] = count
+
+    def residual(self, z: Array) -> Array:
+        """Return g(z)."""
+        self._scheme.add(z, self._gain)
+        return z - self._z0 - self._gain
+
+    def correction(self, g: Array) -> Array:
+        """Return what is nearly the solution of the linearised equations."""
+        return g if self._effort[0] == _PLAIN else self._preconditioner.solve(g)
+
+    def renew(self, z: Array) -> bool:
+        """Make the factors anew for the middle of a step that ends at z; return whether they are used."""
+        if self._effort[0] == _PLAIN:
+            return False
+        self._renew(0.5 * (self._z0[0] + z[0]))
+        return True
+
+    def _renew(self, q: Array) -> None:
+        self._stiff_at[...] = q
+        self._preconditioner.linearise(q, self.dt)
+        self._factorise()
+
+    def _factorise(self) -> None:
+        self._preconditioner.factorise()
+        self._factorised += 1
+        self._effort[1] = 0.0

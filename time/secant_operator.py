@@ -1,0 +1,108 @@
+"""The secant matrix 𝓕 of a system within a step, and what acts from outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+from numba import njit
+
+from symplex.errors import InvalidSystem
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+
+
+@final
+class SecantOperator:
+    """Products with M⁻¹𝓕, and the accelerations M⁻¹f of what has no part in 𝓕: loads, and energies named external.
+
+    ∇V(q) = 𝓕(q) q for the energies that depend on distances only (Graham and Jelenić 2006, eqs. 2.17, 2.18).
+
+    Parameters
+    ----------
+    system : System
+    external : sequence of str
+        The energies whose forces −∇φ act like loads.
+    wanted_by : str
+        The method, for errors.
+
+    Raises
+    ------
+    InvalidSystem
+        If an energy is neither external nor has a secant form, or there is none of that name.
+    """
+
+    def __init__(self, system: System, external: Sequence[str], wanted_by: str):
+        unknown = [name for name in external if name not in system.energies]
+        if unknown:
+            raise InvalidSystem(
+                f"{wanted_by}: there is no energy '{unknown[0]}' to be external; "
+                f"there are {', '.join(map(repr, system.energies)) or 'none'}."
+            )
+        for name, energy in system.energies.items():
+            if name not in external and not energy.has("secant"):
+                raise InvalidSystem(
+                    f"{wanted_by}: energy '{name}' ({type(energy).__name__}) has no secant form (gradient = 𝓕 x). "
+                    f'Name it as external, external=("{name}",): then its force acts like a load; '
+                    "or take a method that needs the gradient only (Midpoint, EnergyMomentum)."
+                )
+        self.system = system
+        self._internal = [
+            (energy, slots)
+            for (name, energy), slots in zip(system.energies.items(), system.pattern.slots, strict=False)
+            if name not in external
+        ]
+        self._external = [system.energies[name] for name in external]
+        self.loaded = bool(self._external or system.loads)
+
+    def values(self, q: Array) -> Array:
+        """Return the values [nnz] of 𝓕(q) in N/m on the system's pattern."""
+        out = np.zeros(len(self.system.pattern.indices))
+        for energy, slots in self._internal:
+            energy.add_secant(q, slots, out)
+        return out
+
+    def rate_values(self, q: Array, v: Array) -> Array:
+        """Return the values [nnz] of 𝓕̇ in N/(m s) at q along the velocities v, on the system's pattern."""
+        out = np.zeros(len(self.system.pattern.indices))
+        for energy, slots in self._internal:
+            energy.add_secant_rate(q, v, slots, out)
+        return out
+
+    def product(self, values: Array, x: Array) -> Array:
+        """Return M⁻¹ 𝓕 x [n, dim], zero at fixed coordinates, for the values [nnz] of 𝓕 and x [n, dim]."""
+        pattern = self.system.pattern
+        out = np.empty_like(x)
+        _product(pattern.indptr, pattern.indices, values, x, out)
+        return self._accelerations(out)
+
+    def from_outside(self, t: float, q: Array, v: Array) -> Array:
+        """Return M⁻¹ f(t, q, v) [n, dim] in m/s² of the loads and the external energies."""
+        out = np.zeros_like(q)
+        for energy in self._external:
+            energy.add_gradient(q, out)
+        np.negative(out, out=out)
+        for load in self.system.loads.values():
+            out += load(t, q, v)
+        return self._accelerations(out)
+
+    def accelerations(self, t: float, q: Array, v: Array) -> Array:
+        """Return M⁻¹ (f(t, q, v) − ∇V(q)) [n, dim] in m/s², all forces together."""
+        return self.system.accelerations(self.system.force(t, q, v))
+
+    def _accelerations(self, force: Array) -> Array:
+        if self.system.has_supports:
+            force[self.system.fixed] = 0.0
+        return self.system.accelerations(force)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _product(indptr, indices, values, x, out):
+    """Write Σ_b 𝓕_ab (x_b − x_a) to out: rows sum to zero, and differences are free of where the body is."""
+    for a in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            total = 0.0
+            for s in range(indptr[a], indptr[a + 1]):
+                total += values[s] * (x[indices[s], i] - x[a, i])
+            out[a, i] = total
