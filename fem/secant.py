@@ -9,6 +9,44 @@ _kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"
 
 
 @_kernel
+def secant_product(indptr, indices, values, x, out):
+    """Set out to 𝓕 x for rows that sum to zero: out_a = Σ_b 𝓕_ab (x_b − x_a).
+
+    By differences it is as exact for a body far away as near the origin. In space it takes half the time of
+    ``scipy.sparse.csr_array((values, indices, indptr)) @ x`` (1.2 ns per number of 𝓕 against 2.6), in the plane and on
+    a line about the same time. Arrays are not checked.
+
+    Parameters
+    ----------
+    indptr : int32 [n + 1]
+    indices : int32 [nnz]
+        The `symplex.fem.assembly.Pattern`.
+    values : float64 [nnz]
+        The numbers 𝓕_ab on it, as of ``System.secant_values``.
+    x, out : float64 [n, dim]
+        Contiguous, and not the same array.
+    """
+    # Places without sign need no test for counting from the end.
+    if x.shape[1] == 3:
+        for a in range(len(indptr) - 1):
+            x0, x1, x2 = x[a, 0], x[a, 1], x[a, 2]
+            u = v = w = 0.0
+            for j in range(np.uint64(indptr[a]), np.uint64(indptr[a + 1])):
+                b, value = np.uint64(indices[j]), values[j]
+                u += value * (x[b, 0] - x0)
+                v += value * (x[b, 1] - x1)
+                w += value * (x[b, 2] - x2)
+            out[a, 0], out[a, 1], out[a, 2] = u, v, w
+        return
+    for a in range(len(indptr) - 1):
+        for i in range(x.shape[1]):
+            total = 0.0
+            for j in range(np.uint64(indptr[a]), np.uint64(indptr[a + 1])):
+                total += values[j] * (x[np.uint64(indices[j]), i] - x[a, i])
+            out[a, i] = total
+
+
+@_kernel
 def stress_rates(T, F, v, G):
     """Return Ṡ = ℂ : FᵀḞ [e, g, 3, 3], with Ḟ = Σ_a v_a ⊗ ∇N_a.
 

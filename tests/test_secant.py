@@ -11,6 +11,7 @@ from symplex.fem.assembly import Pattern
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
 from symplex.fem.loads import Gravity
 from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.secant import secant_product
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
@@ -102,6 +103,27 @@ def test_a_spring_without_natural_length_has_a_constant_secant():
     x, v = np.zeros((1, 2, 3)), np.ones((1, 2, 3))
     np.testing.assert_array_equal(spring.secant(x), [[[5.0, -5.0], [-5.0, 5.0]]])
     np.testing.assert_array_equal(spring.secant_rate(x, v), np.zeros((1, 2, 2)))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_product_is_that_of_a_sparse_matrix(dim):
+    n = 12
+    q, x = moving(n, dim)
+    system = System(np.ones(n), {"springs": Bars(all_pairs(n - 1)[::3], EngineeringStrain(3.0, 1.3), dim)}, dim=dim)
+    values, pattern, out = system.secant_values(q), system.pattern, np.full_like(q, np.nan)
+    secant_product(pattern.indptr, pattern.indices, values, x, out)
+    np.testing.assert_allclose(out, matrix(system, values) @ x, atol=1e-13)
+
+
+def test_product_does_not_lose_digits_far_away():
+    n = 12
+    q, x = moving(n, 3)
+    system = System(np.ones(n), {"springs": Bars(all_pairs(n), EngineeringStrain(3.0, 1.3))})
+    values, pattern, (near, far) = system.secant_values(q), system.pattern, np.empty((2, n, 3))
+    x = np.round(2.0**20 * x) / 2.0**20  # so that x + 2³⁰ is exact
+    secant_product(pattern.indptr, pattern.indices, values, x, near)
+    secant_product(pattern.indptr, pattern.indices, values, x + 2.0**30, far)
+    np.testing.assert_array_equal(near, far)
 
 
 # -- solids -------------------------------------------------------------------------------------------------------
