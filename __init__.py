@@ -119,6 +119,7 @@ if TYPE_CHECKING:
         Motion as Motion,
     )
     from symplex.time.jacobi_reduction import JacobiReduction as JacobiReduction
+    from symplex.time.langevin import Langevin as Langevin, kinetic_temperature as kinetic_temperature
     from symplex.time.manifold import (
         ComposedMethod as ComposedMethod,
         ManifoldMethod as ManifoldMethod,
@@ -226,6 +227,7 @@ _HOMES = {
     "symplex.time.graham_jelenic": ("GrahamJelenic",),
     "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.jacobi_reduction": ("JacobiReduction",),
+    "symplex.time.langevin": ("Langevin", "kinetic_temperature"),
     "symplex.time.manifold": ("ComposedMethod", "ManifoldMethod"),
     "symplex.time.midpoint": ("Midpoint",),
     "symplex.time.multipliers": ("project",),

@@ -242,6 +242,11 @@ class RattleMotion(ConstrainedMotion):
         predicted = 2.0 * self._half - self._v if self.system.loads else None
         self._move(predicted)
         _kick(self._half, self._applied, self.dt, self._v)
+        self.project_velocities()
+
+    def project_velocities(self) -> None:
+        """Take from the velocities what leaves the constraints, in the metric of the mass."""
+        self._prepare()
         leaving = self._set.rates(self._gradients, self._v)
         self._set.push(self._gradients, self._set.solve(leaving), -1.0, self._v)
 

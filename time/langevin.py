@@ -1,0 +1,192 @@
+"""Constant temperature: the Geometric Langevin Algorithm over any method with fixed steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.errors import InvalidSystem
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.rattle import RattleMotion, ShakeMotion
+
+BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
+
+
+@final
+@dataclass(frozen=True)
+class Langevin(Integrator):
+    """M dv = (f − ∇V) dt − γ v dt + √(2 γ k_B T) dW: steps of a method, each followed by friction and noise.
+
+    The friction and noise of a step dt alone have an exact solution (Ornstein and Uhlenbeck), for each coordinate
+
+    v ← e^(−γ dt/m) v + √(k_B T/m (1 − e^(−2 γ dt/m))) ξ,  ξ standard normal.
+
+    With a symplectic method this samples the canonical distribution exp(−H/k_B T) up to the method's error in energy,
+    of its order, and its paths converge with the first order (Bou-Rabee and Owhadi 2010; Tao and Owhadi 2014, eq. 27).
+    Under `Rattle` velocities stay tangent to the constraints, noise included.
+
+    The noise is a function of the seed and the number of the step: the same on every machine, whatever the times
+    of output, and after a resume.
+
+    Parameters
+    ----------
+    integrator : Integrator
+        A method with fixed steps: explicit Newmark, Midpoint, Zhang-Skeel, Rattle, a Composition, ….
+    temperature : float
+        T in K.
+    friction : float or float [n], optional
+        γ in kg/s, of all nodes or of each.
+    rate : float, optional
+        γ/m in 1/s, the same for all nodes, instead of a friction. Constraints need this form.
+    seed : int, default 0
+    boltzmann : float, default 1.380649e-23
+        k_B in J/K; take 1 where temperatures are energies.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is negative or not finite, or friction and rate are given both, or neither.
+    """
+
+    integrator: Integrator
+    temperature: float
+    friction: float | ArrayLike | None = None
+    rate: float | None = None
+    seed: int = 0
+    boltzmann: float = BOLTZMANN
+
+    conserves = frozenset()
+    symmetric = False
+
+    def __post_init__(self):
+        if (self.friction is None) == (self.rate is None):
+            raise ValueError("Langevin: give either a friction in kg/s or a rate in 1/s.")
+        for name, unit in (("temperature", "K"), ("friction", "kg/s"), ("rate", "1/s"), ("boltzmann", "J/K")):
+            value = getattr(self, name)
+            if value is not None and not np.all(np.isfinite(value) & (np.asarray(value) >= 0.0)):
+                raise ValueError(f"Langevin: {name} must not be negative; it is {value} {unit}.")
+        if not (isinstance(self.seed, int) and self.seed >= 0):
+            raise ValueError(f"Langevin: seed must be a whole number, not negative; it is {self.seed!r}.")
+
+    @property
+    def order(self) -> float:
+        """The order of the method, that of the distribution; paths are of the first order."""
+        return self.integrator.order
+
+    def start(self, system: System, state: State) -> LangevinMotion:
+        """Return the motion that begins at the positions and velocities of a state.
+
+        Raises
+        ------
+        InvalidSystem
+            If the mass is not lumped, or the method cannot be followed by friction and noise.
+        UnstableStep, StepFailed
+            As the method's own start.
+        """
+        return LangevinMotion(self, self._inner(self.integrator.start(system, state)))
+
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> LangevinMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
+        motion = LangevinMotion(self, self._inner(self.integrator.resume(system, checkpoint)))
+        motion._restore(checkpoint)
+        return motion
+
+    def fit(self, system: System, state: State, interval: float) -> Langevin:
+        """Return the method with the largest step not above its own that divides an interval in s."""
+        return replace(self, integrator=self.integrator.fit(system, state, interval))
+
+    def _inner(self, motion: object) -> FixedStepMotion:
+        name = type(self.integrator).__name__
+        if not isinstance(motion, FixedStepMotion):
+            raise InvalidSystem(f"Langevin: {name} has no fixed step, after which friction and noise could act.")
+        if isinstance(motion, ShakeMotion):
+            raise InvalidSystem("Langevin: the velocities of Shake are not tangent to its constraints; take Rattle.")
+        if isinstance(motion, RattleMotion) and self.rate is None:
+            raise InvalidSystem("Langevin: under constraints friction must be in proportion to mass; give a rate.")
+        return motion
+
+
+@final
+class LangevinMotion(FixedStepMotion):
+    """A motion with friction and noise; see `Langevin`."""
+
+    moves_supports = True  # the method has refused them, or takes them along
+
+    def __init__(self, method: Langevin, inner: FixedStepMotion):
+        super().__init__(inner.system, inner.t0, inner.dt, inner.n)
+        self.inner = inner
+        system = inner.system
+        mass = system.lumped_mass("Langevin")
+        rates = _rates(method, mass)
+        variance = method.boltzmann * method.temperature / mass * -np.expm1(-2.0 * rates * inner.dt)
+        self._decay = np.where(system.fixed, 1.0, np.exp(-rates * inner.dt)[:, None])
+        self._spread = np.where(system.fixed, 0.0, np.sqrt(variance)[:, None])
+        self._seed = method.seed
+        self._heat = np.zeros(1)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return self.inner._arrays() | {"heat": self._heat}
+
+    def _run(self, n_steps: int) -> None:
+        v = self.inner._arrays()["v"]
+        for _ in range(n_steps):
+            self.inner._run(1)
+            before = self.system.kinetic(v)
+            self._thermalise(v)
+            self._heat += self.system.kinetic(v) - before
+            self.n += 1
+
+    def _thermalise(self, v: Array) -> None:
+        """Apply the friction and noise of a step to the velocities."""
+        noise = np.random.Generator(np.random.Philox(key=[self._seed, self.n])).standard_normal(v.shape)
+        v *= self._decay
+        v += self._spread * noise
+        if isinstance(self.inner, RattleMotion):
+            self.inner.project_velocities()
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies of the method in J, ``heat``, put in since the start, and ``balance``: total − heat.
+
+        What the balance changes by is the method's own error.
+        """
+        parts = self.inner.energies(state)
+        heat = float(self._heat[0])
+        return parts | {"heat": heat, "balance": parts.get("balance", parts["total"]) - heat}
+
+    def statistics(self) -> dict[str, float]:
+        """Return what the method counts."""
+        return self.inner.statistics()
+
+
+def _rates(method: Langevin, mass: Array) -> Array:
+    """Return γ/m [n] in 1/s."""
+    if method.rate is not None:
+        return np.full(len(mass), float(method.rate))
+    friction = np.asarray(method.friction, dtype=float)
+    if friction.shape not in ((), mass.shape):
+        raise InvalidSystem(f"Langevin: friction has shape {friction.shape}; wanted one number or {mass.shape}.")
+    return friction / mass
+
+
+def kinetic_temperature(system: System, v: Array, removed: int = 0, boltzmann: float = BOLTZMANN) -> float:
+    """Return 2 K/(k_B f) in K, with f the number of free coordinates less those removed.
+
+    Parameters
+    ----------
+    system : System
+    v : float64 [n, dim]
+        Velocities in m/s.
+    removed : int, default 0
+        How many degrees of freedom constraints take away, and conserved momenta where there is no friction.
+    boltzmann : float
+        k_B in J/K.
+    """
+    freedom = int(np.count_nonzero(~system.fixed)) - removed
+    return 2.0 * system.kinetic(v) / (boltzmann * freedom) if freedom > 0 else math.nan
