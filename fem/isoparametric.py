@@ -30,11 +30,10 @@ from math import inf, isfinite
 from typing import final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem import elements, secant, tensors, third_solid
+from symplex.fem import element_kernels, elements, tensors, third_solid
 from symplex.fem.assembly import scatter_blocks, scatter_values, scatter_vectors
 from symplex.fem.blocks import Blocks
 from symplex.fem.elements import Element
@@ -42,8 +41,6 @@ from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.materials import Material
 
 TOGETHER = 4  # blocks for which a law is called once, so that the call itself costs little
-
-_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 
 @final
@@ -279,7 +276,7 @@ class Isoparametric(Energy):
         """
         G = self._gradients[part]
         F, C = np.empty((2, *self._weights[part].shape, 3, 3))
-        upright = _deformations(x, G, self.material.objective, F, C)
+        upright = element_kernels.deformations(x, G, self.material.objective, F, C)
         return F, C, bool(upright) or not self.material.objective
 
     def _energies(self, part: slice, F: Array, C: Array) -> Array:
@@ -308,7 +305,7 @@ class Isoparametric(Energy):
     def _integrated_forces(self, part: slice, F: Array, S: Array) -> Array:
         w, G = self._weights[part], self._gradients[part]
         out = np.empty((len(w), self.nodes.shape[1], 3))
-        _integrate_forces(F, _contiguous(S, F.shape), w, G, out)
+        element_kernels.integrate_forces(F, _contiguous(S, F.shape), w, G, out)
         return out
 
     def _stiffness(self, part: slice, F: Array, C: Array) -> Array:
@@ -332,7 +329,7 @@ class Isoparametric(Energy):
         size = 3 * self.nodes.shape[1]
         out = np.empty((len(w), size, size))
         S, T = _contiguous(S, left.shape), _contiguous(T, (*left.shape, 3, 3))
-        _integrate_stiffness(left, right, S, T, w, G, geometric * self.material.objective, out)
+        element_kernels.integrate_stiffness(left, right, S, T, w, G, geometric * self.material.objective, out)
         return out
 
     def _secants(self, part: slice, F: Array, C: Array) -> Array:
@@ -340,10 +337,10 @@ class Isoparametric(Energy):
 
     def _secant_rates(self, part: slice, F: Array, C: Array, v: Array) -> Array:
         T = _contiguous(self.material.tangent(_flat(C)), (*C.shape, 3, 3))
-        return self._integrated_secants(part, secant.stress_rates(T, F, v, self._gradients[part]))
+        return self._integrated_secants(part, element_kernels.stress_rates(T, F, v, self._gradients[part]))
 
     def _integrated_secants(self, part: slice, S: Array) -> Array:
-        return secant.integrated(S, self._weights[part], self._gradients[part])
+        return element_kernels.integrated_secants(S, self._weights[part], self._gradients[part])
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
@@ -436,104 +433,3 @@ def _flat(C: Array) -> Array:
 def _contiguous(values: Array, shape: tuple[int, ...]) -> Array:
     """Return what a law has returned in the given shape, for a compiled loop."""
     return np.ascontiguousarray(values, dtype=float).reshape(shape)
-
-
-# -- compiled loops -------------------------------------------------------------------------------------------
-
-
-@_kernel
-def _deformations(x, G, objective, F, C):
-    """Set F and C [e, g, 3, 3] for nodes at x [e, k, 3] and ∇N [e, g, 3, k]; return whether all det F are positive.
-
-    If not objective, F = 1 and C = 1 + 2 sym(F − 1).
-    """
-    upright = True
-    for e in range(len(x)):
-        for g in range(G.shape[1]):
-            f = F[e, g]
-            f[:] = 0.0
-            for a in range(x.shape[1]):
-                for i in range(3):
-                    for K in range(3):
-                        f[i, K] += x[e, a, i] * G[e, g, K, a]
-            c = C[e, g]
-            if objective:
-                for K in range(3):
-                    for L in range(3):
-                        c[K, L] = f[0, K] * f[0, L] + f[1, K] * f[1, L] + f[2, K] * f[2, L]
-            else:
-                for K in range(3):
-                    for L in range(3):
-                        c[K, L] = f[K, L] + f[L, K] - (K == L)
-                for K in range(3):
-                    for L in range(3):
-                        f[K, L] = K == L
-            det = (
-                f[0, 0] * (f[1, 1] * f[2, 2] - f[1, 2] * f[2, 1])
-                + f[0, 1] * (f[1, 2] * f[2, 0] - f[1, 0] * f[2, 2])
-                + f[0, 2] * (f[1, 0] * f[2, 1] - f[1, 1] * f[2, 0])
-            )
-            upright = upright and det > 0.0
-    return upright
-
-
-@_kernel
-def _integrate_forces(F, S, w, G, out):
-    """Set out [e, k, 3] to Σ_g w F S ∇N_a."""
-    n_nodes = G.shape[3]
-    P = np.empty((3, 3))
-    for e in range(len(w)):
-        out[e] = 0.0
-        for g in range(w.shape[1]):
-            f, s = F[e, g], S[e, g]
-            for i in range(3):
-                for K in range(3):
-                    P[i, K] = w[e, g] * (f[i, 0] * s[0, K] + f[i, 1] * s[1, K] + f[i, 2] * s[2, K])
-            for a in range(n_nodes):
-                for i in range(3):
-                    out[e, a, i] += P[i, 0] * G[e, g, 0, a] + P[i, 1] * G[e, g, 1, a] + P[i, 2] * G[e, g, 2, a]
-
-
-@_kernel
-def _integrate_stiffness(left, right, S, T, w, G, geometric, out):
-    """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b.
-
-    Work arrays are laid out so that inner loops run over many consecutive numbers.
-    """
-    n_nodes = G.shape[3]
-    n = 9 * n_nodes
-    half, A = np.empty((3, 3, 3, 3)), np.empty((3, 3, 3, 3))  # half_iKJL, A_KijL
-    B = np.empty((3, n))  # A_KijL ∂_L N_b, [K, ijb]
-    sums = np.empty((n_nodes, n))  # [a, ijb]
-    for e in range(len(w)):
-        sums[:] = 0.0
-        for g in range(w.shape[1]):
-            f, r, s, c, N = left[e, g], right[e, g], S[e, g], T[e, g], G[e, g]
-            for i in range(3):
-                u, v, z = w[e, g] * f[i, 0], w[e, g] * f[i, 1], w[e, g] * f[i, 2]
-                for K in range(3):
-                    for J in range(3):
-                        for L in range(3):
-                            half[i, K, J, L] = u * c[0, K, J, L] + v * c[1, K, J, L] + z * c[2, K, J, L]
-            for K in range(3):
-                for i in range(3):
-                    for j in range(3):
-                        for L in range(3):
-                            h = r[j, 0] * half[i, K, 0, L] + r[j, 1] * half[i, K, 1, L] + r[j, 2] * half[i, K, 2, L]
-                            A[K, i, j, L] = h + (geometric * w[e, g] * s[K, L] if i == j else 0.0)
-            for K in range(3):
-                for i in range(3):
-                    for j in range(3):
-                        first = (3 * i + j) * n_nodes
-                        x, y, z = A[K, i, j]
-                        for b in range(n_nodes):
-                            B[K, first + b] = x * N[0, b] + y * N[1, b] + z * N[2, b]
-            for a in range(n_nodes):
-                x, y, z = N[0, a], N[1, a], N[2, a]
-                for t in range(n):
-                    sums[a, t] += x * B[0, t] + y * B[1, t] + z * B[2, t]
-        for a in range(n_nodes):
-            for i in range(3):
-                for j in range(3):
-                    for b in range(n_nodes):
-                        out[e, 3 * a + i, 3 * b + j] = sums[a, (3 * i + j) * n_nodes + b]
