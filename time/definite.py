@@ -123,18 +123,20 @@ def _solver(kind: Linear, pattern: Pattern, dim: int) -> CholeskySolver | Sparse
 
 @final
 class _NodeByNode(LinearSolver):
-    """Solves matrices with blocks on the diagonal only."""
+    """Cholesky factors of matrices with blocks on the diagonal only."""
 
-    definite = True
+    definite = False
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
-        """Take the matrix with the given blocks [n, dim, dim]."""
-        self._blocks = blocks
-        self.definite = bool(np.all(np.linalg.eigvalsh(blocks)[:, 0] > 0.0))
+        """Factorise the matrix with the given blocks [n, dim, dim]."""
+        self._factors = blocks.copy()
+        self.definite = bool(_factorise(self._factors))
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim]."""
-        return np.asarray(np.linalg.solve(self._blocks, b[:, :, None])[:, :, 0], dtype=float)
+        x = b.copy()
+        _substitute(self._factors, x)
+        return x
 
 
 @final
@@ -142,10 +144,7 @@ class _Iterative(LinearSolver):
     """An iterative solver that has met no direction along which its matrix is not positive."""
 
     def __init__(self, solver: LinearSolver):
-        from symplex.time.iterative import AutomaticSolver, KrylovSolver  # compiled when first needed
-
         self._solver = solver
-        self._counts = solver.counts if isinstance(solver, KrylovSolver | AutomaticSolver) else {}
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim]."""
@@ -158,7 +157,7 @@ class _Iterative(LinearSolver):
     @property
     def definite(self) -> bool:
         """Whether no such direction was met so far."""
-        return not self._counts.get("indefinite")
+        return self._solver.counts["indefinite"] == 0
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -174,3 +173,36 @@ def _shift(s, mass_values, mass, fixed, indptr, indices, blocks):
                         blocks[t, i, j] = mass[a] if a == b and i == j else 0.0
                     else:
                         blocks[t, i, j] = s * blocks[t, i, j] + (mass_values[t] if i == j else 0.0)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _factorise(blocks):
+    """Turn the lower halves of the blocks [n, dim, dim] into their Cholesky factors; return whether all have one."""
+    for n in range(len(blocks)):
+        L = blocks[n]
+        for j in range(L.shape[0]):
+            for k in range(j):
+                L[j, j] -= L[j, k] * L[j, k]
+            if not L[j, j] > 0.0:
+                return False
+            L[j, j] = np.sqrt(L[j, j])
+            for i in range(j + 1, L.shape[0]):
+                for k in range(j):
+                    L[i, j] -= L[i, k] * L[j, k]
+                L[i, j] /= L[j, j]
+    return True
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _substitute(factors, x):
+    """Turn right-hand sides x [n, dim] into solutions."""
+    for n in range(len(x)):
+        L = factors[n]
+        for i in range(L.shape[0]):
+            for k in range(i):
+                x[n, i] -= L[i, k] * x[n, k]
+            x[n, i] /= L[i, i]
+        for i in range(L.shape[0] - 1, -1, -1):
+            for k in range(i + 1, L.shape[0]):
+                x[n, i] -= L[k, i] * x[n, k]
+            x[n, i] /= L[i, i]

@@ -12,7 +12,7 @@ import numpy as np
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit import dividing, retold
+from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.newton import Newton
 from symplex.time.stability import largest_frequency
@@ -106,11 +106,7 @@ class ZhangSkeel(Integrator):
         """
         self._check_step(system, state)
         motion = self._motion(system, state.t, self.dt, 0)
-        v = np.where(system.fixed, 0.0, state.v)
-        zero = np.zeros_like(v)
-        a = system.accelerations(system.force(state.t, state.q, v))
-        motion._restore({"q": state.q, "v": v, "a": a, "f": zero, "solution": zero} | _unset())
-        motion.prepare()
+        motion.begin(state.q, np.where(system.fixed, 0.0, state.v))
         return motion
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ZhangSkeelMotion:
@@ -162,11 +158,6 @@ def _limit(number: float, omega: float) -> float:
     return number / omega if omega > 0.0 else math.inf
 
 
-def _unset() -> dict[str, np.ndarray]:
-    """Return the arrays of numbers of a motion whose accelerations are not known yet."""
-    return {"of_step": np.zeros(1), "corrections": np.zeros(1)}
-
-
 @final
 class ZhangSkeelMotion(FixedStepMotion):
     """A motion by Zhang and Skeel's method; see `ZhangSkeel`.
@@ -186,44 +177,58 @@ class ZhangSkeelMotion(FixedStepMotion):
         # For which step (its size) f and a solution are known at the present positions: a composition has several.
         self._of_step, self._corrections = np.zeros(1), np.zeros(1)
         self._loads = list(self.system.loads.values())
+        # The force of each load at present, and its work since the start
+        self._acting, self._works = np.zeros((len(self._loads), *shape)), np.zeros(len(self._loads))
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"q": self._q, "v": self._v, "a": self._a, "f": self._f, "solution": self._solution}
-        return arrays | {"of_step": self._of_step, "corrections": self._corrections}
+        arrays |= {"of_step": self._of_step, "corrections": self._corrections}
+        return arrays | ({"acting": self._acting, "work": self._works} if self._loads else {})
 
-    def prepare(self) -> None:
+    def begin(self, q: Array, v: Array) -> None:
+        """Take the positions and velocities [n, dim] of the start, and find the first accelerations."""
+        self._q[...], self._v[...] = q, v
+        self._prepare()
+        self._observe()
+
+    def _prepare(self) -> None:
         """Find the accelerations of the step at the present positions, unless they are known."""
         if self._of_step[0] != abs(self.dt):
             self._accelerate(self.t, self._v)
 
     def _accelerate(self, t: float, v: Array) -> None:
+        """Find them with the loads at a time and velocities."""
+        for force, load in zip(self._acting, self._loads, strict=True):
+            force[...] = load(t, self._q, v)
         before = self._force.corrections
-        self._f[...] = self._force.accelerations(self._q, self.dt, self._load(t, v))
+        self._f[...] = self._force.accelerations(self._q, self.dt, self._acting.sum(axis=0) if self._loads else None)
         self._solution[...] = self._force.solution
         self._of_step[0] = abs(self.dt)
         self._corrections += self._force.corrections - before
 
-    def _load(self, t: float, v: Array) -> Array | None:
-        """Return the sum of all loads [n, dim] in N at a time and velocities, None if there are none."""
-        return sum((load(t, self._q, v) for load in self._loads), np.zeros_like(v)) if self._loads else None
-
     def _run(self, n_steps: int) -> None:
-        h = self.dt
         try:
-            self.prepare()
+            self._prepare()
             for _ in range(n_steps):
-                self._v += 0.5 * h * self._f
-                self._q += h * self._v
-                predicted = self._v + 0.5 * h * self._f
-                self._accelerate(self.t + h, predicted)
-                self._v += 0.5 * h * self._f
+                self._step(self.dt)
                 self.n += 1
         except StepFailed as error:
-            raise retold(
-                error, f"ZhangSkeel stopped in the step from t = {self.t:.6g} s (dt = {h:.4g} s): {error}"
-            ) from None
-        force = self.system.force(self.t, self._q, self._v)
-        self._a[...] = self.system.accelerations(force)
+            when = f"ZhangSkeel stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
+            raise retold(error, f"{when}: {error}") from None
+        self._observe()
+
+    def _step(self, h: float) -> None:
+        acting = self._acting.copy()
+        self._v += 0.5 * h * self._f
+        dq = h * self._v
+        self._q += dq
+        self._accelerate(self.t + h, self._v + 0.5 * h * self._f)
+        self._v += 0.5 * h * self._f
+        self._works += 0.5 * np.tensordot(acting + self._acting, dq, axes=2)
+
+    def _observe(self) -> None:
+        """Set what is not needed for the steps, but belongs to a state: the true accelerations."""
+        self._a[...] = self.system.accelerations(self.system.force(self.t, self._q, self._v))
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, and of ``corrections`` by Newton's method where it is needed."""
@@ -235,10 +240,11 @@ class ZhangSkeelMotion(FixedStepMotion):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the system in J.
 
-        Without loads also ``modified_total``, ½ v·Mv + Ṽ, which is nearly conserved; not for the method of eq. 19,
-        which is of no potential.
+        With loads also their work, by the mean forces at the ends of steps, and the ``balance``, as implicit methods do.
+        Without also ``modified_total``, ½ v·Mv + Ṽ, which is nearly conserved; but not for the method of eq. 19, which
+        is of no potential.
         """
-        parts = self.system.energies_of(state)
+        parts = with_work(self.system, self.system.energies_of(state), self._works)
         of_potential = self._force.variant != "simplified" or self._force.soft is None
         if of_potential and not self._loads:
             parts["modified_total"] = parts["kinetic"] + self._force.energy(state.q, self.dt, self._solution)
