@@ -1,0 +1,380 @@
+"""Relative equilibria: the shapes in which free bodies rotate steadily, and how well a computed motion keeps to them.
+
+A free body rotates steadily at ω where the internal forces balance the centrifugal ones (Graham and Jelenić 2006,
+eq. 2.37),
+
+    ∇V(q) + ω̂ ω̂ M (q − r_c) = 0,    −ω̂ ω̂ = P = |ω|² I − ω ⊗ ω,
+
+about a principal axis of the deformed body, and moves along it at most: ω × v_c = 0. Its exact motion (eq. 2.39) is
+rigid, and a discrete one may be so too, with an angle of λ_r ω Δt and a way of λ_t v_c Δt in each step (eq. 4.17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+from symplex.time.newton import Newton, NewtonSolver
+from symplex.time.relative_path import RelativeEquilibrium
+from symplex.time.rigid_rotation import (
+    IN_LINE,
+    SAME,
+    angle_about,
+    angle_between,
+    axis_of,
+    centre_of_mass,
+    centrifugal,
+    cross_matrix,
+    in_space,
+    inertia_about,
+    nearest_principal,
+    rotation,
+    tilt_of,
+)
+
+_PARALLEL = 1e-12  # |ω × v_c| over |ω||v_c| that counts as zero
+_INVARIANT = 1e-9  # resultant force of an internal energy over its nodal forces: no more than rounding
+_STRAIN = 0.01  # of the deformation that shows whether an energy is internal
+_CORRECTIONS = 20  # in which a part of the load must be balanced, before it is halved
+_BALANCED = 1e-3  # of the centrifugal forces that may be left, if round-off forbids less
+_LONGEST = 0.25  # of the radius, by which a part of the load may move a node: not onto another branch
+_PARTS = 60  # of ω² that are tried
+_FAILURES = 10  # one after the other that are the end
+_NEUTRAL = 1e-3  # part of the inertia along the axis that holds a body without other hold against being tilted
+
+
+def relative_equilibrium(
+    system: System,
+    q: ArrayLike,
+    omega: ArrayLike,
+    *,
+    velocity: ArrayLike | None = None,
+    tilt: float = 0.2,
+    newton: Newton | None = None,
+) -> RelativeEquilibrium:
+    """Return the shape in which a free body rotates steadily at ω, with its exact motion.
+
+    Newton's method on eq. 2.37, whose tangent is ∇²V − M P, with as little rigid motion as may be: the centre of mass
+    stays, the body is turned about ω as a rigid one would be that fits best, and about other axes only as far as
+    brings a principal axis onto ω. Where it does not find a balance at once, ω² is increased in parts.
+
+    Parameters
+    ----------
+    system : System
+        Without supports, loads and massless nodes; its energies invariant to rigid motions.
+    q : float [n, dim]
+        The natural shape, or one near that which is looked for, in m.
+    omega : float or float [3]
+        Angular velocity in rad/s, a number in the plane.
+    velocity : float [dim], optional
+        Velocity of the centre of mass in m/s, parallel to ω; default zero.
+    tilt : float, default 0.2
+        The largest angle in rad by which the body may be turned to bring a principal axis onto ω (π/2: any).
+    newton : Newton, optional
+        How the equations are solved.
+
+    Raises
+    ------
+    InvalidSystem
+        If the system is not a free body, or ω and v_c are none of a relative equilibrium.
+    NoEquilibrium
+        If none is found: no principal axis is near ω, or the body does not hold together at this speed.
+    """
+    _require_free(system)
+    given = system.state(np.asarray(q, dtype=float)).q
+    omega, velocity = _checked_omega(system.dim, omega), _checked_velocity(system.dim, velocity)
+    axis, _ = axis_of(omega)
+    moving = in_space(velocity)
+    if np.linalg.norm(np.cross(axis, moving)) > _PARALLEL * np.linalg.norm(moving):
+        raise InvalidSystem(
+            f"the centre of mass must move along ω, or rest: v_c = {_told(velocity)} m/s is not parallel to "
+            f"ω = {_told(omega)} rad/s."
+        )
+    scale = _require_internal(system, given)
+    centre = centre_of_mass(system, given)
+    before = given - centre
+    aligned, neutral = _aligned(system, before, omega, tilt)
+    shape, corrections = _loaded(
+        _Balance(system, centre, omega, neutral), centre + aligned, newton or Newton(iterations=_CORRECTIONS)
+    )
+    _require_resultants(system, shape, scale, "in the shape that was found")
+    found = _straightened(system, before, shape, axis)
+    tilted = tilt_of(system, before, found, axis)
+    if tilted > tilt:
+        raise NoEquilibrium(
+            f"no relative equilibrium about ω = {_told(omega)} rad/s near the given shape: the body would have to be "
+            f"turned by {tilted:.3g} rad to bring the principal axis that it has when deformed onto ω, more than "
+            f"tilt = {tilt:.3g} rad."
+        )
+    state = system.state(centre + found, velocity + found @ cross_matrix(omega, system.dim).T)
+    residual = system.gradient(state.q) - system.apply_mass(found) @ centrifugal(omega)
+    return RelativeEquilibrium(
+        system,
+        state,
+        omega,
+        centre,
+        velocity,
+        stretch=sqrt(inertia_about(system, found, axis) / inertia_about(system, before, axis)),
+        tilt=tilted,
+        residual=float(np.linalg.norm(residual, axis=1).max()),
+        corrections=corrections,
+    )
+
+
+@final
+class _Balance:
+    """∇V(q0 + Δq) − part · M (q0 + Δq − c) P = 0, as equations for `NewtonSolver`.
+
+    With the centre c held fixed the tangent is sparse, and shifts across the axis are determined: the resultant of the
+    centrifugal forces is zero for no other centre of mass. What changes nothing, a shift along the axis and a turn
+    about it, is held by one spring to the ground each, without force in the solution. A structure without stress may
+    lack all stiffness along the axis (a flat truss); the tangent has inertia there, in proportion to the residual, and
+    Newton's method remains quadratic. A little of it always remains for a body that can be turned to another principal
+    axis with the same moment, which nothing else would hold.
+    """
+
+    inertia, impulse, symmetric = 0.0, 1.0, True
+
+    def __init__(self, system: System, centre: Array, omega: Array, neutral: bool):
+        self.system = system
+        self._centre, self._omega = centre, omega
+        self._least_inertia = _NEUTRAL if neutral else 0.0
+        self._worst: tuple[float, Array] | None = None
+        self.constant = np.zeros((system.n_nodes, system.dim))
+        self._forces = np.zeros_like(self.constant)
+        pattern = system.pattern
+        rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
+        self._diagonal = np.flatnonzero(rows == pattern.indices)
+
+    def apply(self, q: Array, part: float) -> None:
+        """Apply a part of the centrifugal forces, beginning at the positions q."""
+        axis, speed = axis_of(self._omega)
+        along = axis[: self.system.dim]
+        self._q = q
+        self._projector = part * centrifugal(self._omega)
+        self._inertia_along = part * speed**2 * np.outer(along, along)
+        self._springs = list(_springs(q - self._centre, axis))
+
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write the unbalanced forces to out."""
+        self.system.gradient(self._q + dq, out)
+        out -= self._load(dq)
+
+    def blocks(self, dq: Array, out: Array) -> None:
+        """Write the tangent to out."""
+        self.system.hessian_blocks(self._q + dq, out)
+        stiffness = np.trace(out[self._diagonal], axis1=1, axis2=2) / self.system.dim
+        along = min(1.0, max(self._unbalanced(dq), self._least_inertia))
+        added = along * self._inertia_along - self._projector
+        out += self.system.mass_values[:, None, None] * added
+        for node, direction in self._springs:
+            out[self._diagonal[node]] += stiffness[node] * np.outer(direction, direction)
+
+    def require(self, dq: Array) -> None:
+        """Check that forces balance, and that the increment does not lead far.
+
+        Raises
+        ------
+        StepFailed
+            If not.
+        """
+        radius = np.linalg.norm(self._q - self._centre, axis=1).max()
+        moved = np.linalg.norm(dq, axis=1).max()
+        if moved > _LONGEST * radius:
+            raise StepFailed(f"a node would move by {moved / radius:.2g} times the radius of the body.")
+        left = self._unbalanced(dq)
+        if left > _BALANCED:
+            raise StepFailed(f"{left:.1e} of the centrifugal forces are left, which round-off hides.")
+
+    def failed(self, dq: Array) -> None:
+        """Remember the shape at which an attempt ended, if its moment is larger than those before."""
+        arm = self._q + dq - self._centre
+        moment = _moment(self.system, arm, self._omega)[1] if self.system.dim == 3 else 0.0
+        if moment > (self._worst[0] if self._worst else SAME):
+            self._worst = moment, arm
+
+    def failure(self, reached: float, error: StepFailed) -> NoEquilibrium:
+        """Return what is to be said where a part of ω² has been reached, and no more can be."""
+        speed = axis_of(self._omega)[1]
+        told = (
+            f"no relative equilibrium was found at |ω| = {speed:.6g} rad/s: the shape can be followed up to "
+            f"{speed * sqrt(reached):.6g} rad/s, and there {str(error).removesuffix(' Try a smaller step.')} Try a "
+            "smaller ω, or begin at a shape that is nearer."
+        )
+        if self._worst:
+            told += f" In an attempt the deformed body had {_off_axis(self.system, self._worst[1], self._omega)}."
+        return NoEquilibrium(told)
+
+    def _load(self, dq: Array) -> Array:
+        return self.system.apply_mass(self._q + dq - self._centre) @ self._projector
+
+    def _unbalanced(self, dq: Array) -> float:
+        """Return the unbalanced part of the centrifugal forces."""
+        self.forces(dq, self._forces)
+        return float(np.linalg.norm(self._forces) / np.linalg.norm(self._load(dq)))
+
+
+def _springs(arm: Array, axis: Array) -> Iterator[tuple[int, Array]]:
+    """Yield node and direction of the springs against a turn about the axis and, in space, a shift along it."""
+    dim = arm.shape[1]
+    across = np.cross(axis, in_space(arm))
+    radius = np.linalg.norm(across, axis=1)
+    farthest = int(np.argmax(radius))
+    yield farthest, across[farthest, :dim] / radius[farthest]
+    if dim == 3:
+        yield int(np.argmin(np.linalg.norm(arm, axis=1))), axis
+
+
+def _loaded(balance: _Balance, q: Array, newton: Newton) -> tuple[Array, int]:
+    """Return the balanced positions, reached from q, and the number of corrections it took."""
+    solver = NewtonSolver(balance.system, newton)
+    reached, step, corrections, failed = 0.0, 1.0, 0, 0
+    last = StepFailed("no part of ω² was tried.")
+    for _ in range(_PARTS):
+        part = min(1.0, reached + step)
+        balance.apply(q, part)
+        try:
+            corrections += solver.solve(balance, q)
+            balance.require(solver.increment)
+        except StepFailed as error:
+            step, failed, last = 0.5 * (part - reached), failed + 1, error
+            balance.failed(solver.increment)
+            if failed == _FAILURES:
+                break
+            continue
+        q = q + solver.increment
+        if part == 1.0:
+            return q, corrections
+        reached, step, failed = part, 2.0 * step, 0
+    raise balance.failure(reached, last) from last
+
+
+# -- the axis -------------------------------------------------------------------------------------------------------
+
+
+def _aligned(system: System, arm: Array, omega: Array, tilt: float) -> tuple[Array, bool]:
+    """Return the arms [n, dim] turned so that the principal axis that is nearest is ω, and whether others are as good.
+
+    Raises
+    ------
+    InvalidSystem
+        If the body has no extent across the axis.
+    NoEquilibrium
+        If that takes more than an angle.
+    """
+    axis, _ = axis_of(omega)
+    if np.linalg.norm(np.cross(axis, in_space(arm)), axis=1).max() <= IN_LINE * np.linalg.norm(arm, axis=1).max():
+        raise InvalidSystem("all nodes are on the axis of rotation: nothing turns.")
+    if system.dim == 2:
+        return arm, False
+    nearest, neutral = nearest_principal(system, arm, axis)
+    away = angle_between(nearest, axis)
+    if away > tilt:
+        raise _wrong_axis(system, arm, omega, tilt)
+    normal = np.cross(nearest, axis)
+    size = float(np.linalg.norm(normal))
+    if size > 0.0:
+        arm = arm @ rotation(normal / size, away, 3).T
+    return arm, neutral
+
+
+def _moment(system: System, arm: Array, omega: Array) -> tuple[Array, float]:
+    """Return the moment [3] of the centrifugal forces in N m, and its size over ω² times the polar moment."""
+    load = system.apply_mass(arm)
+    moment = np.cross(arm, load @ centrifugal(omega)).sum(axis=0)
+    return moment, float(np.linalg.norm(moment) / (omega @ omega * np.vdot(arm, load)))
+
+
+def _off_axis(system: System, arm: Array, omega: Array) -> str:
+    nearest, _ = nearest_principal(system, arm, axis_of(omega)[0])
+    moment, part = _moment(system, arm, omega)
+    return (
+        f"its nearest principal axis, {_told(nearest)}, {angle_between(nearest, omega):.3g} rad off ω, and the "
+        f"centrifugal forces have a moment of {_told(moment)} N m ({part:.1e} of ω² times the polar moment) that "
+        "nothing balances"
+    )
+
+
+def _wrong_axis(system: System, arm: Array, omega: Array, tilt: float) -> NoEquilibrium:
+    return NoEquilibrium(
+        f"no relative equilibrium about ω = {_told(omega)} rad/s: the body has {_off_axis(system, arm, omega)}. Take ω "
+        f"along a principal axis, or let the body be turned by more than tilt = {tilt:.3g} rad."
+    )
+
+
+def _straightened(system: System, before: Array, q: Array, axis: Array) -> Array:
+    """Return the arms [n, dim] of positions, turned back about the axis to fit those before best."""
+    arm = q - centre_of_mass(system, q)
+    return arm @ rotation(axis, -angle_about(system, axis, before, arm), system.dim).T
+
+
+def _told(vector: Array) -> str:
+    return f"({', '.join(f'{x:.4g}' for x in np.atleast_1d(vector))})"
+
+
+# -- what is asked for ----------------------------------------------------------------------------------------------
+
+
+def _checked_omega(dim: int, omega: ArrayLike) -> Array:
+    vector = np.atleast_1d(np.array(omega, dtype=float))
+    if vector.shape != ((3,) if dim == 3 else (1,)) or not np.isfinite(vector).all() or not vector.any():
+        wanted = "a vector of three finite numbers" if dim == 3 else "a finite number"
+        raise InvalidSystem(f"the angular velocity must be {wanted} in rad/s, not zero; it is {omega}.")
+    return vector
+
+
+def _checked_velocity(dim: int, velocity: ArrayLike | None) -> Array:
+    vector = np.zeros(dim) if velocity is None else np.array(velocity, dtype=float)
+    if vector.shape != (dim,) or not np.isfinite(vector).all():
+        raise InvalidSystem(f"the velocity of the centre of mass must be {dim} finite numbers in m/s, not {velocity}.")
+    return vector
+
+
+def _require_free(system: System) -> None:
+    """Check that a system is a free body in the plane or in space."""
+    if system.dim not in (2, 3):
+        raise InvalidSystem(f"nothing rotates in {system.dim} dimension; make the system for 2 or 3.")
+    if system.has_supports:
+        raise InvalidSystem("a supported body has no relative equilibrium: leave the supports out.")
+    if system.loads:
+        raise InvalidSystem(
+            f"a relative equilibrium is one of internal forces alone; leave out the loads {', '.join(system.loads)}."
+        )
+    system.require_inertia("a relative equilibrium")
+
+
+def _require_internal(system: System, q: Array) -> Array:
+    """Check in a slightly deformed shape that energies are internal; return the sizes [2] of forces and moments."""
+    deformation = _STRAIN * np.array([[1.0, 0.5, -0.3], [0.5, -0.7, 0.2], [-0.3, 0.2, 0.4]])
+    deformed = q + (q - q.mean(axis=0)) @ deformation[: system.dim, : system.dim]
+    sizes = np.zeros(2)
+    for energy in system.energies.values():
+        forces = np.zeros_like(q)
+        energy.add_gradient(deformed, forces)
+        arm = np.linalg.norm(deformed - deformed.mean(axis=0), axis=1)
+        size = np.linalg.norm(forces, axis=1)
+        sizes += size.sum(), arm @ size
+    _require_resultants(system, deformed, sizes, "in a shape strained by a few per cent")
+    return sizes
+
+
+def _require_resultants(system: System, q: Array, sizes: Array, where: str) -> None:
+    """Check that the forces of each energy have no resultant and no moment, compared with given sizes [2]."""
+    for name, energy in system.energies.items():
+        forces = np.zeros_like(q)
+        energy.add_gradient(q, forces)
+        moment = np.cross(in_space(q - q.mean(axis=0)), in_space(forces)).sum(axis=0)
+        resultants = np.linalg.norm(forces.sum(axis=0)), np.linalg.norm(moment)
+        for what, value, size in zip(("force", "moment"), resultants, sizes, strict=True):
+            if value > _INVARIANT * size:
+                raise InvalidSystem(
+                    f"energy '{name}' is not internal: {where} its {what} has a resultant of {value:.2e} "
+                    f"N{'' if what == 'force' else ' m'}. Leave out what acts from outside."
+                )
