@@ -1,7 +1,7 @@
 """Differences of the energy of one pair of points between lattice points, as C functions.
 
 One coordinate x_(a,c) changes s = |d|² by Δs = h (±2 d_c + h), exactly; the energy then changes by ½ ξ Δs with the
-quotient ξ of the law, without cancellation (see `symplex.fem.bars`).
+quotient ξ of the law, without cancellation (see `symplex.fem.pair_formulas`).
 
 Rows of parameters: [law, dim, constants of the law (2)].
 """
@@ -14,8 +14,8 @@ from math import inf, sqrt
 import numpy as np
 from numba import cfunc, njit, types
 
-from symplex.fem.bars import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE
 from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.pair_formulas import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE
 
 _POINTER = types.CPointer(types.float64)
 _OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
