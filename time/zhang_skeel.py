@@ -240,7 +240,7 @@ class ZhangSkeelMotion(FixedStepMotion):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the system in J.
 
-        With loads also their work, by the mean forces at the ends of steps, and the ``balance``, as implicit methods do.
+        With loads also their work, by the mean forces at the ends of steps, and the ``balance``, as implicit methods.
         Without also ``modified_total``, ½ v·Mv + Ṽ, which is nearly conserved; but not for the method of eq. 19, which
         is of no potential.
         """
