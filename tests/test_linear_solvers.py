@@ -505,7 +505,7 @@ def stopped(method):
 # -- singular systems -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver_class", [SparseSolver, KrylovSolver, AutomaticSolver])
+@pytest.mark.parametrize("solver_class", [DenseSolver, SparseSolver, KrylovSolver, AutomaticSolver])
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_a_floating_body_is_named(solver_class, symmetric):
     """Statics of two bodies of which one is clamped."""
@@ -519,11 +519,15 @@ def test_a_floating_body_is_named(solver_class, symmetric):
     blocks = held_back(system.pattern, system.hessian_blocks(points), held, np.ones(2 * n))
     weight = np.where(held, 0.0, [0.0, 0.0, 1.0])
     solver = solver_class(system.pattern, 3)
-    solver.update(blocks, symmetric, points)
+
+    def solve():
+        solver.update(blocks, symmetric, points)
+        solver.solve(weight, 1e-8)
+
     with pytest.raises(
         StepFailed, match=f"singular: the {n} nodes connected with node {n} are held by nothing along x"
     ):
-        solver.solve(weight, 1e-8)
+        solve()
 
 
 def test_a_mechanism_is_named():
@@ -538,6 +542,25 @@ def test_a_mechanism_is_named():
     assert loose == "2 nodes (1, 2) can move together without force, most of all node 2 along x; support them"
     held[1, 1] = True
     assert loose_part(system.pattern, held_back(system.pattern, stiffness.copy(), held, np.ones(3))) is None
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "krylov", "auto"])
+@pytest.mark.parametrize("angle", [0.0, 0.7])
+def test_steps_name_what_moves_without_force(kind, angle):
+    """Massless nodes that nothing holds across: pivots that are zero, or, where axes are oblique, almost."""
+    axes = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    chain = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]) @ axes
+    v = np.array([[1.0, 0.2], [0.0, 0.0], [0.0, 0.0], [0.0, -0.1]]) @ axes
+    bars = Bars([[0, 1], [1, 2], [2, 3]], EngineeringStrain(100.0, 1.0), dim=2)
+    system = System(np.array([1.0, 0.0, 0.0, 1.0]), {"bars": bars}, dim=2, massless=[False, True, True, False])
+    motion = EnergyMomentum(0.01, newton=Newton(linear=kind)).start(system, system.state(chain, v))
+    with pytest.raises(StepFailed, match=r"is singular: 2 nodes \(1, 2\) can move together without force"):
+        motion.advance(0.01)
+    hanging = Bars([[0, 1], [1, 2]], EngineeringStrain(100.0, 1.0), dim=2)
+    system = System(np.array([1.0, 1.0, 0.0]), {"bars": hanging}, dim=2, massless=[False, False, True])
+    motion = EnergyMomentum(0.01, newton=Newton(linear=kind)).start(system, system.state(chain[:3], v[[0, 1, 3]]))
+    with pytest.raises(StepFailed, match=r"is singular: node 2 can move along [xy] without force; support it\."):
+        motion.advance(0.01)
 
 
 def test_regular_systems_have_no_loose_part():
@@ -577,6 +600,36 @@ def test_rigid_motions_meet_no_force():
         assert modes.shape == (points.size, dim * (dim + 1) // 2)
         assert np.linalg.matrix_rank(modes) == modes.shape[1]
         np.testing.assert_allclose(system.hessian(points) @ modes, 0.0, atol=1e-12)
+
+
+def test_ill_conditioned_systems_are_no_singular_ones():
+    """Two nodes of 1e-9 kg on springs of 1e9 N/m, in steps 10⁷ times their period."""
+    bars = Bars([[0, 1]], EngineeringStrain(1e9, 1.0), dim=1)
+    tether = Bars([[0, 2]], EngineeringStrain(1.0, 0.0), dim=1)
+    system = System(np.array([1e-9, 1e-9, 1.0]), {"bars": bars, "tether": tether}, dim=1)
+    state = system.state(np.array([[0.0], [1.001], [0.5]]))
+    for kind in ("dense", "sparse"):
+        motion = EnergyMomentum(0.05, newton=Newton(linear=kind)).start(system, state)
+        start = motion.energies(state)["total"]
+        assert motion.energies(motion.advance(0.5))["total"] == pytest.approx(start, rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "krylov"])
+def test_statistics_count_what_the_linear_solver_did_also_over_a_checkpoint(kind):
+    system, points, _ = cube(2)
+    state = system.state(points, np.cross([300.0, 0.0, 2000.0], points - points.mean(axis=0)))
+    method = EnergyMomentum(2e-6, newton=Newton(linear=kind))
+    motion = method.start(system, state)
+    motion.advance(2 * 2e-6)
+    resumed = method.resume(system, motion.checkpoint())
+    motion.advance(4 * 2e-6)
+    resumed.advance(4 * 2e-6)
+    counts = motion.statistics()
+    assert resumed.statistics() == counts
+    assert motion.statistics() == counts  # asking changes nothing
+    assert 4 <= counts["factorisations"] <= counts["corrections"]
+    assert ("linear_iterations" in counts) == (kind == "krylov")
+    assert not {"shifted", "indefinite", "direct"} & set(counts)
 
 
 @pytest.mark.parametrize("fixed", [False, True])

@@ -14,6 +14,7 @@ from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.linear_solver import COUNTS
 from symplex.time.newton import Newton, NewtonSolver
 
 
@@ -29,7 +30,7 @@ class ImplicitMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         shape = (system.n_nodes, system.dim)
         self._q, self._v, self._a, self.constant, self._buffer = (np.zeros(shape) for _ in range(5))
-        self._corrections, self._halved = np.zeros(1), np.zeros(1)
+        self._corrections, self._halved, self._linear = np.zeros(1), np.zeros(1), np.zeros(len(COUNTS))
         self._halvings = newton.halvings
         self._solver = NewtonSolver(system, newton)
         self._loads = list(system.loads.values())
@@ -61,20 +62,36 @@ class ImplicitMotion(FixedStepMotion):
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"q": self._q, "v": self._v, "a": self._a, "corrections": self._corrections, "halved": self._halved}
+        arrays["linear"] = self._counted()
         return arrays | {"work": self._work_done} | ({"origin": self._origin} if self._moving else {})
 
     def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
         """Return all arrays as they are at a start."""
         arrays = {"q": q, "v": v, "a": a, "corrections": np.zeros(1), "halved": np.zeros(1)}
-        arrays |= {"work": np.zeros_like(self._work_done)}
+        arrays |= {"linear": np.zeros(len(COUNTS)), "work": np.zeros_like(self._work_done)}
         return arrays | ({"origin": q - self._moving.displacements(self.t)} if self._moving else {})
 
     def statistics(self) -> dict[str, float]:
-        """Return the number of ``steps``, of ``corrections`` by Newton's method, and of ``halved`` steps if allowed."""
+        """Return the number of ``steps``, of ``corrections`` by Newton's method, and of ``halved`` steps if allowed.
+
+        Then what the linear solver did: ``factorisations``, incomplete ones included, and, if there were any,
+        ``linear_iterations`` and the matrices that were ``shifted`` to have incomplete factors, ``indefinite`` though
+        symmetric, or solved with complete factors (``direct``) where iterations failed.
+        """
         counts: dict[str, float] = {"steps": self.n, "corrections": int(self._corrections[0])}
         if self._halvings:
             counts["halved"] = int(self._halved[0])
-        return counts
+        factorisations, iterations, *matrices = map(int, self._counted())
+        counts["factorisations"] = factorisations
+        rare = zip(("linear_iterations", *COUNTS[2:]), (iterations, *matrices), strict=True)
+        return counts | {name: count for name, count in rare if count}
+
+    def _counted(self) -> Array:
+        """Return the counts of the linear solver since the start, in the order of `COUNTS`."""
+        counts = self._solver.counts
+        self._linear += [counts[name] for name in COUNTS]
+        counts.update(dict.fromkeys(COUNTS, 0))
+        return self._linear
 
     def _run(self, n_steps: int) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,7 +14,7 @@ from symplex.time.block_matrix import BlockPattern, BlockRows
 from symplex.time.direct import SparseSolver
 from symplex.time.krylov import Solution, bicgstab, conjugate_gradients
 from symplex.time.linear_solver import LinearSolver
-from symplex.time.singular import loose_part
+from symplex.time.singular import floating_part, loose_part, singular
 
 EXACT_ENOUGH = 1e-3  # a residual at which rounding may end an iteration; solutions of singular systems leave about 1
 LARGEST_DIRECT = 60_000  # unknowns up to which sparse factors are tried where iterations fail: some 4 GB
@@ -38,10 +39,6 @@ class KrylovSolver(LinearSolver):
     pattern : Pattern
     dim : int
 
-    Attributes
-    ----------
-    counts : dict of str to int
-        ``iterations``; matrices that are ``indefinite`` though symmetric, and those that were ``shifted`` for IC(0).
     """
 
     def __init__(self, pattern: Pattern, dim: int):
@@ -49,10 +46,10 @@ class KrylovSolver(LinearSolver):
         self._rows = BlockPattern(pattern.indptr, pattern.indices, dim)
         self._cholesky: tuple[Array, IncompleteCholesky] | None = None
         self._lu: tuple[Array, IncompleteLU] | None = None
-        self.counts = {"iterations": 0, "indefinite": 0, "shifted": 0}
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim] incompletely."""
+        self.counts["factorisations"] += 1
         self._blocks = blocks
         largest = self._rows.largest_on_diagonal(blocks)
         if not 0.0 < largest < np.inf:
@@ -68,7 +65,11 @@ class KrylovSolver(LinearSolver):
         values, factor = self._cholesky
         self._rows.take(self._rows.lower, self._blocks, self._scale, values)
         definite = factor.factorize(values) < 0
-        self.counts["shifted"] += definite and factor.shift > 0.0
+        if definite and factor.shift > 0.0:
+            self.counts["shifted"] += 1
+            loose = floating_part(self._pattern, self._blocks)  # which iterations need not notice
+            if loose is not None:
+                raise singular(self._pattern, self._blocks, loose)
         self.counts["indefinite"] += not definite
         return definite
 
@@ -121,7 +122,7 @@ class KrylovSolver(LinearSolver):
         """Return what is to be said of the last attempt."""
         loose = loose_part(self._pattern, self._blocks)
         if loose is not None:
-            return StepFailed(f"the matrix of the step is singular: {loose}.")
+            return singular(self._pattern, self._blocks, loose)
         told = "the matrix of the step has no incomplete factors"
         if self._last is not None:
             told = (
@@ -147,19 +148,17 @@ class AutomaticSolver(LinearSolver):
     ----------
     pattern : Pattern
     dim : int
-
-    Attributes
-    ----------
-    counts : dict of str to int
-        Those of `KrylovSolver`, and the matrices that were factorised: ``direct``.
     """
 
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern, self._dim = pattern, dim
         self._krylov = KrylovSolver(pattern, dim)
         self._sparse: SparseSolver | None = None
-        self.counts = self._krylov.counts
-        self.counts["direct"] = 0
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Those of `KrylovSolver`, which counts on."""
+        return self._krylov.counts
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim]."""

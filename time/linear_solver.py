@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 from symplex.fem.assembly import Array
+
+# What solvers count: matrices that were factorised (incompletely, or for which multigrid was set up), iterations of all
+# solutions; and of the matrices those that were shifted to have incomplete factors, those that are symmetric but not
+# positive definite, and those that had to be factorised completely where iterations failed.
+COUNTS = ("factorisations", "iterations", "shifted", "indefinite", "direct")
 
 
 class LinearSolver(ABC):
@@ -18,6 +24,11 @@ class LinearSolver(ABC):
     pattern : Pattern
     dim : int
     """
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How often each of `COUNTS` was since the start."""
+        return dict.fromkeys(COUNTS, 0)
 
     @abstractmethod
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:

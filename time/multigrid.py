@@ -11,6 +11,7 @@ from symplex.errors import MissingPackage, StepFailed
 from symplex.fem.assembly import Array, Pattern
 from symplex.time.krylov import LIMIT
 from symplex.time.linear_solver import LinearSolver
+from symplex.time.singular import loose_part, singular
 
 _ROUNDING = 0.5  # of the tolerance is asked for, since the residual that is carried on is not quite the true one
 
@@ -40,13 +41,13 @@ class MultigridSolver(LinearSolver):
                 'linear="multigrid" needs pyamg, which is not installed: pip install "symplex[multigrid]".'
             ) from error
         self._pattern = pattern
-        self.counts = {"iterations": 0}
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Set up the hierarchy for the matrix with the given blocks [nnz, dim, dim]."""
         from pyamg.aggregation import smoothed_aggregation_solver  # pyright: ignore[reportMissingImports]
 
-        self._symmetric = symmetric
+        self.counts["factorisations"] += 1
+        self._symmetric, self._blocks = symmetric, blocks
         matrix = self._pattern.matrix(blocks)
         self._matrix = sp.bsr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
         modes = rigid_motions(positions)
@@ -73,6 +74,9 @@ class MultigridSolver(LinearSolver):
         )
         left, size = np.linalg.norm(rhs - self._matrix @ x), np.linalg.norm(rhs)
         if not left <= tolerance * size:
+            loose = loose_part(self._pattern, self._blocks)
+            if loose is not None:
+                raise singular(self._pattern, self._blocks, loose)
             raise StepFailed(
                 f"multigrid left a residual of {left / size:.1e} of the right-hand side, wanted {tolerance:.1e}. "
                 'Try a smaller step, or linear="auto".'

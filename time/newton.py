@@ -123,6 +123,11 @@ class NewtonSolver:
         # Of M Δq = factor · x: the masses and Δq, or ones and M Δq for a consistent mass.
         self._factor = lumped if system.is_lumped else np.ones(system.n_nodes)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the linear solver counts (see `symplex.time.linear_solver.COUNTS`)."""
+        return self._linear.counts
+
     def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0) -> int:
         """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
 

@@ -6,12 +6,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, Pattern
 
 _NOTHING = 1e-12  # a force is no more than rounding if it is this part of the sum of absolute values
 _LITTLE = 1e-10  # the same for a motion that is known with an error
 _LARGEST = 20_000  # unknowns up to which mechanisms are looked for, which takes a factorisation
 _TAKES_PART = 0.1  # a node belongs to a mechanism if it moves by this part of the largest motion
+
+
+def singular(pattern: Pattern, blocks: Array, loose: str | None = None) -> StepFailed:
+    """Return the error that a matrix [nnz, dim, dim] is singular, with what is loose, if that is found."""
+    loose = loose or loose_part(pattern, blocks)
+    return StepFailed(
+        "the matrix of the step is singular" + (". Try a smaller step." if loose is None else f": {loose}.")
+    )
 
 
 def loose_part(pattern: Pattern, blocks: Array) -> str | None:
@@ -28,11 +37,11 @@ def loose_part(pattern: Pattern, blocks: Array) -> str | None:
     """
     if not np.isfinite(blocks).all():
         return None
-    return _floating(pattern, blocks) or _mechanism(pattern, blocks)
+    return floating_part(pattern, blocks) or _mechanism(pattern, blocks)
 
 
-def _floating(pattern: Pattern, blocks: Array) -> str | None:
-    """Return the first part that can be shifted as a whole."""
+def floating_part(pattern: Pattern, blocks: Array) -> str | None:
+    """Return in words the first part that can be shifted as a whole, or None; this is found at any size."""
     dim = blocks.shape[1]
     rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
     coupled = np.any(blocks, axis=(1, 2))
@@ -50,8 +59,9 @@ def _floating(pattern: Pattern, blocks: Array) -> str | None:
     first = int(np.flatnonzero(free.any(axis=1))[0])
     axes = " and ".join("xyz"[axis] for axis in np.flatnonzero(free[first]))
     nodes = np.flatnonzero(part == first)
-    what = f"node {nodes[0]} is" if len(nodes) == 1 else f"the {len(nodes)} nodes connected with node {nodes[0]} are"
-    return f"{what} held by nothing along {axes}; support them, or take a method with inertia"
+    alone = len(nodes) == 1
+    what = f"node {nodes[0]} is" if alone else f"the {len(nodes)} nodes connected with node {nodes[0]} are"
+    return f"{what} held by nothing along {axes}; support {'it' if alone else 'them'}, or take a method with inertia"
 
 
 def _mechanism(pattern: Pattern, blocks: Array) -> str | None:
@@ -81,6 +91,8 @@ def _told(size: NDArray[np.float64]) -> str:
     moving = np.flatnonzero(size.max(axis=1) > _TAKES_PART)
     most, axis = np.unravel_index(int(np.argmax(size)), size.shape)
     some = ", ".join(map(str, moving[:5])) + (", …" if len(moving) > 5 else "")
+    if len(moving) == 1:
+        return f"node {most} can move along {'xyz'[axis]} without force; support it"
     return (
         f"{len(moving)} nodes ({some}) can move together without force, most of all node {most} along {'xyz'[axis]}; "
         "support them"
