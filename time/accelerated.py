@@ -13,6 +13,7 @@ from symplex.fem.energy import Array
 _DEPTH = 12  # pairs of changes remembered
 _HALVINGS = 12
 _STAGNATION = 0.5  # at the floor, an iteration that does not do better than this factor is the last
+_DEEP = 1.0 / 16.0  # below this part of the floor there is nothing left but round-off
 _DEPENDENT = 1e-8  # part of a change of the correction that must be new
 _DIVERGED = 4.0  # a correction that is larger than the smallest one by this factor begins anew from there
 _PATIENCE = 20  # iterations after which P is made anew
@@ -92,7 +93,7 @@ class AcceleratedIteration:
             z_next, g = self._evaluate(problem, z, damping * self._accelerated(d))
             damping = 1.0
             history.append(self.norm(g))
-            if history[-1] <= floor and not history[-1] < _STAGNATION * min(history[:-1]):
+            if history[-1] <= floor and (history[-1] <= _DEEP * floor or history[-1] > _STAGNATION * min(history[:-1])):
                 self.z = z_next if history[-1] < history[-2] else z
                 break
             d_next = -problem.correction(g)

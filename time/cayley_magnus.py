@@ -10,7 +10,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.cayley_words import apply_words, cayley_words
 from symplex.time.conserving_scheme import ConservingScheme
-from symplex.time.gauss_interpolant import GaussInterpolant, changes, hermite_weights
+from symplex.time.gauss_interpolant import GaussInterpolant, combined, hermite_weights
 from symplex.time.secant_operator import SecantOperator
 
 
@@ -38,7 +38,7 @@ class CayleyMagnus(ConservingScheme):
         forces = None
         if self._secant.loaded:
             at = self._outside(self._rule.points, q, self._rule.rates(ends))
-            forces = [np.tensordot(row, at, 1) for row in self._rule.moments]
+            forces = np.tensordot(self._rule.moments, at, 1)
         r, w = 0.5 * (self.z0 + z1)
 
         def product(k: int, x: Array) -> Array:
@@ -59,11 +59,11 @@ class CayleyMagnus(ConservingScheme):
         """Return h² × the acceleration at the end z1."""
         return self.h**2 * self._secant.accelerations(self.t + self.h, z1[0], z1[1] / self.h)
 
-    def _outside(self, points: Array, q: list[Array], w: list[Array]) -> list[Array]:
+    def _outside(self, points: Array, q: Array, w: Array) -> Array:
         """Return h² × the accelerations from outside at points of the step."""
         h, t = self.h, self.t
         at = zip(points, q, w, strict=True)
-        return [h * h * self._secant.from_outside(t + c * h, x, y / h) for c, x, y in at]
+        return np.stack([h * h * self._secant.from_outside(t + c * h, x, y / h) for c, x, y in at])
 
 
 @final
@@ -113,8 +113,8 @@ class CM8(CayleyMagnus):
         if self._secant.loaded:
             points, positions, rates = self._quintic
             ends = [*start, *end]
-            q, w = [ends[0] + changes(row, ends) for row in positions], [changes(row, ends) for row in rates]
-            outer = np.tensordot(self._slopes, self._outside(points, q, w), 1)
+            at = self._outside(points, ends[0] + combined(positions, ends), combined(rates, ends))
+            outer = np.tensordot(self._slopes, at, 1)
             jerk0, jerk1 = jerk0 + outer[0], jerk1 + outer[1]
         return [*start, jerk0, *end, jerk1]
 

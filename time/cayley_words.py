@@ -100,7 +100,7 @@ def _at(polynomial: list[Fraction], x: Fraction) -> Fraction:
 
 
 def apply_words(
-    words: Words, product: Callable[[int, Array], Array], r: Array, w: Array, forces: list[Array] | None, out: Array
+    words: Words, product: Callable[[int, Array], Array], r: Array, w: Array, forces: Array | None, out: Array
 ) -> None:
     """Write C (r, w) to out [2, n, dim], the affine column of the forces included.
 
@@ -113,7 +113,7 @@ def apply_words(
     product : callable
         H_k x for k = 1, 2, … and x [n, dim].
     r, w : float64 [n, dim]
-    forces : sequence of float64 [n, dim], optional
+    forces : float64 [moments, n, dim], optional
         The moments of h² M⁻¹ f, which belong to every −H_k r at the right end of a word.
     out : float64 [2, n, dim]
     """

@@ -56,7 +56,7 @@ class ConservingScheme(ABC):
     def work(self, z1: Array) -> list[float]:
         """Return the work in J of each load in a step that ends at z1."""
 
-    def _work(self, rule: GaussInterpolant, q: list[Array], w: list[Array]) -> list[float]:
+    def _work(self, rule: GaussInterpolant, q: Array, w: Array) -> list[float]:
         """Return it by Gauss' rule, for the positions and h × velocities at its points."""
         at = list(zip(self.t + self.h * rule.points, rule.weights, q, w, strict=True))
         return [

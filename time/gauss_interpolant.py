@@ -47,29 +47,29 @@ class GaussInterpolant:
             self._positions = 0.5 * (self._positions + self._positions[::-1]) + 0.5 * (lower - lower[::-1])
         self._rates = hermite_weights(n_points, self.points, 1)
 
-    def positions(self, ends: Sequence[Array]) -> list[Array]:
-        """Return the positions [n, dim] at the points.
+    def positions(self, ends: Sequence[Array]) -> Array:
+        """Return the positions [n_points, n, dim].
 
         Parameters
         ----------
         ends : sequence of float64 [n, dim]
             At the start the position, h × velocity, h² × acceleration, …, n_points in all; then those at the end.
         """
-        return [ends[0] + changes(row, ends) for row in self._positions]
+        return ends[0] + combined(self._positions, ends)
 
-    def rates(self, ends: Sequence[Array]) -> list[Array]:
-        """Return h × the velocities [n, dim] at the points (see `positions`)."""
-        return [changes(row, ends) for row in self._rates]
+    def rates(self, ends: Sequence[Array]) -> Array:
+        """Return h × the velocities [n_points, n, dim] (see `positions`)."""
+        return combined(self._rates, ends)
 
 
-def changes(row: Array, ends: Sequence[Array]) -> Array:
-    """Return Σ weight · end without the position at the start, if the weights of positions sum to one; or to zero."""
+def combined(weights: Array, ends: Sequence[Array]) -> Array:
+    """Return Σ weight · end [points, n, dim] without the position at the start, in whose place the end's is a change.
+
+    For weights [points, 2k] of positions, which sum to one, and of their derivatives, which sum to zero.
+    """
     half = len(ends) // 2
-    out = row[half] * (ends[half] - ends[0])
-    for j, end in enumerate(ends):
-        if j % half:
-            out += row[j] * end
-    return out
+    parts = np.stack([*ends[1:half], ends[half] - ends[0], *ends[half + 1 :]])
+    return np.tensordot(weights[:, 1:], parts, 1)
 
 
 def hermite_weights(n_known: int, points: Array, derivative: int) -> Array:

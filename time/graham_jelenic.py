@@ -246,15 +246,18 @@ class GrahamJelenicMotion(FixedStepMotion):
     def _prepare(self) -> None:
         """Make the preconditioner what it should be at the beginning of a step."""
         way, at_first, at_last = self._effort
-        if not self._ready:
-            self._preconditioner.linearise(self._stiff_at, self.dt)
-            if way == _UNDECIDED:
-                way = self._effort[0] = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
+        if way == _UNDECIDED:
+            self._preconditioner.linearise(self._q, self.dt)
+            way = self._effort[0] = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
             if way == _FACTORS:
-                self._factorise()
-            self._ready = True
+                self._renew(self._q)
+        elif not self._ready:  # gone on with from a checkpoint
+            self._preconditioner.linearise(self._stiff_at, self.dt)
+            if way == _FACTORS:
+                self._preconditioner.factorise()
         elif way == _FACTORS and at_last > _STALE * at_first + _FEW:
             self._renew(self._q)
+        self._ready = True
 
     def _solve(self) -> None:
         """Solve the equations of the step, with factors if it can't be done without."""
@@ -299,9 +302,6 @@ class GrahamJelenicMotion(FixedStepMotion):
     def _renew(self, q: Array) -> None:
         self._stiff_at[...] = q
         self._preconditioner.linearise(q, self.dt)
-        self._factorise()
-
-    def _factorise(self) -> None:
         self._preconditioner.factorise()
         self._factorised += 1
         self._effort[1] = 0.0

@@ -55,6 +55,10 @@ class SecantOperator:
         ]
         self._external = [system.energies[name] for name in external]
         self.loaded = bool(self._external or system.loads)
+        # What becomes of a force: its part in the acceleration, where the mass is lumped.
+        self._weights = np.where(system.fixed, 0.0, 1.0)
+        if system.is_lumped:
+            self._weights /= np.asarray(system.mass)[:, None]
 
     def values(self, q: Array) -> Array:
         """Return the values [nnz] of 𝓕(q) in N/m on the system's pattern."""
@@ -72,10 +76,10 @@ class SecantOperator:
 
     def product(self, values: Array, x: Array) -> Array:
         """Return M⁻¹ 𝓕 x [n, dim], zero at fixed coordinates, for the values [nnz] of 𝓕 and x [n, dim]."""
-        pattern = self.system.pattern
+        pattern, system = self.system.pattern, self.system
         out = np.empty_like(x)
-        _product(pattern.indptr, pattern.indices, values, x, out)
-        return self._accelerations(out)
+        _product(pattern.indptr, pattern.indices, values, x, self._weights, out)
+        return out if system.is_lumped else system.accelerations(out)
 
     def from_outside(self, t: float, q: Array, v: Array) -> Array:
         """Return M⁻¹ f(t, q, v) [n, dim] in m/s² of the loads and the external energies."""
@@ -98,11 +102,11 @@ class SecantOperator:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _product(indptr, indices, values, x, out):
-    """Write Σ_b 𝓕_ab (x_b − x_a) to out: rows sum to zero, and differences are free of where the body is."""
+def _product(indptr, indices, values, x, weights, out):
+    """Write weights · Σ_b 𝓕_ab (x_b − x_a) to out: rows sum to zero, and differences don't see where the body is."""
     for a in range(x.shape[0]):
         for i in range(x.shape[1]):
             total = 0.0
             for s in range(indptr[a], indptr[a + 1]):
                 total += values[s] * (x[indices[s], i] - x[a, i])
-            out[a, i] = total
+            out[a, i] = weights[a, i] * total

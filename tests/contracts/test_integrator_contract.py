@@ -23,6 +23,7 @@ from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.graham_jelenic import GrahamJelenic
 from symplex.time.integrator import Integrator
 from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.midpoint import Midpoint
@@ -113,6 +114,23 @@ CASES |= {
         lambda dt: Composition(EnergyMomentum(dt), scheme="triple jump"), sizes=(0.04, 0.02, 0.01), size=0.2
     ),
     "Composition, explicit": implicit(lambda dt: Composition(Newmark(dt)), sizes=(0.1, 0.05, 0.025), size=0.1),
+}
+
+
+def graham_jelenic(scheme, sizes=(0.04, 0.02, 0.01), size=0.05):
+    """A case of one of Graham and Jelenić's methods."""
+    return replace(implicit(lambda dt: GrahamJelenic(dt, scheme), sizes, size), looks=1, steps=1)
+
+
+CASES |= {
+    "GrahamJelenic, assumed-distance": graham_jelenic("assumed-distance"),
+    "GrahamJelenic, kappa": graham_jelenic("kappa"),
+    "GrahamJelenic, EM-theta": graham_jelenic("EM-theta"),
+    "GrahamJelenic, A-theta": graham_jelenic("A-theta"),
+    "GrahamJelenic, M4": graham_jelenic("M4", sizes=(0.1, 0.0625, 0.05), size=0.1),
+    "GrahamJelenic, CM4": graham_jelenic("CM4", sizes=(0.1, 0.0625, 0.05), size=0.1),
+    "GrahamJelenic, CM6": graham_jelenic("CM6", sizes=(0.1, 0.0625, 0.05), size=0.2),
+    "GrahamJelenic, CM8": graham_jelenic("CM8", sizes=(0.1, 0.0625, 0.05), size=0.2),
 }
 
 
