@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from symplex.actions import LoadTable, Support
 from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import MeshError, ScenarioError, SymplexError
@@ -22,6 +23,7 @@ from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.mass import consistent_mass, lumped_mass
 from symplex.fem.solid import Solid
+from symplex.fem.support_motion import SupportMotion
 from symplex.fem.supports import fixed_mask
 from symplex.fem.system import Load, State, System
 from symplex.meshes.bundled import bundled
@@ -31,6 +33,7 @@ from symplex.meshes.quadratic import quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.prescribed import factor, support_motion
 from symplex.tables import (
     Body,
     EnergyMomentumTable,
@@ -38,13 +41,10 @@ from symplex.tables import (
     GeneralizedAlphaTable,
     HalfSpaceTable,
     HilberHughesTaylorTable,
-    History,
-    LoadTable,
     MeshTable,
     NewmarkTable,
     ObstacleTable,
     Rotation,
-    Support,
     Tables,
 )
 from symplex.time.composition import Composition
@@ -202,10 +202,14 @@ class _Builder:
         }
         self._raise_mistakes()
         self._mesh = merge(bodies)
-        fixed = self._fixed()
+        fixed, moving = self._supports()
         energies, loads = self._energies_and_loads()
         self._raise_mistakes()
-        system = System(self._mass(), energies, fixed=fixed, loads=loads)
+        system = self._try(
+            "[[support]]", lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving)
+        )
+        self._raise_mistakes()
+        assert system is not None, "a mistake would have been raised"
         state = system.state(self._mesh.points, self._velocities())
         integrator = self._try(place("integrator"), self._integrator, system, state)
         self._raise_mistakes()
@@ -310,13 +314,31 @@ class _Builder:
             raise ScenarioError(f"body '{table.body}' has no group '{table.group}'; it has: {known}.")
         return group
 
-    def _fixed(self) -> np.ndarray:
-        supports = []
+    def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
+        """Return which coordinates [n, 3] do not move, and what moves in a given way by name."""
+        fixed: list[tuple[IntArray, str]] = []
+        moving: dict[str, SupportMotion] = {}
         for k, support in enumerate(self._tables.support):
-            group = self._try(place("support", k), self._group, support)
-            if group is not None:
-                supports.append((self._mesh.nodes_of(group), support.components))
-        return fixed_mask(len(self._mesh.points), supports)
+            here = place("support", k, support.name)
+            group = self._try(here, self._group, support)
+            if group is None:
+                continue
+            nodes = self._mesh.nodes_of(group)
+            if not support.moves:
+                fixed.append((nodes, support.components))
+            elif (motion := self._try(here, self._motion, support, nodes)) is not None:
+                moving[str(support.name)] = motion
+        return fixed_mask(len(self._mesh.points), fixed), moving
+
+    def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
+        motion = support_motion(support, nodes, self._mesh.points, self._scenario.path.parent)
+        (first, last), duration = motion.span, self._tables.run.duration
+        if first > 0.0 or last < duration * (1.0 - _TOUCH):
+            raise ScenarioError(
+                f"history: its table goes from {first:g} to {last:g} s, but the run from 0 to {duration:g} s; let it "
+                "cover the run."
+            )
+        return motion
 
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
         tables, mesh = self._tables, self._mesh
@@ -362,7 +384,7 @@ class _Builder:
 
     def _load(self, table: LoadTable) -> Energy | Load:
         group = self._group(table)
-        history = factor(table.history) if table.history is not None else 1.0
+        history = factor(table.history, self._scenario.path.parent) if table.history is not None else 1.0
         if table.kind == "nodal":
             nodes = self._mesh.nodes_of(group)
             if table.history is None:
@@ -446,18 +468,6 @@ def axes_along(normal: Array) -> Array:
     second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     second /= np.linalg.norm(second)
     return np.array([n, second, np.cross(n, second)], dtype=float)
-
-
-def factor(history: History) -> Callable[[float], float] | tuple[Array, Array]:
-    """Return the factor of a load as a function of time, or as a table."""
-    duration, f = cast(float, history.duration), cast(float, history.frequency)  # where the kind has them
-    if history.kind == "ramp":
-        return lambda t: min(t / duration, 1.0)
-    if history.kind == "half-sine":
-        return lambda t: math.sin(math.pi * t / duration) if t < duration else 0.0
-    if history.kind == "sine":
-        return lambda t: math.sin(2.0 * math.pi * f * t)
-    return np.array(history.times), np.array(history.factors)
 
 
 def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:

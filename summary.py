@@ -105,7 +105,7 @@ def summarize(
         "elements": {name: {solid.kind: len(solid.nodes)} for name, solid in problem.solids.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
-        "loads": list(system.loads),
+        "loads": [*system.loads, *system.moving.motions],
         "integrator": type(problem.integrator).__name__,
         "parameters": _plain(problem.integrator),
         "statistics": dict(statistics),

@@ -6,154 +6,30 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
-from pydantic_core import CoreSchema
-from pydantic_core.core_schema import no_info_before_validator_function
+from pydantic import Field, model_validator
 
+from symplex.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Support, TractionTable
 from symplex.errors import MaterialError
 from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.quantities import (
+    ZERO,
+    Count,
+    Name,
+    Table,
+    Triple,
+    between,
+    number,
+    one_of,
+    positive,
+    positive_or_auto,
+    vector,
+    whole,
+)
 
-# -- kinds of values ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """What a value must be, and its unit, which is only told.
-
-    Attributes
-    ----------
-    check : callable
-        Returns the value as it is to be kept, or raises ValueError with what is wrong, after the name of the key.
-    unit : str
-    """
-
-    check: Callable[[Any], Any]
-    unit: str = ""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Check before pydantic does."""
-        return no_info_before_validator_function(self.check, handler(source))
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"is {value!r}, must be a number")
-    try:
-        x = float(value)
-    except OverflowError:
-        raise ValueError("is too large for a number") from None
-    if not math.isfinite(x):
-        raise ValueError(f"is {x}, must be finite")
-    return x
-
-
-def number(unit: str) -> Quantity:
-    """Any finite number."""
-    return Quantity(_number, unit)
-
-
-def positive(unit: str) -> Quantity:
-    """A number above zero."""
-
-    def check(value: Any) -> float:
-        x = _number(value)
-        if x <= 0:
-            raise ValueError(f"is {x:g}, must be positive ({unit})")
-        return x
-
-    return Quantity(check, unit)
-
-
-def between(least: float, most: float) -> Quantity:
-    """A number in a range, its ends included."""
-
-    def check(value: Any) -> float:
-        x = _number(value)
-        if not least <= x <= most:
-            bound = f"at least {least:g}" if most == math.inf else f"from {least:.4g} to {most:.4g}"
-            raise ValueError(f"is {x:g}, must be {bound}")
-        return x
-
-    return Quantity(check)
-
-
-def positive_or_auto(unit: str) -> Quantity:
-    """A number above zero, or "auto"."""
-
-    def check(value: Any) -> float | str:
-        if isinstance(value, str) and value != "auto":
-            raise ValueError(f'is {value!r}, must be a number ({unit}) or "auto"')
-        return value if value == "auto" else positive(unit).check(value)
-
-    return Quantity(check, unit)
-
-
-def whole(least: int) -> Quantity:
-    """A whole number, at least so large."""
-
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"is {value!r}, must be a whole number of at least {least}")
-        return value
-
-    return Quantity(check)
-
-
-def vector(unit: str) -> Quantity:
-    """Three numbers."""
-
-    def check(value: Any) -> Triple:
-        if not isinstance(value, list | tuple) or len(value) != 3:
-            raise ValueError(f"is {value!r}, must be three numbers ({unit})")
-        x, y, z = (_number(component) for component in value)
-        return x, y, z
-
-    return Quantity(check, unit)
-
-
-def numbers(unit: str) -> Quantity:
-    """One number or more."""
-
-    def check(value: Any) -> tuple[float, ...]:
-        if not isinstance(value, list | tuple) or len(value) == 0:
-            raise ValueError(f"is {value!r}, must be a list of numbers ({unit})")
-        return tuple(_number(x) for x in value)
-
-    return Quantity(check, unit)
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not value or not all(c.isalnum() or c in "_- " for c in value):
-        raise ValueError(f"is {value!r}, must be a name of letters, digits, '_', '-' and spaces")
-    return value
-
-
-Triple = tuple[float, float, float]
-Name = Annotated[str, Quantity(_name)]
-Count = Annotated[int, whole(1)]
-ZERO = (0.0, 0.0, 0.0)
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
-
-
-class Table(BaseModel):
-    """A table of a scenario: unknown keys are errors, and values are taken as they are written."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def _one_of(table: Table, keys: Sequence[str], what: str) -> str:
-    """Return the one of some keys that is given."""
-    given = [key for key in keys if getattr(table, key) is not None]
-    if len(given) != 1:
-        found = "none is given" if not given else f"given are {' and '.join(given)}"
-        raise ValueError(f"needs one {what} of {', '.join(keys)}; {found}")
-    return given[0]
-
 
 # -- bodies -------------------------------------------------------------------------------------------------------
 
@@ -191,7 +67,7 @@ class MeshTable(Table):
     @property
     def source(self) -> str:
         """Which of the sources is given."""
-        return _one_of(self, ["file", "bundled", "cube", "box"], "source")
+        return one_of(self, ["file", "bundled", "cube", "box"], "source")
 
 
 _LAWS = {
@@ -286,7 +162,7 @@ class _ObstacleTable(Table):
 
     @model_validator(mode="after")
     def _check(self) -> _ObstacleTable:
-        _one_of(self, ["stiffness", "penalty"], "contact parameter")
+        one_of(self, ["stiffness", "penalty"], "contact parameter")
         if self.bodies == []:
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
         return self
@@ -322,87 +198,6 @@ class SphereTable(_ObstacleTable):
 
 ObstacleTable = HalfSpaceTable | SphereTable
 
-
-class Support(Table):
-    """Components of motion that the nodes of a body or of one of its groups don't have."""
-
-    body: str
-    group: str | None = None
-    components: str = "xyz"
-
-    @model_validator(mode="after")
-    def _check(self) -> Support:
-        if not self.components or set(self.components) - set("xyz"):
-            raise ValueError(f"components is '{self.components}', must be some letters of 'xyz'")
-        return self
-
-
-class Gravity(Table):
-    """Weight of all bodies."""
-
-    acceleration: Annotated[Triple, vector("m/s²")]
-
-
-class History(Table):
-    """How a load changes with time: the factor of its value.
-
-    ``table``: ``factors`` at ``times``, linear between, constant before and after; ``ramp``: from 0 to 1 within
-    ``duration``, then 1; ``half-sine``: sin(πt/T) for the ``duration`` T, then 0; ``sine``: sin(2πft) with the
-    ``frequency`` f.
-    """
-
-    kind: Literal["table", "ramp", "half-sine", "sine"]
-    times: Annotated[tuple[float, ...] | None, numbers("s")] = None
-    factors: Annotated[tuple[float, ...] | None, numbers("1")] = None
-    duration: Annotated[float | None, positive("s")] = None
-    frequency: Annotated[float | None, positive("Hz")] = None
-
-    @model_validator(mode="after")
-    def _check(self) -> History:
-        needs = {"table": {"times", "factors"}, "ramp": {"duration"}, "half-sine": {"duration"}, "sine": {"frequency"}}
-        given = {key for key in ("times", "factors", "duration", "frequency") if getattr(self, key) is not None}
-        if given != needs[self.kind]:
-            raise ValueError(
-                f"of kind '{self.kind}' needs {' and '.join(sorted(needs[self.kind]))}; "
-                f"given: {', '.join(sorted(given)) or 'none'}"
-            )
-        if self.times is not None and self.factors is not None:
-            if len(self.times) != len(self.factors):
-                raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
-            if any(b <= a for a, b in pairwise(self.times)):
-                raise ValueError(f"times are {list(self.times)}, must ascend (s)")
-        return self
-
-
-class _LoadTable(Table):
-    name: Name
-    body: str
-    group: str
-    history: History | None = None
-
-
-class NodalLoadTable(_LoadTable):
-    """The same force on each node of a group."""
-
-    kind: Literal["nodal"]
-    force: Annotated[Triple, vector("N per node")]
-
-
-class TractionTable(_LoadTable):
-    """A force per undeformed area of the faces of a group, of constant direction."""
-
-    kind: Literal["traction"]
-    traction: Annotated[Triple, vector("Pa")]
-
-
-class PressureTable(_LoadTable):
-    """A pressure on the faces of a group, normal to them as they move."""
-
-    kind: Literal["pressure"]
-    pressure: Annotated[float, number("Pa")]
-
-
-LoadTable = NodalLoadTable | TractionTable | PressureTable
 
 # -- how it runs --------------------------------------------------------------------------------------------------
 
@@ -520,7 +315,9 @@ class Output(Table):
 
     directory: str | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
-    fields: list[Literal["velocity", "von_mises", "contact_force"]] = ["velocity", "von_mises", "contact_force"]
+    fields: list[Literal["velocity", "von_mises", "contact_force"]] = Field(
+        default=["velocity", "von_mises", "contact_force"]
+    )
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from symplex.errors import ScenarioError
+from symplex.quantities import Quantity, Table
 from symplex.tables import (
     MODELS,
     NEEDED,
@@ -16,8 +17,6 @@ from symplex.tables import (
     SEVERAL,
     ForceSteppingTable,
     NewmarkTable,
-    Quantity,
-    Table,
     Tables,
 )
 
@@ -106,8 +105,10 @@ def suggestion(word: str, known: Sequence[str]) -> str:
 def _wrong_names(tables: Tables) -> list[str]:
     """Return lines about names that are used twice, or that name no body."""
     lines, seen = [], {}
-    for table in ("body", "obstacle", "load"):
+    for table in ("body", "obstacle", "support", "load"):
         for k, item in enumerate(getattr(tables, table)):
+            if item.name is None:
+                continue
             here = place(table, k, item.name)
             if item.name in RESERVED:
                 lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
@@ -145,6 +146,12 @@ def _unsupported(tables: Tables) -> list[str]:
     ]
     if kind != "force-stepping":
         return lines
+    lines += [
+        f"{place('support', k, support.name)}: it moves, which force-stepping cannot follow; take another integrator, "
+        'such as kind = "newmark" or "energy-momentum".'
+        for k, support in enumerate(tables.support)
+        if support.moves
+    ]
     for k, load in enumerate(tables.load):
         if load.history is not None or load.kind == "pressure":
             why = "changes with time" if load.history is not None else "follows the surface"

@@ -68,6 +68,8 @@ class SupportTranslation(SupportMotion):
         vector, by which the motion is multiplied: then all components are given, those across it at rest.
     motion : TimeFunction or (times, values)
         The displacement in m; a table is joined by a cubic spline.
+    components : str, optional
+        With a vector, the letters of those components that are given, if not all; it must be zero in the others.
 
     Raises
     ------
@@ -75,7 +77,14 @@ class SupportTranslation(SupportMotion):
         If a node is named twice, the direction is none, or the table is not in order.
     """
 
-    def __init__(self, nodes: ArrayLike, direction: str | ArrayLike, motion: TimeFunction | Table):
+    def __init__(
+        self,
+        nodes: ArrayLike,
+        direction: str | ArrayLike,
+        motion: TimeFunction | Table,
+        *,
+        components: str | None = None,
+    ):
         self.nodes = distinct_nodes("SupportTranslation", nodes)
         self.motion = time_function(motion)
         self.smooth, self.span = self.motion.smooth, self.motion.span
@@ -85,11 +94,19 @@ class SupportTranslation(SupportMotion):
                     f"SupportTranslation: the direction is '{direction}', must be a letter of '{AXES}' or a vector."
                 )
             self.axes, self._direction = (AXES.index(direction),), np.ones(1)
-        else:
-            self._direction = np.array(direction, dtype=float)
-            if self._direction.ndim != 1 or not (np.isfinite(self._direction).all() and self._direction.any()):
-                raise InvalidSystem(f"SupportTranslation: the direction is {direction}, must be a vector other than 0.")
-            self.axes = tuple(range(len(self._direction)))
+            return
+        vector = np.array(direction, dtype=float)
+        if vector.ndim != 1 or not (np.isfinite(vector).all() and vector.any()):
+            raise InvalidSystem(f"SupportTranslation: the direction is {direction}, must be a vector other than 0.")
+        letters = AXES[: len(vector)]
+        given = letters if components is None else components
+        if not given or set(given) - set(letters):
+            raise InvalidSystem(f"SupportTranslation: components are '{components}', must be letters of '{letters}'.")
+        self.axes = tuple(axis for axis, letter in enumerate(letters) if letter in given)
+        left = [letter for axis, letter in enumerate(letters) if letter not in given and vector[axis]]
+        if left:
+            raise InvalidSystem(f"SupportTranslation: it moves in {left[0]}, which is not among its components.")
+        self._direction = vector[list(self.axes)]
 
     def displacement(self, t: float) -> Array:
         """Return the displacements [m, c] in m at the time t in s."""

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from symplex.actions import History, Turn
 from symplex.scenario import Scenario
 from symplex.tables import MODELS, MaterialTable, MeshTable
 
@@ -16,7 +17,8 @@ def reference(pytestconfig):
 
 def test_every_key_is_in_the_reference(reference):
     models = [m for model in MODELS.values() for m in (model.values() if isinstance(model, dict) else [model])]
-    keys = {field.alias or name for m in [*models, MaterialTable, MeshTable] for name, field in m.model_fields.items()}
+    inner = [MaterialTable, MeshTable, History, Turn]
+    keys = {field.alias or name for m in [*models, *inner] for name, field in m.model_fields.items()}
     words = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`\n]*)`", reference))))
     assert keys - words == set()
 
