@@ -116,7 +116,7 @@ class AdaptiveVariational(Integrator):
         Raises
         ------
         InvalidSystem
-            If a node has no mass.
+            If a node has no mass, or a support moves.
         """
         motion = AdaptiveVariationalMotion(self, system, state.t)
         motion._inner.place(state.q, np.where(system.fixed, 0.0, state.v))
@@ -149,6 +149,7 @@ class AdaptiveVariationalMotion(Motion):
     """
 
     def __init__(self, integrator: AdaptiveVariational, system: System, t: float):
+        system.require_still_supports("AdaptiveVariational")
         self.system = system
         self.integrator = integrator
         self.held: list[Held] = []
@@ -200,6 +201,11 @@ class AdaptiveVariationalMotion(Motion):
         return self._state(self._t)
 
     @property
+    def t(self) -> float:
+        """The time in s at the end of the last own step."""
+        return self._t
+
+    @property
     def h(self) -> float:
         """The size in s of the last own step, or the first to be taken."""
         return self._h
@@ -210,21 +216,33 @@ class AdaptiveVariationalMotion(Motion):
         step = self._following().attempt
         return self._t + 0.5 * step.h, self._inner.q + 0.5 * step.dq, step.dq / step.h
 
+    def condition(self) -> float:
+        """Return the condition number (2-norm) of the equations for the mean velocity and the size of the next step.
+
+        It grows as h falls; see `symplex.time.extended_jacobian.extended_jacobian`.
+
+        Raises
+        ------
+        InvalidSystem
+            If there are more than 2000 unknowns: the matrix is full.
+        """
+        from symplex.time.extended_jacobian import extended_jacobian
+
+        step = self._following().attempt
+        jacobian = extended_jacobian(self.system, self._t, self._inner.q, step.dq / step.h, step.h)
+        return float(np.linalg.cond(jacobian))
+
     def statistics(self) -> dict[str, float]:
         """Return counts of own ``steps``, of sizes ``tried``, of ``corrections``, and of steps ``held``."""
-        return {
-            "steps": self._steps,
-            "tried": self._tried,
-            "corrections": self._corrections,
-            "held": len(self.held),
-        }
+        counts: dict[str, float] = {"steps": self._steps, "tried": self._tried, "corrections": self._corrections}
+        return counts | {"held": len(self.held)}
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J of the state just returned.
 
-        Those of the system; ``discrete_energy``, that of the own step at its time (at the end of a step that of this
-        one); with loads also the work of each since the start, ``work_NAME``, and ``balance``, the discrete energy less
-        all work, which is kept.
+        Those of the system, and ``discrete_energy``, that of the own step at its time (at the end of a step of this
+        one); with loads also the work of each since the start, ``work_NAME``, the total energy less all work,
+        ``balance``, and the discrete energy less all work, ``discrete_balance``, which is what is kept.
         """
         parts = self.system.energies_of(state)
         work, discrete = self._work, self._discrete
@@ -236,7 +254,8 @@ class AdaptiveVariationalMotion(Motion):
         parts |= {f"work_{name}": float(done) for name, done in zip(self.system.loads, work, strict=True)}
         parts["discrete_energy"] = discrete
         if len(work):
-            parts["balance"] = discrete - float(work.sum())
+            parts["balance"] = parts["total"] - float(work.sum())
+            parts["discrete_balance"] = discrete - float(work.sum())
         return parts
 
     def checkpoint(self) -> dict[str, np.ndarray]:
