@@ -6,7 +6,7 @@ determinant g and K = cof G_m,
 
     f_a = k_ab m_b + P K_ab m_b,    P = V p/g,    p = λ/2 ln(g/D²) − μ,
     K_ab m_b = det m · c_a + H_ab m_b,    H = ¼ {A + B/8, B},
-    g = (det m)² + ¼ cof A : B + 1/16 A : cof B + 1/64 (det i)²,
+    g = (det m)² + ¼ |Σ_a i_a ⊗ c_a|² + 1/16 |Σ_a m_a ⊗ e_a|² + 1/64 (det i)²,
 
 and with l_a = K_ab m_b, n_a = K_ab d1_b and Q = Σ_c m_c ⊗ n_c the tangent is
 
@@ -44,9 +44,11 @@ from symplex.fem.neo_hookean_discrete import (
 
 
 @formula
-def _double_dot(A, B):
-    """Return A : B of symmetric matrices (11, 22, 33, 12, 13, 23)."""
-    return A[0] * B[0] + A[1] * B[1] + A[2] * B[2] + 2.0 * (A[3] * B[3] + A[4] * B[4] + A[5] * B[5])
+def _square(N):
+    """Return the sum of the squares of nine numbers."""
+    first = N[0] * N[0] + N[1] * N[1] + N[2] * N[2]
+    second = N[3] * N[3] + N[4] * N[4] + N[5] * N[5]
+    return first + second + (N[6] * N[6] + N[7] * N[7] + N[8] * N[8])
 
 
 @formula
@@ -54,16 +56,16 @@ def _strained(m, i, k, lmbda, mu):
     """Return whether det d0 and det d1 are positive, g, V p, K, and l_1, l_2, l_3."""
     c, e = products(m), products(i)
     determinant, delta, s = determinants(m, c, i)
-    A, B = gram(m[0], m[1], m[2]), gram(i[0], i[1], i[2])
-    cofactors = gram(c[0], c[1], c[2])
-    mixed_part = 0.25 * _double_dot(cofactors, B) + 0.0625 * _double_dot(A, gram(e[0], e[1], e[2]))
-    g = determinant * determinant + mixed_part + 0.015625 * dot(i[0], e[0]) ** 2
+    # A sum of squares, so that flat elements do not lose digits.
+    squares = _square(outer(i[0], c[0], i[1], c[1], i[2], c[2])), _square(outer(m[0], e[0], m[1], e[1], m[2], e[2]))
+    g = determinant * determinant + 0.25 * squares[0] + 0.0625 * squares[1] + 0.015625 * dot(i[0], e[0]) ** 2
     Vp = (0.5 * lmbda * log(g * k[6] * k[6]) - mu) / (6.0 * k[6])
+    A, B = gram(m[0], m[1], m[2]), gram(i[0], i[1], i[2])
     H = mixed(linear(0.25, A, 0.03125, B), B)
     l1 = along(combined(H[0], m[0], H[3], m[1], H[4], m[2]), determinant, c[0])
     l2 = along(combined(H[3], m[0], H[1], m[1], H[5], m[2]), determinant, c[1])
     l3 = along(combined(H[4], m[0], H[5], m[1], H[2], m[2]), determinant, c[2])
-    return abs(delta) < s, g, Vp, linear(1.0, cofactors, 1.0, H), l1, l2, l3
+    return abs(delta) < s, g, Vp, linear(1.0, gram(c[0], c[1], c[2]), 1.0, H), l1, l2, l3
 
 
 @formula

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.assembly import Pattern
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
+from symplex.fem.elements import TETRAHEDRON
+from symplex.fem.isoparametric import Isoparametric
 from symplex.fem.loads import Gravity
 from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.secant import secant_product
@@ -220,6 +222,26 @@ def test_positions_and_values_of_wrong_size_are_refused():
         solid.add_secant(solid.points, slots, np.zeros((64, 1)))
     with pytest.raises(InvalidSystem, match="positions have shape"):
         solid.add_secant_rate(solid.points, np.ones((7, 3)), slots, np.zeros(64))
+
+
+@pytest.mark.parametrize("height", [1.0, 1e-4])
+def test_kernels_of_tetrahedra_agree_with_those_of_any_element_flat_ones_too(height):
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.4, 0.4, height]], float)
+    solid = Solid(points, [[0, 1, 2, 3]], NEO_HOOKEAN)
+    general = Isoparametric(TETRAHEDRON, points, solid.nodes, NEO_HOOKEAN)
+    rng = np.random.default_rng(5)
+    # also a large rotation in between
+    F0, F1 = np.eye(3) + 0.1 * rng.standard_normal((2, 3, 3))
+    x0, x1 = (points @ F0.T)[None], (points @ F1.T @ np.diag([-1.0, -1.0, 1.0]))[None]
+    pairs = {
+        "secant": (solid.secant(x0), general.secant(x0)),
+        "secant rate": (solid.secant_rate(x0, x1), general.secant_rate(x0, x1)),
+        "mean gradient": (solid.mean_gradient(x0, x1), general.mean_gradient(x0, x1)),
+        "mean tangent": (solid.mean_hessian(x0, x1), general.mean_hessian(x0, x1)),
+    }
+    for name, (one, other) in pairs.items():
+        tolerance = 1e-14 if height == 1.0 else 1e-8 if name == "mean tangent" else 1e-11
+        np.testing.assert_allclose(one, other, atol=tolerance * np.abs(other).max(), err_msg=name)
 
 
 def test_values_do_not_depend_on_the_number_of_threads(monkeypatch):
