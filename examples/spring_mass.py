@@ -199,7 +199,7 @@ def draw_histories(references: dict[str, dict[str, np.ndarray]], m4: dict[str, d
     for axes in panels[1]:
         axes.set(xlabel="time")
     figure.suptitle("Reference (lines) and M4 at Δt = 1 (dots): Graham and Jelenić 2006, Figures 2, 3, 5 and 6")
-    figure.savefig(file)
+    figure.savefig(file, dpi=85)
     plt.close(figure)
 
 
