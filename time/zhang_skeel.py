@@ -143,10 +143,9 @@ class ZhangSkeel(Integrator):
             limit = _limit(2.0, both)
             if self.variant == "full":
                 limit = min(limit, _limit(1.0, math.sqrt(self.beta) * omega))
+            more = ", and take beta = 0.25 or more" if rest > 0.0 else ""
             others = ", ".join(f"'{name}'" for name in soft.energies)
-            advice = f"count {others} among the stiff energies as well" + (
-                ", and take beta = 0.25 or more" * (rest > 0)
-            )
+            advice = f"count {others} among the stiff energies as well{more}"
         if self.dt > limit:
             raise UnstableStep(
                 f"dt = {self.dt:.4g} s is above the stability limit of Zhang and Skeel's method with "
