@@ -145,7 +145,7 @@ def stress_rates(T, F, v, G):
 
 @_kernel
 def integrated_secants(S, w, G):
-    """Return Σ_g w ∇N_a·S ∇N_b [e, k, k] for symmetric S [e, g, 3, 3], weights w [e, g] and ∇N [e, g, 3, k]."""
+    """Return Σ_g w ∇N_a·S ∇N_b [e, k, k], exactly symmetric, for S [e, g, 3, 3], weights w [e, g], ∇N [e, g, 3, k]."""
     k = G.shape[3]
     out = np.zeros((len(w), k, k))
     stressed = np.empty((3, k))  # w S ∇N_b
@@ -158,6 +158,9 @@ def integrated_secants(S, w, G):
                     stressed[K, b] = x * N[0, b] + y * N[1, b] + z * N[2, b]
             for a in range(k):
                 x, y, z = N[0, a], N[1, a], N[2, a]
-                for b in range(k):
+                for b in range(a + 1):
                     out[e, a, b] += x * stressed[0, b] + y * stressed[1, b] + z * stressed[2, b]
+        for a in range(k):
+            for b in range(a):
+                out[e, b, a] = out[e, a, b]
     return out
