@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self, final
 
 import numpy as np
@@ -19,6 +19,7 @@ from symplex.time.implicit import dividing, retold
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.multipliers import Multipliers
 from symplex.time.stability import stable_step
+from symplex.time.zhang_skeel_force import ModifiedForce
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,24 @@ class ConstrainedIntegrator(Integrator):
     Parameters
     ----------
     dt : float
-        Step in s, below the stability limit of central differences for the system without the constraints.
+        Step in s, below the stability limit of central differences for the system without the constraints. Constraints
+        have one of their own: where they turn with the motion, as the rods of a chain do, their forces are a stiffness
+        (for a chain of masses m under the tension T about ω² = 4T/mL), and beyond dt ω = 2 there are no multipliers.
     constraints : mapping of str to Constraint
+    beta : float, default 0
+        Above 0 velocity Verlet is that of the modified potential of Zhang and Skeel, see
+        `symplex.time.zhang_skeel_force.ModifiedForce`: with β ≥ ¼ stiff energies do not limit the step, for one linear
+        solution each. Properties stay as they are; energies need third derivatives.
 
     Raises
     ------
     ValueError
-        If the step is not positive.
+        If the step is not positive, or beta negative.
     """
 
     dt: float
     constraints: Mapping[str, Constraint]
+    beta: float = field(default=0.0, kw_only=True)
 
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
@@ -50,6 +58,8 @@ class ConstrainedIntegrator(Integrator):
     def __post_init__(self):
         if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
             raise ValueError(f"{type(self).__name__}: dt must be positive; it is {self.dt!r}.")
+        if not 0.0 <= self.beta < math.inf:
+            raise ValueError(f"{type(self).__name__}: beta must not be negative; it is {self.beta}.")
 
     @abstractmethod
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ConstrainedMotion:
@@ -99,7 +109,7 @@ class Rattle(ConstrainedIntegrator):
     """
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> RattleMotion:
-        return RattleMotion(system, self.constraints, t0, dt, n)
+        return RattleMotion(system, self, t0, dt, n)
 
 
 @final
@@ -113,7 +123,7 @@ class Shake(ConstrainedIntegrator):
     """
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ShakeMotion:
-        return ShakeMotion(system, self.constraints, t0, dt, n)
+        return ShakeMotion(system, self, t0, dt, n)
 
 
 class ConstrainedMotion(FixedStepMotion):
@@ -122,10 +132,11 @@ class ConstrainedMotion(FixedStepMotion):
     name: str
     tangent: float  # how much of the velocities at the start may leave the constraints
 
-    def __init__(self, system: System, constraints: Mapping[str, Constraint], t0: float, dt: float, n: int):
+    def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
         system.require_still_supports(self.name)
-        self._set = Multipliers(system, constraints, self.name)
+        self._set = Multipliers(system, method.constraints, self.name)
+        self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
         self._q, self._v, self._a, self._applied = (np.zeros(shape) for _ in range(4))
         self._multipliers, self._impulses, self._sizes = (np.zeros(size) for _ in range(3))
@@ -143,7 +154,8 @@ class ConstrainedMotion(FixedStepMotion):
 
     def _begin(self, state: State) -> None:
         """Set all arrays at a start."""
-        limit = stable_step(self.system, state.q)
+        rest = 1.0 - 4.0 * (self._modified.beta if self._modified else 0.0)
+        limit = stable_step(self.system, state.q) / math.sqrt(rest) if rest > 0.0 else math.inf
         if self.dt > limit:
             raise UnstableStep(
                 f"dt = {self.dt:.4g} s is above the stability limit of {self.name} (without its constraints), "
@@ -168,9 +180,12 @@ class ConstrainedMotion(FixedStepMotion):
         self._set.write_values(self._q, values)
         return self._set.by_name(values)
 
-    def statistics(self) -> dict[str, float]:
-        """Return the number of ``steps``."""
-        return {"steps": self.n}
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies in J; with β > 0 and no loads also ``modified_total``, which is nearly conserved."""
+        parts = self.system.energies_of(state)
+        if self._modified is not None and not self.system.loads:
+            parts["modified_total"] = parts["kinetic"] + self._modified.energy(state.q, self.dt)
+        return parts
 
     def _run(self, n_steps: int) -> None:
         try:
@@ -218,6 +233,10 @@ class ConstrainedMotion(FixedStepMotion):
 
     def _accelerate(self, t: float, v: Array) -> None:
         """Set the accelerations without constraints at q."""
+        if self._modified is not None:
+            loads = sum((load(t, self._q, v) for load in self.system.loads.values()), np.zeros_like(v))
+            self._applied[...] = self._modified.accelerations(self._q, self.dt, loads)
+            return
         self.system.accelerations(self.system.force(t, self._q, v, self._force), self._applied)
 
     def _accelerate_constrained(self) -> None:
@@ -267,8 +286,8 @@ class ShakeMotion(ConstrainedMotion):
     name = "Shake"
     tangent = 0.05  # its own velocities leave constraints by the second order of the step
 
-    def __init__(self, system: System, constraints: Mapping[str, Constraint], t0: float, dt: float, n: int):
-        super().__init__(system, constraints, t0, dt, n)
+    def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
+        super().__init__(system, method, t0, dt, n)
         self._carried = np.zeros_like(self._v)
         self._ahead = False  # the next positions are found
 

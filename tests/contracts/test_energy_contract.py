@@ -20,10 +20,12 @@ from symplex.fem.bars import (
     LennardJones,
     all_pairs,
 )
+from symplex.fem.constraints import RigidBars
 from symplex.fem.energy import Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.loads import Gravity, NodalForce
 from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.penalty import Penalty
 from symplex.fem.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.quadratic import quadratic
@@ -139,6 +141,11 @@ def bars(law):
     return make
 
 
+def penalised_rods():
+    energy, q = bars(GreenStrain(3.0, 1.3))()
+    return Penalty(RigidBars(energy.nodes, np.linspace(1.0, 2.0, len(energy.nodes))), 3.0), q
+
+
 def in_jacobi_coordinates(make):
     def made():
         energy, q = make()
@@ -170,6 +177,7 @@ CASES = {
     "charges": Case(bars(InverseDistance(-2.0)), 1.0, rigid=True),
     "inverse square": Case(bars(InverseSquare(2.0)), 1.0, rigid=True),
     "Lennard-Jones": Case(bars(LennardJones(2.0, 1.1)), 1.0, rigid=True),
+    "penalised rods": Case(penalised_rods, 1.0, rigid=True),
     "truss in Jacobi coordinates": Case(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),
     "gravity": Case(gravity, 1.0, curved=False),
     "nodal force": Case(nodal_force, 1.0, curved=False),
