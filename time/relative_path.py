@@ -147,8 +147,8 @@ class RelativePath:
 
     @property
     def ahead(self) -> Array:
-        """How far [k] in m the centre of mass is ahead of the exact motion: (λ_t − 1) v_c t."""
-        return self.way - self.velocity * self.t
+        """How far [k] in m the centre of mass is ahead of the exact motion, in its direction: (λ_t − 1) |v_c| t."""
+        return np.copysign(1.0, self.velocity) * (self.way - self.velocity * self.t)
 
     @property
     def lambda_r(self) -> Array:
