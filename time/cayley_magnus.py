@@ -34,7 +34,7 @@ class CayleyMagnus(ConservingScheme):
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
         ends, h = self._ends(z1), self.h
         q = self._rule.positions(ends)
-        values = self._rule.moments @ np.stack([self._secant.values(x) for x in q])
+        values = (h * h * self._rule.moments) @ np.stack([self._secant.values(x) for x in q])
         forces = None
         if self._secant.loaded:
             at = self._outside(self._rule.points, q, self._rule.rates(ends))
@@ -42,7 +42,7 @@ class CayleyMagnus(ConservingScheme):
         r, w = 0.5 * (self.z0 + z1)
 
         def product(k: int, x: Array) -> Array:
-            return h * h * self._secant.product(values[k - 1], x)
+            return self._secant.product(values[k - 1], x)
 
         apply_words(self._words, product, r, w, forces, out)
 

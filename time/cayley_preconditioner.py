@@ -83,8 +83,10 @@ class CayleyPreconditioner:
 
     def solve(self, g: Array) -> Array:
         """Return (δr, δw) [2, n, dim] for g = (g_r, g_w)."""
-        first, last = self._polynomial(self._even, g), 0.5 * self._polynomial(self._odd, g)
-        out = np.stack([first[0] + last[1], first[1] - self._stiff(last[0])])
+        out = self._polynomial(self._even, g)
+        odd = 0.5 * self._polynomial(self._odd, g)
+        out[0] += odd[1]
+        out[1] -= self._stiff(odd[:1])[0]
         for part in out:
             for _ in range(self._power):
                 part[...] = self._solver.solve(self._on_free(self.system.apply_mass(part)), _EXACT)
@@ -94,12 +96,14 @@ class CayleyPreconditioner:
         """Return a polynomial in S of both parts of g."""
         out = coefficients[-1] * g
         for coefficient in coefficients[-2::-1]:
-            out = coefficient * g + np.stack([self._stiff(part) for part in out])
+            out = self._stiff(out)
+            out += coefficient * g
         return out
 
     def _stiff(self, x: Array) -> Array:
-        """Return S x."""
-        return self.system.accelerations((self._S @ x.ravel()).reshape(x.shape))
+        """Return S x for x [k, n, dim]."""
+        forces = (self._S @ x.reshape(len(x), -1).T).T.reshape(x.shape)
+        return np.stack([self.system.accelerations(force) for force in forces])
 
     def _on_free(self, x: Array) -> Array:
         if self.system.has_supports:

@@ -12,7 +12,6 @@ import numpy as np
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.accelerated import AcceleratedIteration
 from symplex.time.cayley_magnus import CM4, CM6, CM8
 from symplex.time.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving_scheme import ConservingScheme
@@ -20,6 +19,8 @@ from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta,
 from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.linear import Linear
+from symplex.time.rigid_prediction import rigid_prediction
+from symplex.time.step_solver import StepSolver
 from symplex.time.turned_angle import Angle
 
 Scheme = Literal["SM", "EM", "assumed-distance", "kappa", "EM-theta", "A-theta", "M4", "CM4", "CM6", "CM8"]
@@ -166,10 +167,11 @@ _OPEN = ", ".join(name for name, scheme in _SCHEMES.items() if scheme.takes_exte
 class GrahamJelenicMotion(FixedStepMotion):
     """A motion by one of Graham and Jelenić's methods; see `GrahamJelenic`.
 
-    A step solves g(Z1) = Z1 − Z0 − C (Z0 + Z1)/2 − Z_a = 0 by an accelerated iteration, which begins at
-    R0 + h V0 + h² A0/2 where steps are short, and at Z0 where it takes factors: among the solutions that there may be
-    for stiff systems that is the one to be found. The state that it goes on with is Z0 + C (Z0 + Z1)/2 + Z_a with what
-    was found for Z1: so the error of the solution does not reach the momenta.
+    A step solves g(Z1) = Z1 − Z0 − C (Z0 + Z1)/2 − Z_a = 0 by an accelerated iteration (`StepSolver`). It begins at
+    R0 + h V0 + ½ h² A0 where steps are short, and where it takes factors of the stiffness at what a rigid body with
+    the same momenta would do: among the solutions that there may be for stiff systems, that decides which is found. The
+    state that it goes on with is Z0 + C (Z0 + Z1)/2 + Z_a with what was found for Z1: so the error of the solution does
+    not reach the momenta.
     """
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: GrahamJelenic):
@@ -186,7 +188,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._effort = np.zeros(3)
         self._work_done = np.zeros(len(system.loads))
         mass = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
-        self._solver = AcceleratedIteration(mass, method.iterations)
+        self._solver = StepSolver(mass, method.iterations)
         self._preconditioner = CayleyPreconditioner(system, int(method.order), method.linear)
         self._ready = False  # whether the preconditioner is what the arrays say
         self._z0 = self._gain = np.zeros((2, *shape))
@@ -264,11 +266,11 @@ class GrahamJelenicMotion(FixedStepMotion):
         solver = self._solver
         floor = _FLOOR * solver.norm(self._preconditioner.size(self._z0))
         plain = self._effort[0] == _PLAIN
-        start = self._z0
         if plain or self._scheme.starts_moving:
-            start = np.stack(
-                [self._z0[0] + self._z0[1] + 0.5 * self.dt**2 * self._a, self._z0[1] + self.dt**2 * self._a]
-            )
+            bend = 0.5 * self.dt**2 * self._a
+            start = self._z0 + np.stack([self._z0[1] + bend, 2.0 * bend])
+        else:
+            start = rigid_prediction(self.system, *self._z0)
         try:
             count = solver.solve(self, start, floor)
         except StepFailed:

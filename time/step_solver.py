@@ -1,0 +1,256 @@
+"""The equations of a step, solved by an accelerated iteration, or Newton's method where that fails, to round-off."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Protocol, final
+
+import numpy as np
+from numba import njit
+
+from symplex.errors import StepFailed
+from symplex.fem.energy import Array
+
+_DEPTH = 20  # pairs of changes remembered
+_STAGNATION = 0.5  # at the floor, an iteration that does not do better than this factor is the last
+_DEEP = 1.0 / 256.0  # below this part of the floor there is nothing left but round-off
+_DEPENDENT = 1e-8  # part of a change of the correction that must be new
+_DIVERGED = 4.0  # a correction that is larger than the smallest one by this factor is of no use
+_PATIENCE = 40  # iterations without Newton's method
+
+_HALVINGS = 12
+_DIFFERENCE = 1e-7  # of z, for derivatives along a direction
+_FORCING = 0.03  # how exact a correction of Newton's method is
+_NEAR = 0.1  # from where on the accelerated iteration is tried again: a correction that shortens the next one so much
+_DESCENT = 0.25  # by how much a whole correction of Newton's method must make the next one smaller, at least
+
+
+class StepProblem(Protocol):
+    """The equations g(z) = 0 of a step, for z [2, n, dim], and a matrix P that is nearly the inverse of ∂g/∂z."""
+
+    def residual(self, z: Array) -> Array:
+        """Return g(z); `StepFailed` where there is none."""
+        ...
+
+    def correction(self, g: Array) -> Array:
+        """Return P g."""
+        ...
+
+    def renew(self, z: Array) -> bool:
+        """Make P for the neighbourhood of z; return whether there is any use in that."""
+        ...
+
+
+@final
+class StepSolver:
+    """Solves g(z) = 0 by z += d(z) with d = −P g, made faster by what has been seen of d.
+
+    Each change u of z comes with the change q of d that it made. Of what d is now, the part in the span of the q is
+    taken back before the next step: z += (d − Σ (q·d) q) − Σ (q·d) u, with orthonormal q. For a linear problem this is
+    GCR, as good as GMRES, with the preconditioner P; for others it is Anderson's acceleration (Washio and Oosterlee,
+    1997). It needs neither derivatives nor a linear solution within.
+
+    Where d grows, as for stiff bodies that turn far in a step, Newton's method begins at the same place: the same
+    recursion along small changes of z solves its linear equations, P is made anew for each of them, and corrections are
+    halved until the next one that the same P gives is shorter (Deuflhard).
+
+    Parameters
+    ----------
+    weights : float64 [n]
+        Of the nodes in norms: masses.
+    iterations : int
+        Residuals in a step after which it fails.
+
+    Attributes
+    ----------
+    z : float64 [2, n, dim]
+        The last solution.
+    """
+
+    z: Array
+
+    def __init__(self, weights: Array, iterations: int):
+        self._weights = weights
+        self._iterations = iterations
+        self._changes = self._effects = np.zeros(0)  # u and q [_DEPTH, 2, n, dim]
+        self._seen = 0
+
+    def solve(self, problem: StepProblem, start: Array, floor: float) -> int:
+        """Find z with the norm of g(z) as small as round-off lets it be; return the number of residuals it took.
+
+        Parameters
+        ----------
+        problem : StepProblem
+        start : float64 [2, n, dim]
+            Where several solutions are near, it decides which one is found.
+        floor : float
+            A norm of g that may be round-off.
+
+        Raises
+        ------
+        StepFailed
+            If g does not become as small as the floor.
+        """
+        if self._changes.shape[1:] != start.shape:
+            self._changes, self._effects = (np.zeros((_DEPTH, *start.shape)) for _ in range(2))
+        self._problem, self._floor = problem, floor
+        self._norms: list[float] = []
+        self._count, self.z = 0, start
+        g = self._residual(start)
+        if not (self._iterate(start, g) or (problem.renew(start) and self._newton(start, g))):
+            raise self._failure()
+        return self._count
+
+    def _iterate(self, z: Array, g: Array) -> bool:
+        """Return whether the accelerated iteration from z, with the residual g, got to the floor."""
+        self._norms.append(self.norm(g))
+        d = -self._problem.correction(g)
+        least, last = self.norm(d), min(self._count + _PATIENCE, self._iterations)
+        self._seen = 0
+        while not self._settles(z):
+            if self._count > last:
+                return False
+            z_next = z + self._accelerated(d)
+            try:
+                g = self._residual(z_next)
+            except StepFailed:  # forces that are not defined there
+                return False
+            self._norms.append(self.norm(g))
+            d_next = -self._problem.correction(g)
+            size = self.norm(d_next)
+            if not size < _DIVERGED * least:
+                return min(self._norms) <= self._floor  # noise, where nothing better is to be had
+            least = min(least, size)
+            self._remember(z_next - z, d_next - d)
+            z, d = z_next, d_next
+        return True
+
+    def _newton(self, z: Array, g: Array) -> bool:
+        """Return whether Newton's method from z, with the residual g, got near enough for the accelerated iteration."""
+        while self._count <= self._iterations:
+            d = -self._problem.correction(g)
+            following = self._search(z, self._linear_solution(z, d), self.norm(d))
+            if following is None:
+                return False
+            z, g, near = following
+            self._problem.renew(z)
+            if near and self._iterate(z, g):
+                return True
+        return False
+
+    def _linear_solution(self, z: Array, d: Array) -> Array:
+        """Return u with ∂d/∂z u = −d, nearly: the correction of z."""
+        total, left = np.zeros_like(z), d.copy()
+        scale = _DIFFERENCE * self.norm(z)
+        self._seen = 0
+        for _ in range(_DEPTH):
+            size = self.norm(left)
+            if size <= _FORCING * self.norm(d):
+                break
+            part = scale / size
+            bent = -self._problem.correction(self._residual(z + part * left))
+            known = self._seen
+            self._remember(left.copy(), (bent - d) / part)
+            if self._seen == known:
+                break
+            along = self._dot(self._effects[known], left)
+            total -= along * self._changes[known]
+            left -= along * self._effects[known]
+        return total + left
+
+    def _search(self, z: Array, u: Array, size: float) -> tuple[Array, Array, bool] | None:
+        """Return z + u or a part of the way where the next correction is shorter, g, and whether it is much shorter."""
+        part = 1.0
+        for _ in range(_HALVINGS):
+            try:
+                g = self._residual(z + part * u)
+            except StepFailed:
+                part *= 0.5
+                continue
+            following = self.norm(self._problem.correction(g))
+            if following < (1.0 - _DESCENT * part) * size:
+                return z + part * u, g, following < _NEAR * size
+            part *= 0.5
+        return None
+
+    def _residual(self, z: Array) -> Array:
+        self._count += 1
+        return self._problem.residual(z)
+
+    def _settles(self, z: Array) -> bool:
+        """Return whether the last residual, that of z, is round-off; keep z, or the one before it, if it is."""
+        norm, before = self._norms[-1], min(self._norms[:-1], default=np.inf)
+        if norm < before:
+            self.z = z
+        return norm <= self._floor and (norm <= _DEEP * self._floor or norm > _STAGNATION * before)
+
+    def norm(self, g: Array) -> float:
+        """Return |g|, weighted."""
+        return sqrt(self._dot(g, g))
+
+    def _dot(self, a: Array, b: Array) -> float:
+        return _dot(self._weights, a, b)
+
+    def _accelerated(self, d: Array) -> Array:
+        u = d.copy()
+        _take_back(self._weights, d, self._changes, self._effects, min(self._seen, _DEPTH), u)
+        return u
+
+    def _remember(self, u: Array, q: Array) -> None:
+        size = self.norm(q)
+        place, known = self._seen % _DEPTH, min(self._seen, _DEPTH)
+        self._effects[place] = 0.0  # the oldest pair is forgotten
+        _orthogonalise(self._weights, self._changes, self._effects, known, u, q)
+        rest = self.norm(q)
+        if rest > _DEPENDENT * size:
+            self._changes[place], self._effects[place] = u / rest, q / rest
+            self._seen += 1
+
+    def _failure(self) -> StepFailed:
+        norms = self._norms
+        scale = norms[0] or 1.0
+        fell = ", ".join(f"{norm / scale:.1e}" for norm in norms[-6:])
+        return StepFailed(
+            f"the equations of the step were not solved: after {self._count} residuals the last one is "
+            f"{norms[-1] / scale:.1e} of the first, wanted {self._floor / scale:.0e}. The last ones: {fell}. "
+            "Try a smaller step."
+        )
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _dot(weights, a, b):
+    """Return Σ weights · a · b for a, b [2, n, dim]; not by a library, whose sums may depend on its threads."""
+    total = 0.0
+    for k in range(a.shape[0]):
+        for n in range(a.shape[1]):
+            s = 0.0
+            for i in range(a.shape[2]):
+                s += a[k, n, i] * b[k, n, i]
+            total += weights[n] * s
+    return total
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _take_back(weights, d, changes, effects, known, out):
+    """Subtract (q·d) (u + q) of the known pairs from out."""
+    for p in range(known):
+        part = _dot(weights, effects[p], d)
+        _subtract(part, changes[p], out)
+        _subtract(part, effects[p], out)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _orthogonalise(weights, changes, effects, known, u, q):
+    """Subtract from q its parts in the known ones, and the same multiples of theirs from u."""
+    for p in range(known):
+        part = _dot(weights, effects[p], q)
+        _subtract(part, effects[p], q)
+        _subtract(part, changes[p], u)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _subtract(part, x, out):
+    for k in range(out.shape[0]):
+        for n in range(out.shape[1]):
+            for i in range(out.shape[2]):
+                out[k, n, i] -= part * x[k, n, i]
