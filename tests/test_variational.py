@@ -431,7 +431,7 @@ def energy_of(function):
 )
 def test_the_nearest_step_with_an_energy_is_found(function, guess, wanted, root):
     search = StepSearch(energy_of(function), wanted)
-    found = search.nearest(guess, 0.25, 4.0, -1e-3)
+    found = search.nearest(guess, 0.25, 4.0, function(1e-9) - wanted, -1e-3)
     if root == "none":
         assert found is None
     else:

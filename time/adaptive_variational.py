@@ -69,8 +69,8 @@ class AdaptiveVariational(Integrator):
     dt : float
         The first step in s, which sets the discrete energy to be kept.
     bounds : (float, float), default (0.25, 4)
-        Where a step is looked for, as multiples of the last one. If several are found, the next one to the extrapolated
-        last one is taken.
+        Where a step is looked for, as multiples of the last one. Of several steps it is the one that interpolation from
+        the last size leads to, or else the nearest.
     hold : bool, default True
         Where the discrete energy does not decide on a step (h²|D|/8 is lost in the round-off of the energies) or none
         exists within the bounds, keep the last size; each such step, with the defect of its energy, is in
@@ -149,7 +149,7 @@ class AdaptiveVariationalMotion(Motion):
     """
 
     def __init__(self, integrator: AdaptiveVariational, system: System, t: float):
-        system.require_still_supports("AdaptiveVariational")
+        system.moving.require_none("AdaptiveVariational")
         self.system = system
         self.integrator = integrator
         self.held: list[Held] = []
@@ -349,9 +349,8 @@ class AdaptiveVariationalMotion(Motion):
         resolved = 0.125 * h * h * abs(D) > _RESOLVED * _EPS * sum(map(abs, terms))
         if resolved:
             low, high = (bound * h for bound in self.integrator.bounds)
-            # E(h) = H − h² D/8 to leading order.
-            guess = min(max(math.sqrt(8.0 * excess / D), low), high) if excess * D > 0.0 else h
-            attempt = search.nearest(guess, low, high, -0.125 * D)
+            # E(0) = H, and E(h) = H − h² D/8 to leading order.
+            attempt = search.nearest(h, low, high, excess, -0.125 * D)
             if attempt is not None:
                 return _Next(attempt, None, search.attempts, search.corrections)
         if not self.integrator.hold:

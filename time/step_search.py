@@ -12,8 +12,8 @@ from symplex.errors import StepFailed
 from symplex.time.variational import Attempt
 
 _EPS = 2.0**-52
-_ROUND_OFF = 2.0  # of the energies, in ε: what a sum of two terms may be off
-_ITERATIONS = 12  # of the secant method; three or four are usual
+_ROUND_OFF = 4.0  # of the energies, in ε: what their sum may be off
+_ITERATIONS = 12  # of interpolation; three or four are usual
 _NOISE = 256.0  # in ε: what an energy may be off by, where positions have the round-off of a solution
 _DIVISIONS = 4  # of the way to each bound, when looking for a change of sign
 
@@ -54,15 +54,17 @@ class StepSearch:
             self._best = excess, attempt
         return excess
 
-    def nearest(self, guess: float, low: float, high: float, curvature: float) -> Attempt | None:
-        """Return the step that the secant method finds from a guess, or else the one nearest to it.
+    def nearest(self, guess: float, low: float, high: float, still: float, slope: float) -> Attempt | None:
+        """Return the step that interpolation leads to from a guess, or else the one nearest to it.
 
         Parameters
         ----------
         guess, low, high : float
             In s, in this order: low, guess, high.
-        curvature : float
-            An estimate of dE/d(h²) in J/s².
+        still : float
+            E(0) less the wanted energy in J.
+        slope : float
+            dE/d(h²) at h = 0 in J/s².
 
         Returns
         -------
@@ -72,8 +74,8 @@ class StepSearch:
         first = self.excess(guess)
         if self._exact:
             return self._found
-        if math.isfinite(first) and curvature != 0.0:
-            self._by_secants(guess, first, low, high, curvature)
+        if math.isfinite(first):
+            self._by_interpolation(guess, first, low, high, still, slope)
             if self._near:
                 return self._found
         bracket = self._bracket(guess, first, low, high)
@@ -101,19 +103,21 @@ class StepSearch:
     def _near(self) -> bool:
         return self._within(_NOISE)
 
-    def _by_secants(self, h: float, excess: float, low: float, high: float, curvature: float) -> None:
-        """Follow secants of E over h², in which it is nearly straight, as long as they lead to lesser excesses."""
-        s, slope = h * h, curvature
+    def _by_interpolation(self, h: float, excess: float, low: float, high: float, still: float, slope: float) -> None:
+        """Interpolate h² as a function of E by parabolas, as long as they lead to lesser excesses."""
+        points = [(still, 0.0), (excess, h * h)]
+        # With the slope at h = 0; then through the last three points.
+        rise = excess - still
+        following = _parabola(rise, h * h - rise / slope, still, slope) if slope * rise != 0.0 else math.nan
         for _ in range(_ITERATIONS):
-            following = s - excess / slope
-            if not low * low <= following <= high * high or following == s:
+            if not low * low <= following <= high * high or following == points[-1][1]:
                 return
             new = self.excess(math.sqrt(following))
             # At the end excesses are round-off, and fall no more.
-            if not abs(new) < abs(excess) or self._exact:
+            if not abs(new) < abs(points[-1][0]) or self._exact:
                 return
-            slope = (new - excess) / (following - s)
-            s, excess = following, new
+            points = [*points[-2:], (new, following)]
+            following = _inverse(points)
 
     def _bracket(self, h: float, excess: float, low: float, high: float) -> tuple[float, float] | None:
         """Return two sizes between which E(h) passes the wanted energy, the nearest ones to h."""
@@ -159,6 +163,19 @@ class StepSearch:
         from scipy.optimize import brentq
 
         brentq(self.excess, a, b, xtol=4 * _EPS * a, rtol=np.float64(4 * _EPS))
+
+
+def _parabola(rise: float, bend: float, still: float, slope: float) -> float:
+    """Return where s = x/slope + bend (x/rise)², x = g − still, is at g = 0."""
+    return -still / slope + bend * (still / rise) ** 2
+
+
+def _inverse(points: list[tuple[float, float]]) -> float:
+    """Return s at g = 0 of the parabola s(g) through three points (g, s); NaN if two have the same g."""
+    (f, a), (g, b), (k, c) = points
+    if len({f, g, k}) < 3:
+        return math.nan
+    return a * g * k / ((f - g) * (f - k)) + b * f * k / ((g - f) * (g - k)) + c * f * g / ((k - f) * (k - g))
 
 
 def _vertex(a: float, b: float, c: float, of_a: float, of_b: float, of_c: float) -> tuple[float, float]:
