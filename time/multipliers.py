@@ -8,13 +8,13 @@ from typing import final
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
-from numpy.typing import NDArray
 
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
 from symplex.fem.nodes import require_nodes
 from symplex.fem.system import State, System
+from symplex.time.multiplier_matrix import BandMatrix, SparseMatrix
 
 _EPS = float(np.finfo(float).eps)
 _FLOOR = 4.0 * _EPS  # of the terms of g: what round-off leaves of it
@@ -82,7 +82,7 @@ class Multipliers:
         self._later = self.empty_gradients()  # within an iteration
         self.corrections = self.factorisations = 0
 
-    def _on_pattern(self) -> _BandMatrix | _SparseMatrix:
+    def _on_pattern(self) -> BandMatrix | SparseMatrix:
         """Set up which products of two gradients make the matrix, and return it."""
         incidence = sp.csr_array((np.ones(len(self._nodes)), self._nodes, np.arange(len(self._nodes) + 1)))
         shared = sp.coo_array(incidence @ incidence.T)
@@ -92,7 +92,7 @@ class Multipliers:
         order = sp.csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True)
         place = np.argsort(order)
         width = int(np.abs(place[i] - place[j]).max())
-        return _BandMatrix(place[i], place[j], order, width) if width <= _BAND else _SparseMatrix(i, j, self.size)
+        return BandMatrix(place[i], place[j], order, width) if width <= _BAND else SparseMatrix(i, j, self.size)
 
     def _refuse_immovable(self) -> None:
         moving = np.zeros(self.size, bool)
@@ -286,14 +286,12 @@ class Multipliers:
         self._assemble(gradients, gradients)
         self._matrix.values.ravel()[self._matrix.diagonal] += _SHIFT
         x = np.random.default_rng(0).standard_normal(self.size)
-        least = np.inf
-        if self._matrix.factorise() < 0:
-            for _ in range(4):
-                x = self._matrix.solve(x / np.linalg.norm(x))
-            least = 1.0 / np.linalg.norm(x)
-        if least > _DEPENDENT:
+        singular = self._matrix.factorise()
+        for _ in range(4 if singular < 0 else 0):
+            x = self._matrix.solve(x / np.linalg.norm(x))
+        if singular < 0 and 1.0 / np.linalg.norm(x) > _DEPENDENT:
             return
-        involved = np.flatnonzero(np.abs(x) > 0.05 * np.abs(x).max())
+        involved = np.flatnonzero(np.abs(x) > 0.05 * np.abs(x).max()) if singular < 0 else [singular]
         names = ", ".join(self.name(int(row)) for row in involved[:_NAMED])
         more = f" and {len(involved) - _NAMED} more" if len(involved) > _NAMED else ""
         raise RedundantConstraints(
@@ -364,70 +362,6 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
     multipliers.factorise(gradients, gradients)
     multipliers.push(gradients, multipliers.solve(multipliers.rates(gradients, v)), -1.0, v)
     return system.state(q, v, state.t)
-
-
-@final
-class _BandMatrix:
-    """A matrix with a narrow band, and its LU factors.
-
-    Attributes
-    ----------
-    values : float64 [c, 3·width + 1]
-        Column by column, as LAPACK stores bands, with room for the factors.
-    slots, diagonal : int32
-        Where the given entries, and those on the diagonal, are in the flat values.
-    """
-
-    def __init__(self, i: NDArray[np.integer], j: NDArray[np.integer], order: NDArray[np.integer], width: int):
-        from scipy.linalg.lapack import dgbtrf, dgbtrs  # pyright: ignore[reportAttributeAccessIssue]
-
-        self._factorise, self._substitute = dgbtrf, dgbtrs
-        depth = 3 * width + 1
-        self.values = np.zeros((len(order), depth))
-        self.slots = (j.astype(np.int64) * depth + 2 * width + i - j).astype(np.int32)
-        self.diagonal = (np.arange(len(order)) * depth + 2 * width).astype(np.int32)
-        self._order, self._width = order, width
-
-    def factorise(self) -> int:
-        """Factorise in the place of the values; return where it is singular, or −1."""
-        self._lu, self._pivots, info = self._factorise(self.values.T, self._width, self._width, overwrite_ab=1)
-        return int(self._order[info - 1]) if info > 0 else -1
-
-    def solve(self, b: Array) -> Array:
-        """Return x [c]."""
-        x, _ = self._substitute(self._lu, self._width, self._width, b[self._order], self._pivots, overwrite_b=1)
-        out = np.empty_like(x)
-        out[self._order] = x
-        return out
-
-
-@final
-class _SparseMatrix:
-    """A sparse matrix, and its LU factors; attributes as those of `_BandMatrix`."""
-
-    def __init__(self, i: NDArray[np.integer], j: NDArray[np.integer], size: int):
-        keys, slots = np.unique(j.astype(np.int64) * size + i, return_inverse=True)
-        self.slots = slots.astype(np.int32)
-        self.values = np.zeros(len(keys))
-        self.diagonal = np.searchsorted(keys, np.arange(size, dtype=np.int64) * (size + 1)).astype(np.int32)
-        starts = np.searchsorted(keys, np.arange(size + 1, dtype=np.int64) * size)
-        self._matrix = sp.csc_array(
-            (self.values, (keys % size).astype(np.int32), starts.astype(np.int32)), (size, size)
-        )
-
-    def factorise(self) -> int:
-        """Factorise; return where it is singular, or −1."""
-        from scipy.sparse.linalg import splu
-
-        try:
-            self._lu = splu(self._matrix)
-        except RuntimeError:  # "Factor is exactly singular"
-            return int(np.argmin(np.abs(self._matrix.diagonal())))
-        return -1
-
-    def solve(self, b: Array) -> Array:
-        """Return x [c]."""
-        return self._lu.solve(b)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
