@@ -251,6 +251,20 @@ class MovingSupports:
         """The first whose velocity jumps, if any."""
         return next((name for name, motion in self.motions.items() if not motion.smooth), None)
 
+    def require_none(self, wanted_by: str) -> None:
+        """Check that no support moves.
+
+        Raises
+        ------
+        InvalidSystem
+            If one does.
+        """
+        if self.motions:
+            raise InvalidSystem(
+                f"{wanted_by} cannot move supports, but the motion of '{next(iter(self.motions))}' is given; "
+                "take EnergyMomentum, Midpoint, Newmark, GeneralizedAlpha, HilberHughesTaylor, or a Composition."
+            )
+
     def displacements(self, t: float) -> Array:
         """Return the displacements [n, dim] in m at the time t in s, zero elsewhere.
 

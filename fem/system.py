@@ -311,20 +311,6 @@ class System:
         v = np.where(self.fixed, 0.0, v)
         return v + self.moving.velocities(t) if self.moving else v
 
-    def require_still_supports(self, wanted_by: str) -> None:
-        """Check that no support moves.
-
-        Raises
-        ------
-        InvalidSystem
-            If one does.
-        """
-        if self.moving:
-            raise InvalidSystem(
-                f"{wanted_by} cannot move supports, but the motion of '{next(iter(self.moving.motions))}' is given; "
-                "take EnergyMomentum, Midpoint, Newmark, GeneralizedAlpha, HilberHughesTaylor, or a Composition."
-            )
-
     # -- mass -----------------------------------------------------------------------------------------------
 
     @cached_property

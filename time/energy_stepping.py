@@ -103,7 +103,7 @@ class EnergySteppingMotion(Motion):
     """A motion by energy-stepping; see :class:`EnergyStepping`."""
 
     def __init__(self, integrator: EnergyStepping, system: System):
-        system.require_still_supports("energy-stepping")
+        system.moving.require_none("energy-stepping")
         if system.loads:
             raise InvalidSystem(
                 f"energy-stepping needs a potential for every force; load '{next(iter(system.loads))}' depends on time "

@@ -117,7 +117,7 @@ class ForceSteppingMotion(Motion):
     def __init__(self, integrator: ForceStepping, system: System, t: float):
         name = "force-stepping"
         system.lumped_mass(name)
-        system.require_still_supports(name)
+        system.moving.require_none(name)
         if system.loads:
             raise InvalidSystem(
                 f"{name} needs a potential for every force; load '{next(iter(system.loads))}' depends on time or "

@@ -105,7 +105,7 @@ class ImplicitMotion(FixedStepMotion):
 
     def _step(self, t: float, h: float, halvings: int) -> None:
         """Take a step of size h in s from the time t, in two halves if it cannot be solved at once."""
-        solver, system = self._solver, self.system
+        solver = self._solver
         if self._moving:
             self._move_supports(t + h)
         self._begin(t, h)
@@ -118,20 +118,7 @@ class ImplicitMotion(FixedStepMotion):
             self._step(t, 0.5 * h, halvings - 1)
             self._step(t + 0.5 * h, 0.5 * h, halvings - 1)
             return
-        if self._loads:
-            self._work_done[: len(self._loads)] += self._work(h, solver.increment)
-        if self._moving:
-            self._work_done[len(self._loads) :] += self._work_on_forces(solver.increment, solver.forces)
-        if system.has_supports:
-            solver.forces[system.fixed] = 0.0
-        if not self._moving:
-            self._finish(h, solver.increment, solver.forces)
-            return
-        v0 = self._v.copy()
-        v1 = np.where(self._moving.mask, v0 + self._given_dv, 0.0)
-        self._finish(h, solver.increment, solver.forces)
-        np.copyto(self._v, v1, where=self._moving.mask)
-        self._work_done[len(self._loads) :] += self._work_on_mass(v0)
+        self._end_step(h, solver.increment, solver.forces)
 
     def _solve(self, h: float) -> None:
         """Find the increment of the step; where supports move, if need be from a start at which all else moves, too."""
@@ -149,6 +136,21 @@ class ImplicitMotion(FixedStepMotion):
             except StepFailed as error:
                 far = np.abs(self._given_dq).max()
                 raise retold(error, f"{error} In this step the supports move by up to {far:.3g} m.") from None
+
+    def _end_step(self, h: float, dq: Array, forces: Array) -> None:
+        """Move by the solution of the step, and add up the work of loads and supports."""
+        supports, works = self._moving, self._work_done[len(self._loads) :]
+        v0 = self._v.copy() if supports else self._v
+        if self._loads:
+            self._work_done[: len(self._loads)] += self._work(h, dq)
+        if supports:
+            works += self._work_on_forces(dq, forces)
+        if self.system.has_supports:
+            forces[self.system.fixed] = 0.0
+        self._finish(h, dq, forces)
+        if supports:
+            np.copyto(self._v, v0 + self._given_dv, where=supports.mask)
+            works += self._work_on_mass(v0)
 
     def _move_supports(self, t1: float) -> None:
         """Set the increments and changes of velocity of the supports in a step that ends at the time t1."""

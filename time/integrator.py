@@ -77,7 +77,7 @@ class FixedStepMotion(Motion):
 
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
         if not self.moves_supports:
-            system.require_still_supports(type(self).__name__.removesuffix("Motion"))
+            system.moving.require_none(type(self).__name__.removesuffix("Motion"))
         self.system = system
         self.t0 = t0
         self.dt = dt

@@ -175,7 +175,7 @@ class _Reduced:
         mass = system.lumped_mass(name)
         if system.n_nodes < 2:
             raise InvalidSystem(f"{name} needs at least two nodes; this system has {system.n_nodes}.")
-        system.require_still_supports(name)
+        system.moving.require_none(name)
         if system.has_supports:
             node = np.flatnonzero(system.fixed.any(axis=1))[0]
             raise InvalidSystem(

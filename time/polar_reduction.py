@@ -327,7 +327,7 @@ class _Bodies:
                 f"{_NAME} needs forces along the line between the bodies; load '{next(iter(system.loads))}' acts from "
                 "outside."
             )
-        system.require_still_supports(_NAME)
+        system.moving.require_none(_NAME)
         fixed = system.fixed.sum(axis=1).tolist()
         if fixed not in ([0, 0], [system.dim, 0], [0, system.dim]):
             raise InvalidSystem(f"{_NAME} needs two free nodes, or one free and one fixed in all components.")

@@ -134,7 +134,7 @@ class ConstrainedMotion(FixedStepMotion):
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
-        system.require_still_supports(self.name)
+        system.moving.require_none(self.name)
         self._set = Multipliers(system, method.constraints, self.name)
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
