@@ -1,9 +1,14 @@
 """What several tests use: systems, and how examples are run."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+# Before numpy is loaded: threads of BLAS that wait for each other make small dense systems fifty times slower where
+# processes outnumber processors. Examples that are run inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
