@@ -301,6 +301,29 @@ def test_the_method_of_eq_19_has_no_modified_energy():
     assert "modified_total" not in motion.energies(motion.advance(0.1))
 
 
+# -- contact ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+@pytest.mark.parametrize("h_omega", [2.5, 10.0, 1e4])
+def test_hard_contact_is_elastic_at_some_beta(m, h_omega):
+    """Mass points leave a wall as fast as they came, wherever in a step they meet it.
+
+    In contact the positions are those of a rotation by θ in each step, 2 − 2 cos θ = h²ω²/(1 + βh²ω²). Where θ = π/m
+    they are the opposite after m steps, so that the last two are those before the contact, reflected.
+    """
+    phases = 40
+    wall = RigidContact(np.arange(phases), HalfSpace((0.0,), (1.0,)), stiffness=h_omega**2)
+    system = System(np.ones(phases), {"wall": wall}, dim=1)
+    start = system.state(1.0 + (np.arange(phases) + 0.5)[:, None] / phases, np.full((phases, 1), -1.0))
+    beta = 1.0 / (2.0 - 2.0 * np.cos(np.pi / m)) - 1.0 / h_omega**2
+    for variant, stiff in (("full", ("wall",)), ("simplified", ()), ("push-forward", ())):
+        end = ZhangSkeel(1.0, beta, variant, stiff).start(system, start).advance(15.0)
+        np.testing.assert_allclose(end.v, 1.0, atol=1e-9)
+    other = ZhangSkeel(1.0, 0.8 * beta).start(system, start).advance(15.0) if beta > 0.35 else None
+    assert other is None or np.abs(other.v - 1.0).max() > 1e-2
+
+
 # -- loads ------------------------------------------------------------------------------------------------------------
 
 

@@ -11,11 +11,12 @@ from numba import njit
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, Pattern
 from symplex.fem.system import System
-from symplex.time.direct import CholeskySolver, SparseSolver
+from symplex.time.direct import SparseSolver
 from symplex.time.linear import DENSE, SPARSE, Linear, linear_solver
 from symplex.time.linear_solver import LinearSolver
 
 _TOLERANCE = 1e-12  # of iterations; as small as round-off lets it be
+_NARROW = 60  # coordinates beside the diagonal up to which a band is faster than sparse factors: chains, thin trusses
 _LARGEST = 20_000  # unknowns up to which the motion is looked for along which a matrix is not positive
 
 
@@ -109,13 +110,15 @@ class DefiniteSolver:
         return (float(values[0]), motion) if values[0] < 0.0 else None
 
 
-def _solver(kind: Linear, pattern: Pattern, dim: int) -> CholeskySolver | SparseSolver | _NodeByNode | _Iterative:
+def _solver(kind: Linear, pattern: Pattern, dim: int) -> _NodeByNode | _Banded | SparseSolver | _Iterative:
     """Return the solver of a kind for symmetric positive definite matrices on a pattern."""
     size = pattern.n_nodes * dim
     if len(pattern.indices) == pattern.n_nodes:
         return _NodeByNode()
-    if kind == "dense" or (kind == "auto" and size <= DENSE):
-        return CholeskySolver(pattern, dim)
+    if kind in ("auto", "dense"):
+        banded = _Banded(pattern, dim)
+        if kind == "dense" or size <= DENSE or banded.width <= _NARROW:
+            return banded
     if kind == "sparse" or (kind == "auto" and size <= SPARSE):
         return SparseSolver(pattern, dim, pivot=0.0)
     return _Iterative(linear_solver(kind, pattern, dim))
@@ -136,6 +139,49 @@ class _NodeByNode(LinearSolver):
         """Return x [n, dim]."""
         x = b.copy()
         _substitute(self._factors, x)
+        return x
+
+
+@final
+class _Banded(LinearSolver):
+    """Cholesky factors of a matrix in a band about its diagonal, with nodes in the order of Cuthill and McKee.
+
+    Attributes
+    ----------
+    width : int
+        How many coordinates beside the diagonal the band reaches.
+    """
+
+    definite = False
+
+    def __init__(self, pattern: Pattern, dim: int):
+        from scipy.linalg.lapack import dpbtrf, dpbtrs  # pyright: ignore[reportAttributeAccessIssue]
+
+        self._factorise, self._substitute = dpbtrf, dpbtrs
+        n = pattern.n_nodes
+        graph = sp.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
+        self._order = sp.csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True)
+        self._place = np.empty(n, np.int32)
+        self._place[self._order] = np.arange(n)
+        rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
+        distance = np.abs(self._place[rows] - self._place[pattern.indices]).max(initial=0)
+        self.width = int(distance + 1) * dim - 1
+        self._indptr, self._indices = pattern.indptr, pattern.indices
+        self._size = n * dim
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
+        band = np.zeros((self._size, self.width + 1))
+        _fill_band(blocks, self._indptr, self._indices, self._place, band)
+        # LAPACK's order is by columns: its columns are the rows here.
+        self._factors, info = self._factorise(band.T, lower=1, overwrite_ab=1)
+        self.definite = info == 0
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim]."""
+        solution, _ = self._substitute(self._factors, b[self._order].reshape(-1), lower=1)
+        x = np.empty_like(b)
+        x[self._order] = solution.reshape(b.shape)
         return x
 
 
@@ -173,6 +219,22 @@ def _shift(s, mass_values, mass, fixed, indptr, indices, blocks):
                         blocks[t, i, j] = mass[a] if a == b and i == j else 0.0
                     else:
                         blocks[t, i, j] = s * blocks[t, i, j] + (mass_values[t] if i == j else 0.0)
+
+
+@njit(cache=True)
+def _fill_band(blocks, indptr, indices, place, band):
+    """Add the lower half of a matrix to band[column, row − column], with nodes in their places."""
+    dim = blocks.shape[1]
+    for a in range(len(indptr) - 1):
+        for t in range(indptr[a], indptr[a + 1]):
+            if place[a] < place[indices[t]]:
+                continue
+            for i in range(dim):
+                row = place[a] * dim + i
+                for j in range(dim):
+                    column = place[indices[t]] * dim + j
+                    if row >= column:
+                        band[column, row - column] += blocks[t, i, j]
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})

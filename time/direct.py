@@ -50,37 +50,6 @@ class DenseSolver(LinearSolver):
 
 
 @final
-class CholeskySolver(LinearSolver):
-    """Cholesky factors of the full matrix, for a few nodes, if it is symmetric and positive definite.
-
-    Attributes
-    ----------
-    definite : bool
-        Whether the last matrix is; otherwise nothing can be solved.
-    """
-
-    def __init__(self, pattern: Pattern, dim: int):
-        from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
-
-        self._factorise, self._substitute = dpotrf, dpotrs
-        self._indptr, self._indices = pattern.indptr, pattern.indices
-        size = pattern.n_nodes * dim
-        self._matrix = np.zeros((size, size))
-        self.definite = False
-
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
-        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
-        _fill(blocks, self._indptr, self._indices, self._matrix)
-        self._factor, info = self._factorise(self._matrix.T, overwrite_a=1, clean=0)
-        self.definite = info == 0
-
-    def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim]."""
-        x, _ = self._substitute(self._factor, b.reshape(-1))
-        return x.reshape(b.shape)
-
-
-@final
 class SparseSolver(LinearSolver):
     """Sparse LU factors (SuperLU) in an order that is found once.
 

@@ -49,7 +49,7 @@ class ZhangSkeel(Integrator):
     beta : float, default 0.4
         β ≥ 0; 0 is velocity Verlet. The frequencies ω of a linear system become ω/√(1 + βh²ω²), below 1/(h√β): stable
         at any step if β ≥ ¼, and otherwise up to h ω = 2/√(1 − 4β). At ¼ itself stiff parts are at the limit of
-        stability, where nonlinear ones go beyond it.
+        stability, where nonlinear ones go beyond it. For hard contact take ½, which makes it elastic.
     variant : {"full", "simplified", "push-forward"}, default "full"
     stiff : tuple of str, default ()
         Names of energies, for the first two variants.
@@ -217,13 +217,14 @@ class ZhangSkeelMotion(FixedStepMotion):
         self._observe()
 
     def _step(self, h: float) -> None:
-        acting = self._acting.copy()
+        acting = self._acting.copy() if self._loads else None
         self._v += 0.5 * h * self._f
         dq = h * self._v
         self._q += dq
         self._accelerate(self.t + h, self._v + 0.5 * h * self._f)
         self._v += 0.5 * h * self._f
-        self._works += 0.5 * np.tensordot(acting + self._acting, dq, axes=2)
+        if acting is not None:
+            self._works += 0.5 * np.tensordot(acting + self._acting, dq, axes=2)
 
     def _observe(self) -> None:
         """Set what is not needed for the steps, but belongs to a state: the true accelerations."""
