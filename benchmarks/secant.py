@@ -72,9 +72,10 @@ def product_times(nodes: int, dim: int) -> dict[str, float]:
     pattern = Pattern(nodes, [mesh.cells["tetra"]])
     rng = np.random.default_rng(1)
     values, x = rng.standard_normal(len(pattern.indices)), rng.standard_normal((nodes, dim))
-    out, matrix = np.empty_like(x), sp.csr_array((values, pattern.indices, pattern.indptr), shape=(nodes, nodes))
+    weights, out = np.ones_like(x), np.empty_like(x)
+    matrix = sp.csr_array((values, pattern.indices, pattern.indptr), shape=(nodes, nodes))
     times = {
-        "secant_product": best(lambda: secant_product(pattern.indptr, pattern.indices, values, x, out), 30),
+        "secant_product": best(lambda: secant_product(pattern.indptr, pattern.indices, values, x, weights, out), 30),
         "scipy": best(lambda: matrix @ x, 30),
     }
     return {name: time / len(values) * 1e9 for name, time in times.items()}

@@ -113,8 +113,9 @@ def test_product_is_that_of_a_sparse_matrix(dim):
     q, x = moving(n, dim)
     system = System(np.ones(n), {"springs": Bars(all_pairs(n - 1)[::3], EngineeringStrain(3.0, 1.3), dim)}, dim=dim)
     values, pattern, out = system.secant_values(q), system.pattern, np.full_like(q, np.nan)
-    secant_product(pattern.indptr, pattern.indices, values, x, out)
-    np.testing.assert_allclose(out, matrix(system, values) @ x, atol=1e-13)
+    weights = np.random.default_rng(1).uniform(size=x.shape)
+    secant_product(pattern.indptr, pattern.indices, values, x, weights, out)
+    np.testing.assert_allclose(out, weights * (matrix(system, values) @ x), atol=1e-13)
 
 
 def test_product_does_not_lose_digits_far_away():
@@ -122,9 +123,10 @@ def test_product_does_not_lose_digits_far_away():
     q, x = moving(n, 3)
     system = System(np.ones(n), {"springs": Bars(all_pairs(n), EngineeringStrain(3.0, 1.3))})
     values, pattern, (near, far) = system.secant_values(q), system.pattern, np.empty((2, n, 3))
+    ones = np.ones_like(x)
     x = np.round(2.0**20 * x) / 2.0**20  # so that x + 2³⁰ is exact
-    secant_product(pattern.indptr, pattern.indices, values, x, near)
-    secant_product(pattern.indptr, pattern.indices, values, x + 2.0**30, far)
+    secant_product(pattern.indptr, pattern.indices, values, x, ones, near)
+    secant_product(pattern.indptr, pattern.indices, values, x + 2.0**30, ones, far)
     np.testing.assert_array_equal(near, far)
 
 

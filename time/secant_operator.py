@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import final
 
 import numpy as np
-from numba import njit
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
+from symplex.fem.secant import secant_product
 from symplex.fem.system import System
 
 
@@ -78,7 +78,7 @@ class SecantOperator:
         """Return M⁻¹ 𝓕 x [n, dim], zero at fixed coordinates, for the values [nnz] of 𝓕 and x [n, dim]."""
         pattern, system = self.system.pattern, self.system
         out = np.empty_like(x)
-        _product(pattern.indptr, pattern.indices, values, x, self._weights, out)
+        secant_product(pattern.indptr, pattern.indices, values, x, self._weights, out)
         return out if system.is_lumped else system.accelerations(out)
 
     def from_outside(self, t: float, q: Array, v: Array) -> Array:
@@ -99,14 +99,3 @@ class SecantOperator:
         if self.system.has_supports:
             force[self.system.fixed] = 0.0
         return self.system.accelerations(force)
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _product(indptr, indices, values, x, weights, out):
-    """Write weights · Σ_b 𝓕_ab (x_b − x_a) to out: rows sum to zero, and differences don't see where the body is."""
-    for a in range(x.shape[0]):
-        for i in range(x.shape[1]):
-            total = 0.0
-            for s in range(indptr[a], indptr[a + 1]):
-                total += values[s] * (x[indices[s], i] - x[a, i])
-            out[a, i] = weights[a, i] * total
