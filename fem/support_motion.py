@@ -18,6 +18,8 @@ from symplex.fem.time_function import TimeFunction, time_function
 
 Table = tuple[ArrayLike, ArrayLike]
 
+_ROUNDING = 1e-9  # of a position
+
 
 class SupportMotion(ABC):
     """Components of the motion of some nodes that are given as functions of time.
@@ -264,6 +266,24 @@ class MovingSupports:
                 f"{wanted_by} cannot move supports, but the motion of '{next(iter(self.motions))}' is given; "
                 "take EnergyMomentum, Midpoint, Newmark, GeneralizedAlpha, HilberHughesTaylor, or a Composition."
             )
+
+    def require_at(self, t: float, origin: Array, q: Array) -> None:
+        """Check that the supports are where they should be at the time t in s: at the origin [n, dim] + u(t).
+
+        Raises
+        ------
+        InvalidSystem
+            If one is not, as when its motion has been changed since a checkpoint.
+        """
+        wanted = origin + self.displacements(t)
+        away = np.abs(wanted - q)
+        for name, place in self._places.items():
+            far = float(away[place].max())
+            if far > _ROUNDING * np.abs([q[place], wanted[place]]).max():
+                raise InvalidSystem(
+                    f"the checkpoint does not belong to this system: at t = {t:.6g} s support '{name}' is {far:.3g} m "
+                    "away from where its motion takes it."
+                )
 
     def displacements(self, t: float) -> Array:
         """Return the displacements [n, dim] in m at the time t in s, zero elsewhere.

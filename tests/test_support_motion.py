@@ -216,6 +216,16 @@ def test_a_resumed_motion_is_bit_identical(name):
         assert whole.statistics()["halved"] > 0
 
 
+@pytest.mark.parametrize("method", [EnergyMomentum(0.02), Composition(Midpoint(0.02)), Newmark(0.02)])
+def test_a_checkpoint_of_another_motion_of_supports_is_refused(method):
+    system, state = tower()
+    motion = method.start(system, state)
+    motion.advance(0.6)
+    changed, _ = tower(shake=SHAKE.scaled(1.001))
+    with pytest.raises(InvalidSystem, match=r"at t = 0.6 s support 'base' is 0.000173 m away from where its motion"):
+        method.resume(changed, motion.checkpoint())
+
+
 def test_halved_steps_follow_the_supports_and_keep_the_balance():
     system, state = tower(consistent=True)
     motion = EnergyMomentum(0.1, newton=Newton(iterations=4, halvings=4)).start(system, state)
