@@ -52,6 +52,10 @@ class ConservingScheme(ABC):
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
 
+    def remark(self, z1: Array) -> str:
+        """Return what there is to be said if no end of the step was found and z1 was the best one."""
+        return ""
+
     @abstractmethod
     def work(self, z1: Array) -> list[float]:
         """Return the work in J of each load in a step that ends at z1."""

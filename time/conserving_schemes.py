@@ -99,18 +99,29 @@ class Kappa(MidpointScheme):
     starts_moving = True
 
     def _internal_force(self, z1: Array) -> Array:
+        gradient, power, gain, floor = self._balance(z1)
+        if abs(power) <= floor:
+            raise StepFailed(f"κ does not exist: {self._told(power, gain)}")
+        return gain / power * gradient
+
+    def _balance(self, z1: Array) -> tuple[Array, float, float, float]:
+        """Return ∇V at the middle [n, dim], its work along the step, the change of V, and the round-off of the work."""
         system, q0, q1 = self.system, self.z0[0], z1[0]
         gradient = system.gradient(0.5 * (q0 + q1))
-        gain = system.potential(q1) - system.potential(q0)
-        power = float(np.vdot(gradient, q1 - q0))
         floor = _EPS * float(np.vdot(np.abs(gradient), np.abs(q0) + np.abs(q1)))
-        if abs(power) <= floor:
-            raise StepFailed(
-                f"κ does not exist: ∇V at the middle does the work {power:.3g} J along the step, nothing but round-off "
-                f"({floor:.1g} J), while the energy V changes by {gain:.3g} J (eq. 4.9 of Graham and Jelenić, 2006). "
-                "Bodies that rest, or turn steadily, have no κ: take EM"
-            )
-        return gain / power * gradient
+        return gradient, float(np.vdot(gradient, q1 - q0)), system.potential(q1) - system.potential(q0), floor
+
+    def _told(self, power: float, gain: float) -> str:
+        return (
+            f"∇V at the middle does the work {power:.3g} J along the step, while V changes by {gain:.3g} J; κ is the "
+            "ratio of the two (eq. 4.9 of Graham and Jelenić, 2006). Bodies that rest, turn steadily, or turn back in "
+            "this step may have none: take EM."
+        )
+
+    def remark(self, z1: Array) -> str:
+        """Return the work of the force and the change of energy, whose ratio κ may not exist."""
+        _, power, gain, _ = self._balance(z1)
+        return " Perhaps κ does not exist: " + self._told(power, gain)
 
 
 class _AngleScheme(ConservingScheme):

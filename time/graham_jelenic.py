@@ -273,9 +273,9 @@ class GrahamJelenicMotion(FixedStepMotion):
             start = rigid_prediction(self.system, *self._z0)
         try:
             count = solver.solve(self, start, floor)
-        except StepFailed:
+        except StepFailed as error:
             if not plain:
-                raise
+                raise retold(error, f"{error}{self._scheme.remark(solver.z)}") from None
             self._effort[0] = _FACTORS
             self._renew(self._q)
             self._solve()
