@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from symplex.fem.assembly import Array
-from symplex.time.block_matrix import NINE, THREE, BlockPattern, kernel
+from symplex.time.block_matrix import NINE, THREE, BlockPattern, block_times, kernel
 
 SINGULAR = 1e-13  # a pivot smaller than this part of the number on the diagonal it came from is lost in rounding
 FIRST_SHIFT, LARGEST_SHIFT = 1e-3, 0.2
@@ -214,11 +214,10 @@ def residual_forward(indptr, indices, factor, inverses, alpha, p, q, x, r, y, fi
         squared += r0 * r0 + r1 * r1 + r2 * r2
         for s in range(indptr[row], indptr[row + 1] - 1):
             j = THREE * np.uint64(indices[s])
-            a = NINE * np.uint64(s)
-            u0, u1, u2 = y[j], y[j + np.uint64(1)], y[j + np.uint64(2)]
-            r0 -= factor[a] * u0 + factor[a + np.uint64(1)] * u1 + factor[a + np.uint64(2)] * u2
-            r1 -= factor[a + np.uint64(3)] * u0 + factor[a + np.uint64(4)] * u1 + factor[a + np.uint64(5)] * u2
-            r2 -= factor[a + np.uint64(6)] * u0 + factor[a + np.uint64(7)] * u1 + factor[a + np.uint64(8)] * u2
+            d0, d1, d2 = block_times(factor, s, y[j], y[j + np.uint64(1)], y[j + np.uint64(2)])
+            r0 -= d0
+            r1 -= d1
+            r2 -= d2
         c = np.uint64(6) * np.uint64(row)
         y0 = inverses[c] * r0
         y1 = inverses[c + np.uint64(1)] * r0 + inverses[c + np.uint64(2)] * r1
@@ -315,11 +314,10 @@ def lu_forward(indptr, indices, diagonal, factor, r, y, first, last):
         y0, y1, y2 = r[i], r[i + np.uint64(1)], r[i + np.uint64(2)]
         for s in range(indptr[row], diagonal[row]):
             j = THREE * np.uint64(indices[s])
-            a = NINE * np.uint64(s)
-            u0, u1, u2 = y[j], y[j + np.uint64(1)], y[j + np.uint64(2)]
-            y0 -= factor[a] * u0 + factor[a + np.uint64(1)] * u1 + factor[a + np.uint64(2)] * u2
-            y1 -= factor[a + np.uint64(3)] * u0 + factor[a + np.uint64(4)] * u1 + factor[a + np.uint64(5)] * u2
-            y2 -= factor[a + np.uint64(6)] * u0 + factor[a + np.uint64(7)] * u1 + factor[a + np.uint64(8)] * u2
+            d0, d1, d2 = block_times(factor, s, y[j], y[j + np.uint64(1)], y[j + np.uint64(2)])
+            y0 -= d0
+            y1 -= d1
+            y2 -= d2
         y[i], y[i + np.uint64(1)], y[i + np.uint64(2)] = y0, y1, y2
 
 
@@ -332,16 +330,8 @@ def lu_backward(indptr, indices, diagonal, factor, inverses, z, first, last):
         y0, y1, y2 = z[i], z[i + np.uint64(1)], z[i + np.uint64(2)]
         for s in range(diagonal[row] + 1, indptr[row + 1]):
             j = THREE * np.uint64(indices[s])
-            a = NINE * np.uint64(s)
-            u0, u1, u2 = z[j], z[j + np.uint64(1)], z[j + np.uint64(2)]
-            y0 -= factor[a] * u0 + factor[a + np.uint64(1)] * u1 + factor[a + np.uint64(2)] * u2
-            y1 -= factor[a + np.uint64(3)] * u0 + factor[a + np.uint64(4)] * u1 + factor[a + np.uint64(5)] * u2
-            y2 -= factor[a + np.uint64(6)] * u0 + factor[a + np.uint64(7)] * u1 + factor[a + np.uint64(8)] * u2
-        c = NINE * np.uint64(row)
-        z[i] = inverses[c] * y0 + inverses[c + np.uint64(1)] * y1 + inverses[c + np.uint64(2)] * y2
-        z[i + np.uint64(1)] = (
-            inverses[c + np.uint64(3)] * y0 + inverses[c + np.uint64(4)] * y1 + inverses[c + np.uint64(5)] * y2
-        )
-        z[i + np.uint64(2)] = (
-            inverses[c + np.uint64(6)] * y0 + inverses[c + np.uint64(7)] * y1 + inverses[c + np.uint64(8)] * y2
-        )
+            d0, d1, d2 = block_times(factor, s, z[j], z[j + np.uint64(1)], z[j + np.uint64(2)])
+            y0 -= d0
+            y1 -= d1
+            y2 -= d2
+        z[i], z[i + np.uint64(1)], z[i + np.uint64(2)] = block_times(inverses, row, y0, y1, y2)

@@ -24,6 +24,7 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.time.node_order import two_sided_order
 
 kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+formula = njit(nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
 
 THREE, NINE = np.uint64(3), np.uint64(9)
 WORTH_A_THREAD = 10_000  # nodes
@@ -151,6 +152,17 @@ def _take_smaller_blocks(indptr, indices, source, blocks, scale, out, first, las
                         out[s, 3 * k + m] = 1.0 if indices[s] == i and k == m else 0.0
 
 
+@formula
+def block_times(values, s, x0, x1, x2):
+    """Return the product of block s of the values [9 nnz] with a vector."""
+    a = NINE * np.uint64(s)
+    return (
+        values[a] * x0 + values[a + np.uint64(1)] * x1 + values[a + np.uint64(2)] * x2,
+        values[a + np.uint64(3)] * x0 + values[a + np.uint64(4)] * x1 + values[a + np.uint64(5)] * x2,
+        values[a + np.uint64(6)] * x0 + values[a + np.uint64(7)] * x1 + values[a + np.uint64(8)] * x2,
+    )
+
+
 @kernel
 def symmetric_product(indptr, indices, values, z, beta, p, q, first, last):
     """Set p = z + β p and q = A p, given the lower half of A; return p·q of the rows.
@@ -180,10 +192,7 @@ def symmetric_product(indptr, indices, values, z, beta, p, q, first, last):
             q[j] += a0 * x0 + a3 * x1 + a6 * x2
             q[j + np.uint64(1)] += a1 * x0 + a4 * x1 + a7 * x2
             q[j + np.uint64(2)] += a2 * x0 + a5 * x1 + a8 * x2
-        a = NINE * np.uint64(diagonal)
-        d0 = values[a] * x0 + values[a + np.uint64(1)] * x1 + values[a + np.uint64(2)] * x2
-        d1 = values[a + np.uint64(3)] * x0 + values[a + np.uint64(4)] * x1 + values[a + np.uint64(5)] * x2
-        d2 = values[a + np.uint64(6)] * x0 + values[a + np.uint64(7)] * x1 + values[a + np.uint64(8)] * x2
+        d0, d1, d2 = block_times(values, diagonal, x0, x1, x2)
         q[i], q[i + np.uint64(1)], q[i + np.uint64(2)] = y0 + d0, y1 + d1, y2 + d2
         product += x0 * (2.0 * y0 + d0) + x1 * (2.0 * y1 + d1) + x2 * (2.0 * y2 + d2)
     return product
@@ -197,11 +206,10 @@ def product(indptr, indices, values, x, y, first, last):
         y0 = y1 = y2 = 0.0
         for s in range(indptr[row], indptr[row + 1]):
             j = THREE * np.uint64(indices[s])
-            a = NINE * np.uint64(s)
-            u0, u1, u2 = x[j], x[j + np.uint64(1)], x[j + np.uint64(2)]
-            y0 += values[a] * u0 + values[a + np.uint64(1)] * u1 + values[a + np.uint64(2)] * u2
-            y1 += values[a + np.uint64(3)] * u0 + values[a + np.uint64(4)] * u1 + values[a + np.uint64(5)] * u2
-            y2 += values[a + np.uint64(6)] * u0 + values[a + np.uint64(7)] * u1 + values[a + np.uint64(8)] * u2
+            d0, d1, d2 = block_times(values, s, x[j], x[j + np.uint64(1)], x[j + np.uint64(2)])
+            y0 += d0
+            y1 += d1
+            y2 += d2
         i = THREE * np.uint64(row)
         y[i], y[i + np.uint64(1)], y[i + np.uint64(2)] = y0, y1, y2
     return 0.0
