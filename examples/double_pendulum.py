@@ -144,7 +144,7 @@ def work_and_precision(reference: Motion) -> dict[str, list[tuple[float, float, 
     table = {}
     for name, method in METHODS.items():
         rows = []
-        for step in STEPS[name] / 2.0 ** np.arange(5):
+        for step in STEPS[name] / 2.0 ** np.arange(4):
             if name.startswith("one-iteration"):
                 step /= 4.0
             before = process_time()

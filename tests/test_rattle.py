@@ -479,6 +479,26 @@ def test_steps_that_are_too_large(method):
         method(1.0, stiff.constraints).start(stiff.system, stiff.start)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_work_of_loads_closes_the_balance_of_energy(method):
+    setup, errors = double_pendulum(drag), []
+    for dt in (0.04, 0.02):
+        motion = method(dt, setup.constraints).start(setup.system, setup.start)
+        first, last = (motion.energies(motion.advance(t)) for t in (0.0, 4.0))
+        assert last["work_load"] < -0.1
+        assert first["balance"] == first["total"]
+        errors.append(abs(last["balance"] - first["balance"]))
+    assert errors[1] < 0.35 * errors[0] < 1e-3
+
+
+def test_supports_that_move_are_refused():
+    setup = double_pendulum()
+    sway = {"sway": sx.SupportTranslation([0], (1.0, 0.0), ([0.0, 1.0, 2.0, 3.0], [0.0, 0.1, 0.0, 0.1]))}
+    shaken = sx.System(np.asarray(setup.system.mass), setup.system.energies, dim=2, moving=sway)
+    with pytest.raises(InvalidSystem, match=r"Rattle .*'sway'"):
+        sx.Rattle(0.01, setup.constraints).start(shaken, setup.start)
+
+
 def test_a_fitted_step_divides_the_interval():
     setup = double_pendulum()
     fitted = sx.Rattle(0.03, setup.constraints).fit(setup.system, setup.start, 0.1)

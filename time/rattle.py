@@ -15,7 +15,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
 from symplex.fem.system import State, System
-from symplex.time.implicit import dividing, retold
+from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.multipliers import Multipliers
 from symplex.time.stability import stable_step
@@ -134,7 +134,6 @@ class ConstrainedMotion(FixedStepMotion):
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
-        system.moving.require_none(self.name)
         self._set = Multipliers(system, method.constraints, self.name)
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
@@ -144,13 +143,13 @@ class ConstrainedMotion(FixedStepMotion):
         self._gradients, self._gradients_next = self._set.empty_gradients(), self._set.empty_gradients()
         self._next_impulses = np.zeros(size)
         self._ready = False  # gradients and factors are those at q
+        self._loads = list(system.loads.values())
+        self._works, self._acting = np.zeros(len(self._loads)), np.zeros((len(self._loads), *shape))
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {"q": self._q, "v": self._v, "a": self._a, "applied": self._applied} | {
-            "multipliers": self._multipliers,
-            "impulses": self._impulses,
-            "sizes": self._sizes,
-        }
+        arrays = {"q": self._q, "v": self._v, "a": self._a, "applied": self._applied, "sizes": self._sizes}
+        arrays |= {"multipliers": self._multipliers, "impulses": self._impulses}
+        return arrays | ({"work": self._works, "acting": self._acting} if self._loads else {})
 
     def _begin(self, state: State) -> None:
         """Set all arrays at a start."""
@@ -181,9 +180,12 @@ class ConstrainedMotion(FixedStepMotion):
         return self._set.by_name(values)
 
     def energies(self, state: State) -> dict[str, float]:
-        """Return the energies in J; with β > 0 and no loads also ``modified_total``, which is nearly conserved."""
-        parts = self.system.energies_of(state)
-        if self._modified is not None and not self.system.loads:
+        """Return the energies in J, with the work of loads by their mean forces at the ends of steps, if there are any.
+
+        With β > 0 and no loads also ``modified_total``, which is nearly conserved.
+        """
+        parts = with_work(self.system, self.system.energies_of(state), self._works)
+        if self._modified is not None and not self._loads:
             parts["modified_total"] = parts["kinetic"] + self._modified.energy(state.q, self.dt)
         return parts
 
@@ -229,15 +231,21 @@ class ConstrainedMotion(FixedStepMotion):
         self._gradients, self._gradients_next = self._gradients_next, self._gradients
         self._set.factorise(self._gradients, self._gradients)
         self._ready = True
+        before = self._acting.copy()
         self._accelerate(self.t0 + (self.n + 1) * self.dt, self._half if predicted is None else predicted)
+        self._works += 0.5 * np.einsum("lni,ni->l", before + self._acting, self._q - self._next)
 
     def _accelerate(self, t: float, v: Array) -> None:
         """Set the accelerations without constraints at q."""
+        for force, load in zip(self._acting, self._loads, strict=True):
+            force[...] = load(t, self._q, v)
+        loads = self._acting.sum(axis=0)
         if self._modified is not None:
-            loads = sum((load(t, self._q, v) for load in self.system.loads.values()), np.zeros_like(v))
             self._applied[...] = self._modified.accelerations(self._q, self.dt, loads)
             return
-        self.system.accelerations(self.system.force(t, self._q, v, self._force), self._applied)
+        np.subtract(loads, self.system.gradient(self._q, self._force), out=self._force)
+        self._force[self.system.fixed] = 0.0
+        self.system.accelerations(self._force, self._applied)
 
     def _accelerate_constrained(self) -> None:
         """Set the accelerations from those without constraints and the multipliers."""
@@ -258,7 +266,7 @@ class RattleMotion(ConstrainedMotion):
 
     def _step(self) -> None:
         self._reach(self._v)
-        predicted = 2.0 * self._half - self._v if self.system.loads else None
+        predicted = 2.0 * self._half - self._v if self._loads else None
         self._move(predicted)
         _kick(self._half, self._applied, self.dt, self._v)
         self.project_velocities()
@@ -306,7 +314,7 @@ class ShakeMotion(ConstrainedMotion):
     def _step(self) -> None:
         self._look_ahead()
         predicted = None
-        if self.system.loads:
+        if self._loads:
             predicted = 1.5 * self._half - 0.5 * (self._carried - 0.5 * self.dt * self._applied)
         self._move(predicted)
         _kick(self._half, self._applied, self.dt, self._carried)
