@@ -9,6 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.sparse import csr_array
 
+from symplex.contact.obstacles import HalfSpace
+from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain
 from symplex.fem.mass import bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
@@ -270,6 +272,29 @@ def test_a_body_that_flies_with_its_support_is_not_torn(speed):
         end = motion.advance(0.1)
         np.testing.assert_allclose(end.q, mesh.points + np.array([0.1 * speed, 0, 0]), rtol=1e-12, atol=1e-14)
         assert motion.energies(end)["work_carriage"] == pytest.approx(0.0, abs=1e-9 * speed**2)
+
+
+@pytest.mark.parametrize(("mass_of", "linear"), [(lumped_mass, "sparse"), (consistent_mass, "krylov")])
+def test_a_ram_presses_a_block_on_a_floor(mass_of, linear):
+    """With contact that closes, the work of the ram is in the energies, to round-off."""
+    mesh = box((1.0, 0.5, 0.5), (2, 1, 1))
+    points, cells = mesh.points, mesh.cells["tetra"]
+    top = np.flatnonzero(points[:, 2] > 0.5 - 1e-9)
+    push = TimeFunction.of_accelerations([0, 0.1, 0.2, 0.3], [0, 20, -20, 0])
+    floor = RigidContact(mesh.boundary_nodes, HalfSpace(point=(0, 0, -0.02), normal=(0, 0, 1)), stiffness=1e4)
+    system = System(
+        mass_of(points, cells, 1.0, len(points)),
+        {"block": Solid(points, cells, NeoHookean(2e3, 1e3, 1.0)), "floor": floor},
+        moving={"ram": SupportTranslation(top, [0.3, 0.0, -1.0], push)},
+    )
+    motion = EnergyMomentum(0.02, newton=Newton(linear=linear)).start(system, system.state(points))
+    end = motion.advance(0.3)
+    np.testing.assert_allclose((end.q - points)[top], np.tile(push.value(0.3) * np.array([0.3, 0, -1]), (len(top), 1)))
+    energies = motion.energies(end)
+    assert energies["floor"] > 1.0
+    assert energies["work_ram"] > 50.0
+    assert energies["balance"] == pytest.approx(0.0, abs=1e-12)
+    assert system.reactions(end)[top, 2].sum() < -500.0
 
 
 def test_a_jump_that_tears_elements_says_how_far_it_is():
