@@ -269,6 +269,24 @@ def test_kepler_keeps_both_momenta_and_energy():
     )
 
 
+def test_the_equations_of_the_paper_as_corrected():
+    """Eqs. 60-61 and 70-71 of a forced and damped oscillator, with the signs and factors that the misprints lack."""
+    c, F0, omega, k = 0.4, 1.0, 3.0, 4.0
+    force = {"force": lambda t, q, v: np.full_like(q, F0 * np.cos(omega * t)), "drag": Drag(np.ones(1), c)}
+    system, start = oscillator(**force)
+    motion = AdaptiveVariational(0.1, hold=False).start(system, start)
+    for _ in range(20):
+        before = motion.step()
+        energy = motion.energies(before)["discrete_energy"]
+        t, (middle, _, mean) = motion.t, motion.midpoint
+        h, v, q, p = 2.0 * (middle - t), mean.item(), before.q.item(), before.v.item()
+        push = F0 * np.cos(omega * (t + 0.5 * h))
+        F = v + 0.25 * k * h * (2 * q + h * v) - 0.5 * h * push + 0.5 * c * h * v - p
+        G = 0.5 * v**2 + 0.5 * k * (q + 0.5 * h * v) ** 2 - 0.5 * h * v * push + 0.5 * c * h * v**2 - energy
+        assert abs(F) < 1e-13
+        assert abs(G) < 1e-13
+
+
 # -- where no step exists ------------------------------------------------------------------------------------------
 
 
