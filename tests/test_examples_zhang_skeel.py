@@ -41,3 +41,20 @@ def test_impact_and_truss_by_zhang_skeel(run_script, tmp_path):
         assert numbers[f"{run} modified energy, relative"] < 0.2 * numbers[f"{run} energy, relative"]
     assert "not positive definite" in numbers["truss, full, beta = 0.4, 100 x limit: stopped"]
     assert (tmp_path / "impact_zhang_skeel.png").stat().st_size > 20_000
+
+
+def test_dna_strands_open_with_large_steps_as_with_small_ones(run_script, tmp_path):
+    numbers = run_script("dna_chain.py", tmp_path)
+    assert numbers["closed angle"] == pytest.approx(numbers["closed angle (paper)"], abs=1e-3)
+    verlet, large = "Verlet, h = 0.2", "Zhang-Skeel, h = 2"
+    for name in (verlet, large):
+        assert numbers[f"{name}: strands that open, of 4"] == 4
+        assert numbers[f"{name}: farthest mean angle"] == pytest.approx(5.5, abs=0.3)  # the other closed state
+    assert numbers[f"{large}: median time of opening"] == pytest.approx(
+        numbers[f"{verlet}: median time of opening"], rel=0.2
+    )
+    # "the Z&S energy is lower than the benchmark because fast oscillations are damped by large time-steps"
+    assert numbers[f"{large}: mean energy in the second half"] < 0.75 * numbers[f"{large}: energy at first"]
+    assert numbers[f"{verlet}: mean energy in the second half"] > 0.97 * numbers[f"{verlet}: energy at first"]
+    assert abs(numbers[f"{large}: drift of the modified energy from the first to the second half, relative"]) < 0.05
+    assert (tmp_path / "dna_chain.png").stat().st_size > 20_000

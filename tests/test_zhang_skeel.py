@@ -179,8 +179,8 @@ def chain(h_omega, h=0.1):
 def test_linear_systems_are_stable_at_any_step_from_a_quarter_on(variant, beta, h_omega):
     system, q = chain(h_omega)
     motion = ZhangSkeel(0.1, beta, variant).start(system, system.state(q))
-    size = [np.abs(motion.advance(t).q).max() for t in 0.1 * np.arange(1, 801)]
-    assert max(size[400:]) < 1.1 * max(size[:400]) < 100.0
+    size = [np.abs(motion.advance(t).q).max() for t in 0.1 * np.arange(1, 501)]
+    assert max(size[250:]) < 1.1 * max(size[:250]) < 100.0
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.1, 0.2, 0.24])
@@ -189,7 +189,7 @@ def test_below_a_quarter_the_limit_is_where_it_is_said_to_be(beta):
     # ω² is told from above, to a few per cent; the two other springs add some to it
     system, q = chain(0.95 * limit)
     motion = ZhangSkeel(0.1, beta).start(system, system.state(q))
-    assert np.abs(motion.advance(200.0).q).max() < 100.0
+    assert np.abs(motion.advance(50.0).q).max() < 100.0
     system, q = chain(1.02 * limit)
     with pytest.raises(
         UnstableStep, match=r"above the stability limit of Zhang and Skeel's method with beta = .*0\.25"
@@ -214,12 +214,12 @@ def test_a_stiff_part_is_stable_as_long_as_the_others_are_resolved(variant, limi
     for stiff in (1.0, 10.0, 100.0):
         system, q = two_springs(0.95 * limit, stiff)
         motion = method.start(system, system.state(q))
-        size = [np.abs(motion.advance(t).q).max() for t in 0.1 * np.arange(1, 1001)]
+        size = [np.abs(motion.advance(t).q).max() for t in 0.1 * np.arange(1, 301)]
         assert max(size) < 100.0
     system, q = two_springs(1.05 * limit, 100.0)
     with pytest.raises(UnstableStep, match="count 'soft' among the stiff energies as well"):
         method.start(system, system.state(q))
-    ZhangSkeel(0.1, 0.4, variant, stiff=("stiff", "soft")).start(system, system.state(q)).advance(100.0)
+    ZhangSkeel(0.1, 0.4, variant, stiff=("stiff", "soft")).start(system, system.state(q)).advance(30.0)
 
 
 # -- what the variants keep -------------------------------------------------------------------------------------------
@@ -280,10 +280,10 @@ def test_the_modified_energy_of_a_stiff_system_is_kept_over_long_times():
     energies = {}
     for variant in ("full", "push-forward"):
         motion = ZhangSkeel(0.1, variant=variant).start(system, system.state(q, v))
-        energies[variant] = [motion.energies(motion.advance(t))["modified_total"] for t in 2.0 * np.arange(101)]
+        energies[variant] = [motion.energies(motion.advance(t))["modified_total"] for t in 2.0 * np.arange(51)]
     for values in energies.values():
         assert np.ptp(values) < 0.2 * abs(values[0])
-        assert abs(np.mean(values[51:]) - np.mean(values[:51])) < 0.02 * abs(values[0])
+        assert abs(np.mean(values[26:]) - np.mean(values[:26])) < 0.02 * abs(values[0])
 
 
 def test_a_composition_has_no_modified_energy_of_its_own():
@@ -334,9 +334,9 @@ def test_loads_of_time_and_velocity_are_of_second_order(options):
     energies = {name: free.energies[name] for name in ("bars", "stiff")}
     system = System(free.mass, energies, dim=2, loads=loads)
     start = system.state(q)
-    ends = [ZhangSkeel(h, **options).start(system, start).advance(1.0).q for h in (0.01, 0.005, 0.0025, 0.00125)]
+    ends = [ZhangSkeel(h, **options).start(system, start).advance(1.0).q for h in (0.01, 0.005, 0.0025)]
     errors = [np.abs(a - b).max() for a, b in pairwise(ends)]
-    np.testing.assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2.0, atol=0.15)
+    np.testing.assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2.0, atol=0.2)
     motion = ZhangSkeel(0.01, **options).start(system, start)
     assert "modified_total" not in motion.energies(motion.advance(0.1))  # loads have no potential
 
