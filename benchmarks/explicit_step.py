@@ -1,6 +1,6 @@
 """Nanoseconds per tetrahedron of the kernels of an explicit or implicit step, against the limits of this machine.
 
-    python benchmarks/explicit_step.py [--tetrahedra 50000 500000 2000000] [--others 50000] [--output FILE.json]
+    python benchmarks/explicit_step.py [--tetrahedra 50000 500000 2000000] [--output FILE.json]
 
 The body is the 0.1 m aluminium cube of section 6.3 of the force-stepping paper in cells of 24 tetrahedra, deformed
 by some per cent. All times are the best of several calls, in one process. The limits are measured here, too:
@@ -9,8 +9,7 @@ by some per cent. All times are the best of several calls, in one process. The l
   tetrahedron needs per call 72 are its nodes and constants, read once, the rest positions and forces of nodes;
 * arithmetic, by polynomials that stay in registers.
 
-FElupe and scikit-fem take part, on the same mesh and law, where they can be imported (``pip install felupe
-scikit-fem``): at one thread, on the size given by ``--others``.
+`assembly_packages.py` compares them with other packages.
 """
 
 from __future__ import annotations
@@ -152,53 +151,6 @@ def compile_time() -> float:
     return float(run.stdout)
 
 
-# -- others --------------------------------------------------------------------------------------------------------
-
-
-def felupe_times(solid: Solid, q: np.ndarray) -> dict[str, float]:
-    """Return ns per tetrahedron of FElupe, the largest difference of its forces from ours with them."""
-    import felupe
-
-    mesh = felupe.Mesh(solid.points, solid.nodes, "tetra")
-    field = felupe.FieldContainer([felupe.Field(felupe.RegionTetra(mesh), dim=3)])
-    field[0].values[:] = q - solid.points
-    law = felupe.NeoHookeCompressible(mu=ALUMINIUM.mu, lmbda=ALUMINIUM.lmbda)
-    body = felupe.SolidBody(law, field)
-    forces = np.asarray(body.assemble.vector(field).todense()).reshape(q.shape)
-    gradient = best(lambda: body.assemble.vector(field), at_least=3)
-    tangent = best(lambda: body.assemble.matrix(field), at_least=3)
-    m = len(solid.nodes)
-    return {"gradient": gradient / m * 1e9, "tangent": tangent / m * 1e9, "difference": difference(solid, q, forces)}
-
-
-def scikit_fem_times(solid: Solid, q: np.ndarray) -> dict[str, float]:
-    """Return ns per tetrahedron of scikit-fem, and the largest difference of its forces from ours."""
-    import skfem
-    from skfem.helpers import ddot, det, grad, identity, inv, transpose
-
-    lmbda, mu = ALUMINIUM.lmbda, ALUMINIUM.mu
-    mesh = skfem.MeshTet(solid.points.T.copy(), solid.nodes.T.astype(np.int64))
-    basis = skfem.Basis(mesh, skfem.ElementVector(skfem.ElementTetP1()), intorder=1)
-
-    @skfem.LinearForm
-    def form(v, w):
-        F = grad(w["u"]) + identity(grad(w["u"]))
-        P = mu * F + (lmbda * np.log(det(F)) - mu) * transpose(inv(F))
-        return ddot(P, grad(v))
-
-    u = (q - solid.points).ravel()
-    forces = form.assemble(basis, u=basis.interpolate(u)).reshape(q.shape)
-    gradient = best(lambda: form.assemble(basis, u=basis.interpolate(u)), at_least=3)
-    return {"gradient": gradient / len(solid.nodes) * 1e9, "difference": difference(solid, q, forces)}
-
-
-def difference(solid: Solid, q: np.ndarray, forces: np.ndarray) -> float:
-    """Return how much forces differ from ours, relative to the largest."""
-    ours = np.zeros_like(q)
-    solid.add_gradient(q, ours)
-    return float(np.abs(forces - ours).max() / np.abs(ours).max())
-
-
 # -- report ----------------------------------------------------------------------------------------------------------
 
 
@@ -206,7 +158,6 @@ def main() -> None:
     """Measure, print tables in Markdown, and write the numbers if wanted."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tetrahedra", type=int, nargs="+", default=[50_000, 500_000, 2_000_000])
-    parser.add_argument("--others", type=int, default=50_000, help="tetrahedra for FElupe and scikit-fem; 0: none")
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")
     arguments = parser.parse_args()
 
@@ -239,32 +190,8 @@ def main() -> None:
         numbers |= {f"bandwidth, {number} threads [B/s]": bandwidth, f"arithmetic, {number} threads [1/s]": arithmetic}
     print(f"\n\nBytes per tetrahedron: {memory['kept']:.0f} kept, {memory['moved']:.0f} moved by a gradient;", end=" ")
     print(f"{memory['of a tangent']:.0f} more for a tangent.\n")
-    if arguments.others:
-        numbers |= compare(arguments.others)
     if arguments.output:
         arguments.output.write_text(json.dumps(numbers, indent=1))
-
-
-def compare(size: int) -> dict[str, float]:
-    """Measure and print other packages on the same mesh and law."""
-    solid, q = cube(size)
-    ours = symplex_times(solid, q, Pattern(len(q), [solid.nodes]), 1)
-    print(
-        f"Others, {len(solid.nodes)} tetrahedra, one thread (symplex: {ours['gradient']:.1f}; {ours['tangent']:.0f}):"
-    )
-    numbers: dict[str, float] = {}
-    for name, measure in (("FElupe", felupe_times), ("scikit-fem", scikit_fem_times)):
-        try:
-            times = measure(solid, q)
-        except ImportError:
-            print(f"- {name} is not installed")
-            continue
-        ratio = times["gradient"] / ours["gradient"]
-        tangent = f", tangent {times['tangent']:.0f} ns" if "tangent" in times else ""
-        print(f"- {name}: gradient {times['gradient']:.0f} ns ({ratio:.0f} times ours){tangent}; ", end="")
-        print(f"forces differ by {times['difference']:.0e}")
-        numbers |= {f"{name}, {what}": value for what, value in times.items()}
-    return numbers
 
 
 if __name__ == "__main__":
