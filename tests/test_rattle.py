@@ -381,6 +381,19 @@ def test_the_modified_potential_leaves_the_second_order():
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
 
+def test_composed_to_the_fourth_order():
+    setup = linkage()
+    wanted, errors = exact(setup, 2.0), []
+    for dt in (0.2, 0.1):
+        motion = sx.Composition(sx.Rattle(dt, setup.constraints)).start(setup.system, setup.start)
+        end = motion.advance(2.0)
+        errors.append([np.abs(end.q - wanted[0]).max(), np.abs(end.v - wanted[1]).max()])
+    np.testing.assert_allclose(np.log2(np.divide(*errors)), 4.0, atol=0.3)
+    np.testing.assert_allclose(setup.system.momentum(end), setup.system.momentum(setup.start), atol=1e-13)
+    with pytest.raises(ValueError, match="Shake has no fixed step"):
+        sx.Composition(sx.Shake(0.1, setup.constraints))
+
+
 # -- what is refused ----------------------------------------------------------------------------------------------
 
 

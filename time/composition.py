@@ -13,6 +13,7 @@ from symplex.fem.system import State, System
 from symplex.time.implicit import ImplicitIntegrator, dividing
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.newmark import Newmark
+from symplex.time.rattle import Rattle
 from symplex.time.zhang_skeel import ZhangSkeel
 
 
@@ -107,7 +108,7 @@ class Composition(Integrator):
         If the method is not symmetric or has no fixed step, or there is no such scheme.
     """
 
-    integrator: Newmark | ImplicitIntegrator | ZhangSkeel
+    integrator: Newmark | ImplicitIntegrator | Rattle | ZhangSkeel
     order: int = 4
     scheme: str | None = None
 
@@ -115,8 +116,8 @@ class Composition(Integrator):
 
     def __post_init__(self):
         name = type(self.integrator).__name__
-        if not isinstance(self.integrator, Newmark | ImplicitIntegrator | ZhangSkeel):
-            raise ValueError(f"Composition: {name} has no fixed step.")
+        if not isinstance(self.integrator, Newmark | ImplicitIntegrator | Rattle | ZhangSkeel):
+            raise ValueError(f"Composition: {name} has no fixed step from positions and velocities alone.")
         if not self.integrator.symmetric:
             raise ValueError(f"Composition: the method must be symmetric; {name}, with its parameters, is not.")
         substeps(self.order, self.scheme)
@@ -160,7 +161,7 @@ class Composition(Integrator):
         dt = self._whole(self._largest_substep().start(system, state).dt)
         return replace(self, integrator=replace(self.integrator, dt=dividing(dt, interval)))
 
-    def _largest_substep(self) -> Newmark | ImplicitIntegrator | ZhangSkeel:
+    def _largest_substep(self) -> Newmark | ImplicitIntegrator | Rattle | ZhangSkeel:
         """Return the method with the largest substep, which meets the stability limit first."""
         if self.integrator.dt == "auto":
             return self.integrator
