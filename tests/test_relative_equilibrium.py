@@ -110,15 +110,37 @@ def test_a_spinning_bar_of_several_elements(dim):
         sx.relative_equilibrium(system, points, about_z(dim, 5.0))  # where springs turned inside out would balance
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("size", [1.0, 1.2])
+def test_the_triangle_of_lagrange(dim, size):
+    system, points = polygon(3, dim)
+    system = sx.System(np.ones(3), {"gravity": sx.Bars(sx.all_pairs(3), sx.InverseDistance(2.0), dim=dim)}, dim=dim)
+    omega = np.sqrt(3 * 2.0 / 3**1.5)  # of masses 1 at the distance √3
+    found = sx.relative_equilibrium(system, size * points, about_z(dim, omega))
+    np.testing.assert_allclose(found.state.q, points, atol=1e-14)
+    assert found.stretch == pytest.approx(1 / size, abs=1e-14)
+
+
+def test_a_cluster_of_four_about_one_of_many_principal_axes():
+    corners = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) * 2 ** (1 / 6) / np.sqrt(8)
+    system = sx.System(np.ones(4), {"pairs": sx.Bars(sx.all_pairs(4), sx.LennardJones(1.0, 1.0))})
+    found = sx.relative_equilibrium(system, corners, [0, 0, 1])
+    assert unbalanced(found) < 1e-13
+    assert found.tilt < 1e-12
+    assert found.corrections <= 8
+
+
 # -- solids ---------------------------------------------------------------------------------------------------------
 
 
-def block(size=(1.0, 0.6, 0.3), cells=(4, 2, 1), consistent=False):
-    mesh = sx.box(size, cells)
-    tetrahedra = mesh.cells["tetra"]
-    mass = (sx.consistent_mass if consistent else sx.lumped_mass)(mesh.points, tetrahedra, 1.0, len(mesh.points))
-    solid = sx.Solid(mesh.points, tetrahedra, sx.NeoHookean(lmbda=2.0, mu=1.0, density=1.0))
-    return sx.System(mass, {"strain": solid}), mesh.points
+NEO_HOOKEAN = sx.NeoHookean(lmbda=2.0, mu=1.0, density=1.0)
+
+
+def block(size=(1.0, 0.6, 0.3), cells=(4, 2, 1), consistent=False, split="24", material=NEO_HOOKEAN):
+    mesh = sx.box(size, cells, split=split)
+    elements = mesh.cells["hexahedron" if split == "hexahedra" else "tetra"]
+    mass = (sx.consistent_mass if consistent else sx.lumped_mass)(mesh.points, elements, 1.0, len(mesh.points))
+    return sx.System(mass, {"strain": sx.Solid(mesh.points, elements, material)}), mesh.points
 
 
 @pytest.mark.parametrize("omega", [(0, 0, 1.2), (0, -1.2, 0), (1.2, 0, 0), (0, 0, 1e-3)])
@@ -127,7 +149,7 @@ def test_a_block_about_its_principal_axes(omega, consistent):
     system, points = block(consistent=consistent)
     found = sx.relative_equilibrium(system, points, omega, velocity=np.multiply(0.5, omega))
     assert unbalanced(found) < 2e-14 * max(1.0, found.omega @ found.omega)
-    assert found.tilt < 1e-9
+    assert found.tilt < 1e-7
     np.testing.assert_allclose(system.momentum(found.state), 0.5 * np.array(omega) * 0.18, rtol=1e-13, atol=1e-16)
     # What is not turned or shifted: the natural shape.
     arm, before = found.state.q - found.centre, points - points.mean(axis=0)
@@ -138,6 +160,16 @@ def test_a_block_about_its_principal_axes(omega, consistent):
         assert faster.stretch - 1 == pytest.approx(2 * (found.stretch - 1), rel=1e-5)
     else:
         assert 1.01 < found.stretch < 1.06
+
+
+def test_hexahedra_of_another_material():
+    svk = sx.SaintVenantKirchhoff(lmbda=2.0, mu=1.0, density=1.0)
+    found = sx.relative_equilibrium(*block(consistent=True, split="hexahedra", material=svk), [0, 0, 1.2])
+    assert unbalanced(found) < 1e-14
+    assert found.stretch == pytest.approx(1.033, abs=2e-3)
+    path = follow(found, sx.EnergyMomentum(0.5), 0.5, 6)
+    np.testing.assert_allclose(path.lambda_r, np.arctan(0.3) / 0.3, atol=1e-12)
+    assert path.deformation.max() < 1e-12
 
 
 def test_a_turned_block_about_a_turned_axis():

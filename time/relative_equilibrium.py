@@ -11,7 +11,6 @@ rigid, and a discrete one may be so too, with an angle of λ_r ω Δt and a way 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import sqrt
 from typing import final
 
@@ -47,7 +46,8 @@ _BALANCED = 1e-3  # of the centrifugal forces that may be left, if round-off for
 _LONGEST = 0.25  # of the radius, by which a part of the load may move a node: not onto another branch
 _PARTS = 60  # of ω² that are tried
 _FAILURES = 10  # one after the other that are the end
-_NEUTRAL = 1e-3  # part of the inertia along the axis that holds a body without other hold against being tilted
+_INERTIA = 1e-3  # along the axis, as a part of the mass, that the tangent always has
+_TINY = float(np.finfo(float).tiny)
 
 
 def relative_equilibrium(
@@ -100,9 +100,9 @@ def relative_equilibrium(
     scale = _require_internal(system, given)
     centre = centre_of_mass(system, given)
     before = given - centre
-    aligned, neutral = _aligned(system, before, omega, tilt)
+    aligned = _aligned(system, before, omega, tilt)
     shape, corrections = _loaded(
-        _Balance(system, centre, omega, neutral), centre + aligned, newton or Newton(iterations=_CORRECTIONS)
+        _Balance(system, centre, omega), centre + aligned, newton or Newton(iterations=_CORRECTIONS)
     )
     _require_resultants(system, shape, scale, "in the shape that was found")
     found = _straightened(system, before, shape, axis)
@@ -133,19 +133,17 @@ class _Balance:
     """∇V(q0 + Δq) − part · M (q0 + Δq − c) P = 0, as equations for `NewtonSolver`.
 
     With the centre c held fixed the tangent is sparse, and shifts across the axis are determined: the resultant of the
-    centrifugal forces is zero for no other centre of mass. What changes nothing, a shift along the axis and a turn
-    about it, is held by one spring to the ground each, without force in the solution. A structure without stress may
-    lack all stiffness along the axis (a flat truss); the tangent has inertia there, in proportion to the residual, and
-    Newton's method remains quadratic. A little of it always remains for a body that can be turned to another principal
-    axis with the same moment, which nothing else would hold.
+    centrifugal forces is zero for no other centre of mass. A turn about the axis, which changes nothing, is held by one
+    spring to the ground, without force in the solution. Shifts along the axis are held by some inertia along it, and
+    so are tilts of a body that has equal moments about several axes. It is larger where the residual is: a structure
+    without stress may lack all stiffness along the axis (a flat truss).
     """
 
     inertia, impulse, symmetric = 0.0, 1.0, True
 
-    def __init__(self, system: System, centre: Array, omega: Array, neutral: bool):
+    def __init__(self, system: System, centre: Array, omega: Array):
         self.system = system
         self._centre, self._omega = centre, omega
-        self._least_inertia = _NEUTRAL if neutral else 0.0
         self._worst: tuple[float, Array] | None = None
         self.constant = np.zeros((system.n_nodes, system.dim))
         self._forces = np.zeros_like(self.constant)
@@ -160,7 +158,11 @@ class _Balance:
         self._q = q
         self._projector = part * centrifugal(self._omega)
         self._inertia_along = part * speed**2 * np.outer(along, along)
-        self._springs = list(_springs(q - self._centre, axis))
+        across = np.cross(axis, in_space(q - self._centre))
+        radius = np.linalg.norm(across, axis=1)
+        self._farthest = int(np.argmax(radius))
+        turn = across[self._farthest, : self.system.dim] / radius[self._farthest]
+        self._spring = np.outer(turn, turn)
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write the unbalanced forces to out."""
@@ -170,12 +172,12 @@ class _Balance:
     def blocks(self, dq: Array, out: Array) -> None:
         """Write the tangent to out."""
         self.system.hessian_blocks(self._q + dq, out)
-        stiffness = np.trace(out[self._diagonal], axis1=1, axis2=2) / self.system.dim
-        along = min(1.0, max(self._unbalanced(dq), self._least_inertia))
-        added = along * self._inertia_along - self._projector
+        left, load = self._unbalanced(dq)
+        added = max(_INERTIA, min(1.0, left / load)) * self._inertia_along - self._projector
+        place = self._diagonal[self._farthest]
+        stiffness = np.abs(out[place]).max()
         out += self.system.mass_values[:, None, None] * added
-        for node, direction in self._springs:
-            out[self._diagonal[node]] += stiffness[node] * np.outer(direction, direction)
+        out[place] += stiffness * self._spring
 
     def require(self, dq: Array) -> None:
         """Check that forces balance, and that the increment does not lead far.
@@ -189,9 +191,9 @@ class _Balance:
         moved = np.linalg.norm(dq, axis=1).max()
         if moved > _LONGEST * radius:
             raise StepFailed(f"a node would move by {moved / radius:.2g} times the radius of the body.")
-        left = self._unbalanced(dq)
-        if left > _BALANCED:
-            raise StepFailed(f"{left:.1e} of the centrifugal forces are left, which round-off hides.")
+        left, load = self._unbalanced(dq)
+        if left > _BALANCED * load:
+            raise StepFailed(f"forces of {left:.1e} N are left of {load:.1e} N, which round-off hides.")
 
     def failed(self, dq: Array) -> None:
         """Remember the shape at which an attempt ended, if its moment is larger than those before."""
@@ -215,21 +217,11 @@ class _Balance:
     def _load(self, dq: Array) -> Array:
         return self.system.apply_mass(self._q + dq - self._centre) @ self._projector
 
-    def _unbalanced(self, dq: Array) -> float:
-        """Return the unbalanced part of the centrifugal forces."""
+    def _unbalanced(self, dq: Array) -> tuple[float, float]:
+        """Return the norms in N of the unbalanced and of the centrifugal forces, the second not zero."""
         self.forces(dq, self._forces)
-        return float(np.linalg.norm(self._forces) / np.linalg.norm(self._load(dq)))
-
-
-def _springs(arm: Array, axis: Array) -> Iterator[tuple[int, Array]]:
-    """Yield node and direction of the springs against a turn about the axis and, in space, a shift along it."""
-    dim = arm.shape[1]
-    across = np.cross(axis, in_space(arm))
-    radius = np.linalg.norm(across, axis=1)
-    farthest = int(np.argmax(radius))
-    yield farthest, across[farthest, :dim] / radius[farthest]
-    if dim == 3:
-        yield int(np.argmin(np.linalg.norm(arm, axis=1))), axis
+        load = float(np.linalg.norm(self._load(dq)))
+        return float(np.linalg.norm(self._forces)), max(load, _TINY)
 
 
 def _loaded(balance: _Balance, q: Array, newton: Newton) -> tuple[Array, int]:
@@ -259,8 +251,8 @@ def _loaded(balance: _Balance, q: Array, newton: Newton) -> tuple[Array, int]:
 # -- the axis -------------------------------------------------------------------------------------------------------
 
 
-def _aligned(system: System, arm: Array, omega: Array, tilt: float) -> tuple[Array, bool]:
-    """Return the arms [n, dim] turned so that the principal axis that is nearest is ω, and whether others are as good.
+def _aligned(system: System, arm: Array, omega: Array, tilt: float) -> Array:
+    """Return the arms [n, dim] turned so that the principal axis that is nearest is ω.
 
     Raises
     ------
@@ -273,8 +265,8 @@ def _aligned(system: System, arm: Array, omega: Array, tilt: float) -> tuple[Arr
     if np.linalg.norm(np.cross(axis, in_space(arm)), axis=1).max() <= IN_LINE * np.linalg.norm(arm, axis=1).max():
         raise InvalidSystem("all nodes are on the axis of rotation: nothing turns.")
     if system.dim == 2:
-        return arm, False
-    nearest, neutral = nearest_principal(system, arm, axis)
+        return arm
+    nearest = nearest_principal(system, arm, axis)
     away = angle_between(nearest, axis)
     if away > tilt:
         raise _wrong_axis(system, arm, omega, tilt)
@@ -282,7 +274,7 @@ def _aligned(system: System, arm: Array, omega: Array, tilt: float) -> tuple[Arr
     size = float(np.linalg.norm(normal))
     if size > 0.0:
         arm = arm @ rotation(normal / size, away, 3).T
-    return arm, neutral
+    return arm
 
 
 def _moment(system: System, arm: Array, omega: Array) -> tuple[Array, float]:
@@ -293,7 +285,7 @@ def _moment(system: System, arm: Array, omega: Array) -> tuple[Array, float]:
 
 
 def _off_axis(system: System, arm: Array, omega: Array) -> str:
-    nearest, _ = nearest_principal(system, arm, axis_of(omega)[0])
+    nearest = nearest_principal(system, arm, axis_of(omega)[0])
     moment, part = _moment(system, arm, omega)
     return (
         f"its nearest principal axis, {_told(nearest)}, {angle_between(nearest, omega):.3g} rad off ω, and the "

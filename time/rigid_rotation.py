@@ -63,17 +63,16 @@ def inertia_about(system: System, arm: Array, axis: Array) -> float:
     return float(np.vdot(across, system.apply_mass(across)))
 
 
-def nearest_principal(system: System, arm: Array, axis: Array) -> tuple[Array, bool]:
-    """Return the unit vector [3] along the principal axis nearest to an axis, and whether others have its moment.
+def nearest_principal(system: System, arm: Array, axis: Array) -> Array:
+    """Return the unit vector [3] along the principal axis that is nearest to an axis.
 
     Axes of equal moments span a plane, or all of space, in which every direction is principal.
     """
     moments, axes = np.linalg.eigh(arm.T @ system.apply_mass(arm))
     same = np.abs(moments[:, None] - moments) <= SAME * moments.sum()
     projections = [axes[:, row] @ (axes[:, row].T @ axis) for row in same]
-    sizes = np.linalg.norm(projections, axis=1)
-    best = int(np.argmax(sizes))
-    return projections[best] / sizes[best], bool(same[best].sum() > 1)
+    best = max(projections, key=lambda projection: float(np.linalg.norm(projection)))
+    return best / np.linalg.norm(best)
 
 
 def angle_about(system: System, axis: Array, before: Array, after: Array) -> float:
