@@ -85,9 +85,9 @@ METHODS = {
     "energy-momentum": (EnergyMomentum, 2),
     "energy-momentum, compensated": (lambda dt: EnergyMomentum(dt, compensated=True), 2),
     "midpoint": (Midpoint, 2),
-    "alpha family": (lambda dt: Midpoint(0.25 * dt, alpha=0.3), 1),
+    "alpha family": (lambda dt: Midpoint(0.5 * dt, alpha=0.3), 1),
     "trapezoidal": (Newmark.trapezoidal, 2),
-    "damped Newmark": (lambda dt: Newmark(0.25 * dt, beta=0.4, gamma=0.7), 1),
+    "damped Newmark": (lambda dt: Newmark(0.5 * dt, beta=0.4, gamma=0.7), 1),
     "generalised-alpha": (GeneralizedAlpha, 2),
     "HHT": (lambda dt: HilberHughesTaylor(0.5 * dt, alpha=-0.3), 2),
     "explicit Newmark": (Newmark, 2),
@@ -244,8 +244,8 @@ def test_positions_follow_without_drift_over_many_steps():
     system = System(np.ones(2), {"spring": spring}, dim=1, moving={"grip": SupportTranslation([0], "x", LIFT)})
     state = system.state([[1000.0], [1001.0]])
     for method in (EnergyMomentum(0.01), EnergyMomentum(0.01, compensated=True), Newmark(0.01)):
-        end = method.start(system, state).advance(10.0)
-        assert end.q[0, 0] == pytest.approx(1000.0 + LIFT.value(10.0), abs=3e-13)
+        end = method.start(system, state).advance(4.0)
+        assert end.q[0, 0] == pytest.approx(1000.0 + LIFT.value(4.0), abs=3e-13)
 
 
 def test_between_steps_the_support_is_on_its_way():
