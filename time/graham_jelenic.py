@@ -38,6 +38,8 @@ _SCHEMES: dict[Scheme, type[ConservingScheme]] = {
     "CM8": CM8,
 }
 _FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
+# Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
+_PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 1.0 / 256.0
 _UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
 _CONTRACTS = 2.0  # bound of hω up to which steps are tried without factors
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
@@ -272,7 +274,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         else:
             start = rigid_prediction(self.system, *self._z0)
         try:
-            count = solver.solve(self, start, floor)
+            count = solver.solve(self, start, floor, (_PLAIN_PART if plain else _FACTORS_PART) * floor)
         except StepFailed as error:
             if not plain:
                 raise retold(error, f"{error}{self._scheme.remark(solver.z)}") from None

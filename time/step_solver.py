@@ -13,7 +13,6 @@ from symplex.fem.energy import Array
 
 _DEPTH = 20  # pairs of changes remembered
 _STAGNATION = 0.5  # at the floor, an iteration that does not do better than this factor is the last
-_DEEP = 1.0 / 256.0  # below this part of the floor there is nothing left but round-off
 _DEPENDENT = 1e-8  # part of a change of the correction that must be new
 _DIVERGED = 4.0  # a correction that is larger than the smallest one by this factor is of no use
 _PATIENCE = 40  # iterations without Newton's method
@@ -75,7 +74,7 @@ class StepSolver:
         self._changes = self._effects = np.zeros(0)  # u and q [_DEPTH, 2, n, dim]
         self._seen = 0
 
-    def solve(self, problem: StepProblem, start: Array, floor: float) -> int:
+    def solve(self, problem: StepProblem, start: Array, floor: float, enough: float) -> int:
         """Find z with the norm of g(z) as small as round-off lets it be; return the number of residuals it took.
 
         Parameters
@@ -84,7 +83,9 @@ class StepSolver:
         start : float64 [2, n, dim]
             Where several solutions are near, it decides which one is found.
         floor : float
-            A norm of g that may be round-off.
+            A norm of g that may be round-off: where it is reached, the iteration ends when it no longer gets on.
+        enough : float
+            A norm at which it ends at once.
 
         Raises
         ------
@@ -93,7 +94,7 @@ class StepSolver:
         """
         if self._changes.shape[1:] != start.shape:
             self._changes, self._effects = (np.zeros((_DEPTH, *start.shape)) for _ in range(2))
-        self._problem, self._floor = problem, floor
+        self._problem, self._floor, self._enough = problem, floor, enough
         self._norms: list[float] = []
         self._count, self.z = 0, start
         g = self._residual(start)
@@ -182,7 +183,7 @@ class StepSolver:
         norm, before = self._norms[-1], min(self._norms[:-1], default=np.inf)
         if norm < before:
             self.z = z
-        return norm <= self._floor and (norm <= _DEEP * self._floor or norm > _STAGNATION * before)
+        return norm <= self._floor and (norm <= self._enough or norm > _STAGNATION * before)
 
     def norm(self, g: Array) -> float:
         """Return |g|, weighted."""
