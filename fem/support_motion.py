@@ -76,7 +76,7 @@ class SupportTranslation(SupportMotion):
     Raises
     ------
     InvalidSystem
-        If a node is named twice, the direction is none, or the table is not in order.
+        If there are no nodes or one is named twice, the direction is none, or the table is not in order.
     """
 
     def __init__(
@@ -87,43 +87,49 @@ class SupportTranslation(SupportMotion):
         *,
         components: str | None = None,
     ):
-        self.nodes = distinct_nodes("SupportTranslation", nodes)
+        self.nodes = _some_nodes("SupportTranslation", nodes)
         self.motion = time_function(motion)
         self.smooth, self.span = self.motion.smooth, self.motion.span
-        if isinstance(direction, str):
-            if len(direction) != 1 or direction not in AXES:
-                raise InvalidSystem(
-                    f"SupportTranslation: the direction is '{direction}', must be a letter of '{AXES}' or a vector."
-                )
-            self.axes, self._direction = (AXES.index(direction),), np.ones(1)
-            return
-        vector = np.array(direction, dtype=float)
-        if vector.ndim != 1 or not (np.isfinite(vector).all() and vector.any()):
-            raise InvalidSystem(f"SupportTranslation: the direction is {direction}, must be a vector other than 0.")
-        letters = AXES[: len(vector)]
-        given = letters if components is None else components
-        if not given or set(given) - set(letters):
-            raise InvalidSystem(f"SupportTranslation: components are '{components}', must be letters of '{letters}'.")
-        self.axes = tuple(axis for axis, letter in enumerate(letters) if letter in given)
-        left = [letter for axis, letter in enumerate(letters) if letter not in given and vector[axis]]
+        vector, given = _along(direction) if isinstance(direction, str) else _all_of(direction)
+        given = given if components is None else components
+        if not given or set(given) - set(AXES[: len(vector)]):
+            raise InvalidSystem(
+                f"SupportTranslation: components are '{components}', must be letters of '{AXES[: len(vector)]}'."
+            )
+        left = [letter for letter, x in zip(AXES, vector, strict=False) if x and letter not in given]
         if left:
             raise InvalidSystem(f"SupportTranslation: it moves in {left[0]}, which is not among its components.")
-        self._direction = vector[list(self.axes)]
+        self.axes = tuple(sorted(AXES.index(letter) for letter in set(given)))
+        self._directions = np.tile(vector[list(self.axes)], (len(self.nodes), 1))
 
     def displacement(self, t: float) -> Array:
         """Return the displacements [m, c] in m at the time t in s."""
-        return self._all(self.motion.value(t))
+        return self.motion.value(t) * self._directions
 
     def velocity(self, t: float) -> Array:
         """Return the velocities [m, c] in m/s at the time t in s; where they jump, those after it."""
-        return self._all(self.motion.rate(t))
+        return self.motion.rate(t) * self._directions
 
     def acceleration(self, t: float) -> Array:
         """Return the accelerations [m, c] in m/s² at the time t in s."""
-        return self._all(self.motion.second(t))
+        return self.motion.second(t) * self._directions
 
-    def _all(self, value: float) -> Array:
-        return np.tile(value * self._direction, (len(self.nodes), 1))
+
+def _along(direction: str) -> tuple[Array, str]:
+    """Return the vector along one axis, and its component."""
+    if len(direction) != 1 or direction not in AXES:
+        raise InvalidSystem(
+            f"SupportTranslation: the direction is '{direction}', must be a letter of '{AXES}' or a vector."
+        )
+    return np.eye(len(AXES))[AXES.index(direction)], direction
+
+
+def _all_of(direction: ArrayLike) -> tuple[Array, str]:
+    """Return a vector, checked, and all its components."""
+    vector = np.array(direction, dtype=float)
+    if vector.ndim != 1 or len(vector) > len(AXES) or not (np.isfinite(vector).all() and vector.any()):
+        raise InvalidSystem(f"SupportTranslation: the direction is {direction}, must be a vector other than 0.")
+    return vector, AXES[: len(vector)]
 
 
 @final
@@ -148,7 +154,7 @@ class SupportRotation(SupportMotion):
     Raises
     ------
     InvalidSystem
-        If a node is named twice or does not exist, sizes do not fit, or the table is not in order.
+        If there are no nodes or one is named twice or does not exist, sizes do not fit, or the table is not in order.
     """
 
     def __init__(
@@ -162,7 +168,7 @@ class SupportRotation(SupportMotion):
     ):
         name = type(self).__name__
         x, c = np.asarray(points, dtype=float), np.asarray(centre, dtype=float)
-        self.nodes = distinct_nodes(name, nodes)
+        self.nodes = _some_nodes(name, nodes)
         if x.ndim != 2 or x.shape[1] not in (2, 3) or c.shape != x.shape[1:]:
             raise InvalidSystem(f"{name}: points have shape {x.shape} and the centre {c.shape}; wanted [n, 2 or 3].")
         require_nodes(name, self.nodes, len(x))
@@ -199,6 +205,13 @@ class SupportRotation(SupportMotion):
     def _tangent(self, theta: float) -> Array:
         """Return e × R r [m, dim] in m."""
         return math.cos(theta) * self._turned - math.sin(theta) * self._across
+
+
+def _some_nodes(owner: str, nodes: ArrayLike) -> IntArray:
+    found = distinct_nodes(owner, nodes)
+    if len(found) == 0:
+        raise InvalidSystem(f"{owner} has no nodes.")
+    return found
 
 
 @final
@@ -319,7 +332,7 @@ class MovingSupports:
             wanted = (len(motion.nodes), len(motion.axes))
             if np.shape(values) != wanted:
                 raise InvalidSystem(f"support '{name}': its {what} has shape {np.shape(values)}, wanted {wanted}.")
-            if not np.all(np.isfinite(values)):
+            if not np.isfinite(values).all():
                 raise StepFailed(f"support '{name}': its {what} is not finite at t = {t:.6g} s.")
             field[self._places[name]] = values
         return field

@@ -418,6 +418,9 @@ def free_pair(**options):
         (lambda: SupportTranslation([0], "w", SHAKE), "the direction is 'w'"),
         (lambda: SupportTranslation([0], [0, 0], SHAKE), "must be a vector other than 0"),
         (lambda: SupportTranslation([0, 0], "x", SHAKE), "without repetition"),
+        (lambda: SupportTranslation([], "x", SHAKE), "SupportTranslation has no nodes"),
+        (lambda: SupportTranslation([0], [1, 0, 0], SHAKE, components="w"), "components are 'w', must be letters of"),
+        (lambda: SupportTranslation([0], "x", SHAKE, components="yz"), "moves in x, which is not among its components"),
         (lambda: SupportRotation([0], np.eye(3), SHAKE, centre=[0, 0, 0]), "the axis is None"),
         (lambda: SupportRotation([7], np.eye(3), SHAKE, centre=[0, 0, 0], axis=[0, 0, 1]), "refers to nodes 7 to 7"),
         (lambda: SupportRotation([0], np.eye(3), SHAKE, centre=[0, 0], axis=[0, 0, 1]), "the centre"),
@@ -504,6 +507,19 @@ def test_a_motion_of_ones_own():
     system = free_pair(moving={"ripple": Ripple(rows=1)})
     with pytest.raises(InvalidSystem, match=r"its displacement has shape \(1, 1\), wanted \(2, 1\)"):
         EnergyMomentum(0.1).start(system, system.state([[0.0, 0.0], [1.0, 0.0]]))
+
+
+def test_components_across_the_direction_are_held_if_they_are_named():
+    for direction, components, axes in (
+        ("y", None, (1,)),
+        ("y", "yx", (0, 1)),
+        ([0.0, 2.0, 0.0], "yz", (1, 2)),
+        ([0.0, 2.0], None, (0, 1)),
+    ):
+        motion = SupportTranslation([4, 2], direction, SHAKE, components=components)
+        assert motion.axes == axes
+        size = SHAKE.value(1.0) * (2.0 if len(direction) > 1 else 1.0)
+        np.testing.assert_array_equal(motion.displacement(1.0), [[size if axis == 1 else 0.0 for axis in axes]] * 2)
 
 
 def test_a_state_says_what_its_supports_do():
