@@ -66,12 +66,12 @@ class SupportTranslation(SupportMotion):
     nodes : int [m]
         Indices without repetition.
     direction : str or float64 [dim]
-        A letter of 'xyz': this component is given, the others are free (or fixed, or moved by another motion). Or a
-        vector, by which the motion is multiplied: then all components are given, those across it at rest.
+        A letter of 'xyz', or a vector, by which the motion is multiplied.
     motion : TimeFunction or (times, values)
         The displacement in m; a table is joined by a cubic spline.
     components : str, optional
-        With a vector, the letters of those components that are given, if not all; it must be zero in the others.
+        Letters of the components that are given, those across the direction at rest; the others are free (or fixed, or
+        moved by another motion). By default that of a letter alone, and all of a vector.
 
     Raises
     ------

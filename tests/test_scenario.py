@@ -122,6 +122,7 @@ def test_constant_loads_are_energies_and_histories_are_loads():
     ("history", "at"),
     [
         ('kind = "table", times = [0, 1], factors = [0, 4]', {0.25: 1.0, 2.0: 4.0}),
+        ('kind = "smooth-ramp", duration = 2', {0.5: 0.103515625, 1.0: 0.5, 3.0: 1.0}),
         ('kind = "half-sine", duration = 2', {1.0: 1.0, 3.0: 0.0}),
         ('kind = "sine", frequency = 0.25', {1.0: 1.0, 3.0: -1.0}),
     ],
