@@ -192,7 +192,7 @@ def measures(name: str, run: Run, beside: Run, motion: Motion) -> dict:
 
 def draw(runs: dict[float, tuple[Run, Run]], motions: dict[float, Motion], title: str, file: Path) -> None:
     """Draw the figures of the paper, one column for each run."""
-    figure, panels = plt.subplots(4, len(runs), figsize=(12, 11), dpi=80, layout="constrained")
+    figure, panels = plt.subplots(4, len(runs), figsize=(12, 11), dpi=72, layout="constrained")
     for (value, (run, beside)), column in zip(runs.items(), panels.T, strict=True):
         motion = motions[value]
         t = np.linspace(0.0, run.t[-1], 2000)
