@@ -228,18 +228,19 @@ class NewmarkMotion(FixedStepMotion):
         return arrays
 
     def _run(self, n_steps: int) -> None:
-        t = self.t
+        system, q, v, a, gradient = self.system, self._q, self._v, self._a, self._gradient
+        dt, inverse_mass, works = self.dt, self._inverse_mass, len(self._works) > 0
         try:
             for _ in range(n_steps):
-                t = self.t0 + (self.n + 1) * self.dt
-                if len(self._works):
-                    self._step_with_work(t)
+                if works:
+                    self._step_with_work(self.t0 + (self.n + 1) * dt)
                 else:
-                    _drift(self._q, self._v, self._a, self.dt)
-                    self.system.gradient(self._q, self._gradient)
-                    _kick(self._v, self._a, self._gradient, self._inverse_mass, self.dt)
+                    _drift(q, v, a, dt)
+                    system.gradient(q, gradient)
+                    _kick(v, a, gradient, inverse_mass, dt)
                 self.n += 1
         except StepFailed as error:
+            t = self.t0 + (self.n + 1) * dt
             raise retold(error, f"Newmark stopped at t = {t:.6g} s (dt = {self.dt:.4g} s): {error}") from None
 
     def _step_with_work(self, t: float) -> None:
