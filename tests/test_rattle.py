@@ -322,6 +322,39 @@ def test_matrices_are_factorised_in_a_band_or_sparse(band, monkeypatch):
     np.testing.assert_allclose(found.solve(b), np.linalg.solve(left * weights @ dense.T, b), rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_trees_of_rods_keep_their_lengths_and_momenta(seed):
+    """Any tree is independent: random ones, in the plane and in space, thrown."""
+    rng = np.random.default_rng(seed)
+    n, dim = int(rng.integers(2, 40)), 2 + seed % 2
+    parents = np.array([rng.integers(0, i) for i in range(1, n)])
+    steps = rng.standard_normal((n - 1, dim))
+    q = np.zeros((n, dim))
+    for i, (parent, step) in enumerate(zip(parents, steps, strict=True), start=1):
+        q[i] = q[parent] + step / np.linalg.norm(step)
+    system = sx.System(rng.uniform(0.5, 2.0, n), {}, dim=dim)
+    rods = {"rods": sx.RigidBars.between(q, np.column_stack([parents, np.arange(1, n)]))}
+    start = sx.project(system, rods, system.state(q, rng.standard_normal((n, dim))))
+    motion = sx.Rattle(0.005, rods).start(system, start)
+    end = motion.advance(0.5)
+    assert np.abs(flat(motion.violations())).max() < 1e-13
+    np.testing.assert_allclose(system.momentum(end), system.momentum(start), atol=1e-12)
+    np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(start), atol=1e-11)
+    assert motion.energies(end)["total"] == pytest.approx(motion.energies(start)["total"], rel=0.01)
+
+
+@pytest.mark.parametrize("band", [64, 0])
+def test_a_singular_matrix_in_a_step_is_named(band, monkeypatch):
+    monkeypatch.setattr(assembled, "_BAND", band)
+    setup = linkage()
+    found = Multipliers(setup.system, setup.constraints, "test")
+    gradients = found.empty_gradients()
+    found.write_gradients(setup.start.q, gradients)
+    gradients[4:] = 0.0
+    with pytest.raises(StepFailed, match=r"singular at constraint 'rod' 0 \(nodes 3, 2\)"):
+        found.factorise(gradients, gradients)
+
+
 def chain(n: int) -> Setup:
     q = np.column_stack([np.arange(n + 1.0), -2.0 * np.arange(n + 1.0)])
     pairs = np.column_stack([np.arange(n), np.arange(1, n + 1)])

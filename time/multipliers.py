@@ -295,7 +295,7 @@ class Multipliers:
         names = ", ".join(self.name(int(row)) for row in involved[:_NAMED])
         more = f" and {len(involved) - _NAMED} more" if len(involved) > _NAMED else ""
         raise RedundantConstraints(
-            f"{self.wanted_by}: constraints are redundant, so that their forces are not determined: of {names}{more} "
+            f"{self.wanted_by}: constraints are redundant, so that their forces are not determined: of {names}{more}, "
             "one follows from the others, or contradicts them. Leave one out."
         )
 
