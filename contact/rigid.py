@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from symplex.contact import obstacles
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy, LatticeFunctions
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.nodes import distinct_nodes
 
 
@@ -142,6 +142,18 @@ class RigidContact(Energy):
     def _at_origin(self) -> RigidContact:
         return RigidContact(self.nodes[:, 0], self.obstacle.moved(-self.obstacle.origin), self.stiffness)
 
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim] (see `Energy`)."""
+        self._check(q)
+        if out.shape[1:] != (q.shape[1],) * 2:
+            raise InvalidSystem(f"RigidContact: the blocks have shape {out.shape}, wanted (nnz, dim, dim).")
+        _add_hessian(q, self.nodes, self._parameters, self.stiffness, slots, out)
+
+    def add_third(self, q: Array, a: Array, out: Array) -> None:
+        """Add ∇³V[a, a] at the nodal positions q along a [n, dim] to out [n, dim]; nothing at planes."""
+        if self._parameters[obstacles.RADIUS] > 0.0:
+            super().add_third(q, a, out)
+
     def _check(self, q: Array) -> None:
         if q.ndim != 2 or q.shape[1] != self.obstacle.dim or len(q) < self._least_nodes:
             raise InvalidSystem(
@@ -210,3 +222,23 @@ def _add_gradient(q, nodes, p, k, out):
             scale = k * g / (g + p[obstacles.RADIUS])
             for i in range(q.shape[1]):
                 out[node, i] += scale * (q[node, i] - p[obstacles.POINT + i])
+
+
+@njit(cache=True)
+def _add_hessian(q, nodes, p, k, slots, out):
+    dim = q.shape[1]
+    curved = p[obstacles.RADIUS] > 0.0
+    n = np.empty(dim)
+    for s in range(len(nodes)):
+        node = nodes[s, 0]
+        g = obstacles.gap(p, q[node])
+        r = g + p[obstacles.RADIUS]
+        if not g < 0.0 or (curved and not r > 0.0):
+            continue
+        for i in range(dim):
+            n[i] = (q[node, i] - p[obstacles.POINT + i]) / r if curved else p[obstacles.NORMAL + i]
+        tangential = g / r if curved else 0.0  # k (n ⊗ n + g ∂²g/∂x²)
+        block = out[slots[s, 0, 0]]
+        for i in range(dim):
+            for j in range(dim):
+                block[i, j] += k * ((1.0 - tangential) * n[i] * n[j] + (tangential if i == j else 0.0))
