@@ -33,3 +33,28 @@ def test_four_masses_on_springs(run_script, tmp_path):
     assert numbers["decaying force, M4, dt = 1: error of angular momentum at the end"] < 0.0006
     for name in ("spring_mass.png", "spring_mass_history.png", "spring_mass_paths.png"):
         assert (tmp_path / name).stat().st_size > 20_000
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("drawing")
+def test_a_spinning_block(run_script, tmp_path):
+    numbers = run_script("spinning_block.py", tmp_path)
+    assert numbers["error of the reference, or less [m]"] < 1e-13
+    assert numbers["greatest principal stretch"] > 1.4
+    base = numbers["least number of stable steps of explicit Newmark"]
+    for scheme, order in (("M4", 4), ("CM4", 4), ("CM6", 6), ("CM8", 8)):
+        assert numbers[f"{scheme}: order"] == pytest.approx(order, abs=0.4)
+        for steps in (base, 2 * base):
+            assert numbers[f"{scheme}, {steps} steps: largest change of the momentum"] < 1e-13
+            assert numbers[f"{scheme}, {steps} steps: largest change of the angular momentum"] < 1e-13
+        assert 1e-13 < numbers[f"{scheme}, {2 * base} steps: largest change of the energy"] < 1e-5
+    for method, order in (("", 2), (", composed to 4", 4), (", composed to 6", 6), (", composed to 8", 8)):
+        assert numbers[f"explicit Newmark{method}: order"] == pytest.approx(order, abs=0.3)
+    kept = [v for k, v in numbers.items() if k.startswith("energy-momentum") and k.endswith("change of the energy")]
+    assert len(kept) == 8
+    assert max(kept) < 1e-13
+    # At one step, each higher order is more exact.
+    errors = [numbers[f"{method}, {base} steps: error [m]"] for method in ("energy-momentum", "M4", "CM6", "CM8")]
+    assert errors == sorted(errors, reverse=True)
+    for name in ("spinning_block.png", "spinning_block_errors.png", "spinning_block_histories.png"):
+        assert (tmp_path / name).stat().st_size > 20_000
