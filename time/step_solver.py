@@ -130,7 +130,7 @@ class StepSolver:
         """Return whether Newton's method from z, with the residual g, got near enough for the accelerated iteration."""
         while self._count <= self._iterations:
             d = -self._problem.correction(g)
-            following = self._search(z, self._linear_solution(z, d), self.norm(d))
+            following = self._search(z, self._linear_solution(z, g, d), self.norm(d))
             if following is None:
                 return False
             z, g, near = following
@@ -139,7 +139,7 @@ class StepSolver:
                 return True
         return False
 
-    def _linear_solution(self, z: Array, d: Array) -> Array:
+    def _linear_solution(self, z: Array, g: Array, d: Array) -> Array:
         """Return u with ∂d/∂z u = −d, nearly: the correction of z."""
         total, left = np.zeros_like(z), d.copy()
         scale = _DIFFERENCE * self.norm(z)
@@ -149,9 +149,10 @@ class StepSolver:
             if size <= _FORCING * self.norm(d):
                 break
             part = scale / size
-            bent = -self._problem.correction(self._residual(z + part * left))
+            # P of the difference, not the difference of P: its linear solutions may be inexact.
+            change = -self._problem.correction((self._residual(z + part * left) - g) / part)
             known = self._seen
-            self._remember(left.copy(), (bent - d) / part)
+            self._remember(left.copy(), change)
             if self._seen == known:
                 break
             along = self._dot(self._effects[known], left)

@@ -117,19 +117,19 @@ CASES |= {
 }
 
 
-def graham_jelenic(scheme, size=0.05):
+def graham_jelenic(scheme, sizes=(0.04, 0.025, 0.02), size=0.05):
     """A case of one of Graham and Jelenić's methods."""
-    return replace(implicit(lambda dt: GrahamJelenic(dt, scheme), (0.0625, 0.05, 0.04), size), looks=1, steps=1)
+    return replace(implicit(lambda dt: GrahamJelenic(dt, scheme), sizes, size), looks=1, steps=1)
 
 
 CASES |= {
     "GrahamJelenic, assumed-distance": graham_jelenic("assumed-distance"),
-    "GrahamJelenic, kappa": graham_jelenic("kappa"),
+    "GrahamJelenic, kappa": graham_jelenic("kappa", sizes=(0.04, 0.02, 0.01)),
     "GrahamJelenic, EM-theta": graham_jelenic("EM-theta"),
     "GrahamJelenic, A-theta": graham_jelenic("A-theta"),
-    "GrahamJelenic, M4": graham_jelenic("M4", size=0.1),
-    "GrahamJelenic, CM6": graham_jelenic("CM6", size=0.2),
-    "GrahamJelenic, CM8": graham_jelenic("CM8", size=0.2),
+    "GrahamJelenic, M4": graham_jelenic("M4", sizes=(0.1, 0.0625, 0.05), size=0.1),
+    "GrahamJelenic, CM6": graham_jelenic("CM6", sizes=(0.1, 0.0625, 0.05), size=0.2),
+    "GrahamJelenic, CM8": graham_jelenic("CM8", sizes=(0.1, 0.0625, 0.05), size=0.2),
 }
 
 
