@@ -177,6 +177,7 @@ def test_keplers_problem(run_script, tmp_path):
         assert (tmp_path / f"kepler_{name}.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_keplers_convergence(run_script, tmp_path):
     numbers = run_script("kepler_convergence.py", tmp_path)
     for label in ("e = 0.85, force-stepping", "e = 0.85, Newmark", "e = 0.99, force-stepping"):
@@ -223,6 +224,7 @@ def test_the_argon_cluster(run_script, tmp_path):
     assert (tmp_path / "argon_h005.png").exists()
 
 
+@pytest.mark.slow
 def test_the_argon_clusters_convergence(run_script, tmp_path):
     numbers = run_script("argon_convergence.py", tmp_path)
     for way in ("with parity-invariance (Fig. 17)", "without parity-invariance (Fig. 18)"):
