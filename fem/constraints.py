@@ -201,12 +201,12 @@ class OnSphere(QuadraticConstraint):
 
     def value(self, x: Array) -> Array:
         """Return g [c] in m at the positions x [c, 1, dim]."""
-        d = x[:, 0] - self.centre
+        d = x[:, 0] - _fitting("OnSphere: the centre", self.centre, x)
         return (np.einsum("ci,ci->c", d, d) - self.radius**2) / (2.0 * self.radius)
 
     def gradient(self, x: Array) -> Array:
         """Return (x − c)/R [c, 1, dim]."""
-        return (x - self.centre) / self.radius[:, None, None]
+        return (x - _fitting("OnSphere: the centre", self.centre, x)) / self.radius[:, None, None]
 
     def hessian(self, x: Array) -> Array:
         """Return I/R [c, dim, dim] in 1/m."""
@@ -244,15 +244,24 @@ class OnPlane(QuadraticConstraint):
 
     def value(self, x: Array) -> Array:
         """Return g [c] in m at the positions x [c, 1, dim]."""
-        return (x[:, 0] - self.point) @ self.normal
+        return (x[:, 0] - _fitting("OnPlane: the point", self.point, x)) @ _fitting(
+            "OnPlane: the normal", self.normal, x
+        )
 
     def gradient(self, x: Array) -> Array:
         """Return n [c, 1, dim]."""
-        return np.broadcast_to(self.normal, x.shape).copy()
+        return np.broadcast_to(_fitting("OnPlane: the normal", self.normal, x), x.shape).copy()
 
     def hessian(self, x: Array) -> Array:
         """Return zeros [c, dim, dim]."""
         return np.zeros((len(x), x.shape[2], x.shape[2]))
+
+
+def _fitting(name: str, vector: Array, x: Array) -> Array:
+    """Return a vector that has the dimension of positions [..., dim]."""
+    if vector.shape != x.shape[-1:]:
+        raise InvalidSystem(f"{name} has shape {vector.shape}, but positions have {x.shape[-1]} coordinates.")
+    return vector
 
 
 def _positive(name: str, values: ArrayLike, size: int) -> Array:

@@ -48,8 +48,6 @@ class Multipliers:
     ----------
     size : int
         Number of conditions c.
-    corrections, factorisations : int
-        How many there were.
 
     Raises
     ------
@@ -63,6 +61,12 @@ class Multipliers:
         self.constraints = dict(constraints)
         self.inverse_mass = np.where(system.fixed, 0.0, 1.0 / system.lumped_mass(wanted_by)[:, None])
         for name, constraint in self.constraints.items():
+            nodes = np.asarray(constraint.nodes)
+            if nodes.ndim != 2 or not np.issubdtype(nodes.dtype, np.integer):
+                raise InvalidSystem(
+                    f"{wanted_by}: the nodes of constraint '{name}' have shape {nodes.shape} and type {nodes.dtype}; "
+                    "wanted whole numbers, one row for each condition."
+                )
             require_nodes(f"constraint '{name}'", constraint.nodes, system.n_nodes)
         sizes = [len(constraint.nodes) for constraint in self.constraints.values()]
         self.size = sum(sizes)
@@ -80,7 +84,6 @@ class Multipliers:
         self._matrix = self._on_pattern()
         self._values, self._floor = np.zeros(self.size), np.zeros(self.size)
         self._later = self.empty_gradients()  # within an iteration
-        self.corrections = self.factorisations = 0
 
     def _on_pattern(self) -> BandMatrix | SparseMatrix:
         """Set up which products of two gradients make the matrix, and return it."""
@@ -162,7 +165,6 @@ class Multipliers:
         """
         matrix = self._matrix
         self._assemble(left, right)
-        self.factorisations += 1
         singular = matrix.factorise()
         if singular >= 0:
             raise StepFailed(
@@ -196,8 +198,8 @@ class Multipliers:
             out[part] = np.divide(out[part], bend, out=np.zeros(len(bend)), where=bend > 0.0)
         return out
 
-    def close(self, target: Array, gradients: Array, h: float, sizes: Array, impulses: Array, q: Array) -> None:
-        """Find impulses [c] in N s with g(q) = 0 to round-off at q = target + h M⁻¹ Gᵀ impulses, and write both.
+    def close(self, target: Array, gradients: Array, h: float, sizes: Array, impulses: Array, q: Array) -> int:
+        """Find impulses [c] in N s with g(q) = 0 to round-off at q = target + h M⁻¹ Gᵀ impulses; write both.
 
         By Newton's method with the matrix factorised before, as long as that does, and new ones then.
 
@@ -216,6 +218,11 @@ class Multipliers:
         q : float64 [n, dim]
             Overwritten.
 
+        Returns
+        -------
+        corrections : int
+            How many it took.
+
         Raises
         ------
         StepFailed
@@ -224,7 +231,7 @@ class Multipliers:
         np.multiply(sizes, _FLOOR, out=self._floor)
         _add_round_off(gradients, self._rows, self._nodes, target, _FLOOR, self._floor)
         before, worst = np.inf, 0
-        for _ in range(_ITERATIONS):
+        for corrections in range(_ITERATIONS):
             q[...] = target
             self.push(gradients, impulses, h, q)
             self.write_values(q, self._values)
@@ -233,12 +240,11 @@ class Multipliers:
                 break
             slow = excess > _SLOW * before
             if excess <= 1.0 or (slow and excess <= _AT_FLOOR):
-                return
+                return corrections
             if slow:
                 self.write_gradients(q, self._later)
                 self.factorise(self._later, gradients)
             impulses -= self.solve(self._values) / h
-            self.corrections += 1
             before = excess
         raise StepFailed(
             f"the multipliers cannot be found: {self.name(worst)} is still violated by {self._values[worst]:.3g}. "
@@ -273,9 +279,10 @@ class Multipliers:
         RedundantConstraints
             If some depend on others; the message names them.
         """
-        gradients, diagonal = self.empty_gradients(), np.zeros(self.size)
+        gradients = self.empty_gradients()
         self.write_gradients(q, gradients)
-        _add_alignments(gradients, gradients, self._rows, self._nodes, self.inverse_mass, diagonal)
+        self._assemble(gradients, gradients)
+        diagonal = self._matrix.values.ravel()[self._matrix.diagonal]
         still = np.flatnonzero(~(diagonal > 0.0))
         if len(still):
             raise InvalidSystem(

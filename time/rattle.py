@@ -141,14 +141,14 @@ class ConstrainedMotion(FixedStepMotion):
         self._multipliers, self._impulses, self._sizes = (np.zeros(size) for _ in range(3))
         self._half, self._target, self._next, self._force = (np.zeros(shape) for _ in range(4))
         self._gradients, self._gradients_next = self._set.empty_gradients(), self._set.empty_gradients()
-        self._next_impulses = np.zeros(size)
+        self._next_impulses, self._corrections, self._next_corrections = np.zeros(size), np.zeros(1), 0
         self._ready = False  # gradients and factors are those at q
         self._loads = list(system.loads.values())
         self._works, self._acting = np.zeros(len(self._loads)), np.zeros((len(self._loads), *shape))
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"q": self._q, "v": self._v, "a": self._a, "applied": self._applied, "sizes": self._sizes}
-        arrays |= {"multipliers": self._multipliers, "impulses": self._impulses}
+        arrays |= {"multipliers": self._multipliers, "impulses": self._impulses, "corrections": self._corrections}
         return arrays | ({"work": self._works, "acting": self._acting} if self._loads else {})
 
     def _begin(self, state: State) -> None:
@@ -178,6 +178,10 @@ class ConstrainedMotion(FixedStepMotion):
         values = np.empty(self._set.size)
         self._set.write_values(self._q, values)
         return self._set.by_name(values)
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps``, and of ``corrections`` of multipliers by Newton's method."""
+        return {"steps": self.n, "corrections": int(self._corrections[0])}
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J, with the work of loads by their mean forces at the ends of steps, if there are any.
@@ -219,7 +223,9 @@ class ConstrainedMotion(FixedStepMotion):
         self._prepare()
         _drift(self._q, v, self._applied, self.dt, self._half, self._target)
         self._next_impulses[...] = self._impulses
-        self._set.close(self._target, self._gradients, self.dt, self._sizes, self._next_impulses, self._next)
+        self._next_corrections = self._set.close(
+            self._target, self._gradients, self.dt, self._sizes, self._next_impulses, self._next
+        )
         self._set.push(self._gradients, self._next_impulses, 1.0, self._half)
         self._set.write_gradients(self._next, self._gradients_next)
         self._set.require_same_side(self._gradients, self._gradients_next)
@@ -231,6 +237,7 @@ class ConstrainedMotion(FixedStepMotion):
         self._gradients, self._gradients_next = self._gradients_next, self._gradients
         self._set.factorise(self._gradients, self._gradients)
         self._ready = True
+        self._corrections += self._next_corrections
         before = self._acting.copy()
         self._accelerate(self.t0 + (self.n + 1) * self.dt, self._half if predicted is None else predicted)
         self._works += 0.5 * np.einsum("lni,ni->l", before + self._acting, self._q - self._next)
