@@ -116,8 +116,14 @@ class AdaptiveVariational(Integrator):
         Raises
         ------
         InvalidSystem
-            If a node has no mass, or a support moves.
+            If a node has no mass, a support moves, or the state is that of another system.
         """
+        shape = (system.n_nodes, system.dim)
+        if state.q.shape != shape or state.v.shape != shape:
+            raise InvalidSystem(
+                f"AdaptiveVariational: the state has positions of shape {state.q.shape} and velocities of shape "
+                f"{state.v.shape}, wanted {shape}."
+            )
         motion = AdaptiveVariationalMotion(self, system, state.t)
         motion._inner.place(state.q, np.where(system.fixed, 0.0, state.v))
         return motion
@@ -157,7 +163,7 @@ class AdaptiveVariationalMotion(Motion):
         self._inner = VariationalMidpointMotion(system, t, integrator.dt, 0, method)
         self._shown = self._t = float(t)  # of the last state shown, and of the beginning of the next step
         self._h = float(integrator.dt)
-        self._wanted = self._discrete = math.nan  # discrete energies: to be kept, and of the last step at its end
+        self._wanted = self._discrete = 0.0  # discrete energies: to be kept, and of the last step at its end
         self._work = np.zeros(len(system.loads))
         self._between: Attempt | None = None  # from the beginning of the next step to the time last shown
         self._steps = self._tried = self._corrections = 0

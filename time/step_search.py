@@ -14,7 +14,10 @@ from symplex.time.variational import Attempt
 _EPS = 2.0**-52
 _ROUND_OFF = 4.0  # of the energies, in ε: what their sum may be off
 _ITERATIONS = 12  # of interpolation; three or four are usual
-_NOISE = 256.0  # in ε: what an energy may be off by, where positions have the round-off of a solution
+_STALLED = 2  # sizes without any gain after which it ends
+# What may be left of h² |dE/d(h²)| where round-off ends the search: it is 1/2000 of a step. The round-off of positions
+# far from the origin is more in an energy of small strains than that of their sum.
+_ROUGH = 1e-3
 _DIVISIONS = 4  # of the way to each bound, when looking for a change of sign
 
 
@@ -40,6 +43,7 @@ class StepSearch:
         self._wanted = wanted
         self.attempts = self.corrections = 0
         self._best: tuple[float, Attempt] | None = None
+        self._enough = 0.0
 
     def excess(self, h: float) -> float:
         """Return E(h) less the wanted energy in J, NaN where the step cannot be solved."""
@@ -69,8 +73,9 @@ class StepSearch:
         Returns
         -------
         Attempt or None
-            With the wanted energy to round-off, if there is one from low to high.
+            With the wanted energy as closely as round-off lets it be, if there is one from low to high.
         """
+        self._enough = _ROUGH * abs(slope) * guess * guess
         first = self.excess(guess)
         if self._exact:
             return self._found
@@ -91,33 +96,41 @@ class StepSearch:
     def _found(self) -> Attempt | None:
         return None if self._best is None else self._best[1]
 
-    def _within(self, allowance: float) -> bool:
-        """Return whether the best step so far has the wanted energy to an allowance in ε."""
-        return self._best is not None and abs(self._best[0]) <= allowance * _EPS * self._best[1].size
-
     @property
     def _exact(self) -> bool:
-        return self._within(_ROUND_OFF)
+        """Whether the best step so far has the wanted energy to the round-off of a sum."""
+        return self._best is not None and abs(self._best[0]) <= _ROUND_OFF * _EPS * self._best[1].size
 
     @property
     def _near(self) -> bool:
-        return self._within(_NOISE)
+        """Whether what is left, where no size is better, is little beside what decides on the size."""
+        return self._exact or (self._best is not None and abs(self._best[0]) <= self._enough)
 
     def _by_interpolation(self, h: float, excess: float, low: float, high: float, still: float, slope: float) -> None:
-        """Interpolate h² as a function of E by parabolas, as long as they lead to lesser excesses."""
-        points = [(still, 0.0), (excess, h * h)]
-        # With the slope at h = 0; then through the last three points.
-        rise = excess - still
-        following = _parabola(rise, h * h - rise / slope, still, slope) if slope * rise != 0.0 else math.nan
+        """Interpolate h² as a function of E by parabolas, until excesses fall no more."""
+        rise, s = excess - still, h * h
+        if slope * rise == 0.0:
+            return
+        # s = x/slope + bend (x/rise)², x = g − still: through h = 0 with the slope there, and the guess
+        bend = s - rise / slope
+        following = -still / slope + bend * (still / rise) ** 2
+        rate = 1.0 / slope - 2.0 * bend * still / rise**2  # ds/dg at g = 0
+        points, least, stalled = [(still, 0.0), (excess, s)], abs(excess), 0
         for _ in range(_ITERATIONS):
-            if not low * low <= following <= high * high or following == points[-1][1]:
+            if not low * low <= following <= high * high:
                 return
             new = self.excess(math.sqrt(following))
-            # At the end excesses are round-off, and fall no more.
-            if not abs(new) < abs(points[-1][0]) or self._exact:
+            if self._exact or math.isnan(new):
                 return
-            points = [*points[-2:], (new, following)]
-            following = _inverse(points)
+            if abs(new) < least:
+                points = [*points[-2:], (new, following)]
+                least, stalled = abs(new), 0
+                following = _inverse(points)
+            else:  # at the end excesses are round-off, from which nothing can be interpolated
+                stalled += 1
+                following -= rate * new
+            if stalled == _STALLED:
+                return
 
     def _bracket(self, h: float, excess: float, low: float, high: float) -> tuple[float, float] | None:
         """Return two sizes between which E(h) passes the wanted energy, the nearest ones to h."""
@@ -163,11 +176,6 @@ class StepSearch:
         from scipy.optimize import brentq
 
         brentq(self.excess, a, b, xtol=4 * _EPS * a, rtol=np.float64(4 * _EPS))
-
-
-def _parabola(rise: float, bend: float, still: float, slope: float) -> float:
-    """Return where s = x/slope + bend (x/rise)², x = g − still, is at g = 0."""
-    return -still / slope + bend * (still / rise) ** 2
 
 
 def _inverse(points: list[tuple[float, float]]) -> float:
