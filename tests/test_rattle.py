@@ -302,6 +302,32 @@ def test_a_rigid_truss_falls_and_turns_as_one_body():
     assert np.abs(end.q - centre - q).max() > 0.5
 
 
+def test_a_solid_hangs_on_rods():
+    """A neo-Hookean block on four rods sways and shakes; on average the rods carry its weight."""
+    mesh = sx.box((1.0, 1.0, 0.5), (2, 2, 1), split="6")
+    corners = [
+        int(np.argmin(np.linalg.norm(mesh.points - [x, y, 0.5], axis=1))) for x in (0.0, 1.0) for y in (0.0, 1.0)
+    ]
+    hooks = mesh.points[corners] + [0.3, 0.0, 0.8]
+    q = np.vstack([mesh.points, hooks])
+    n, solid = len(mesh.points), sx.Solid(mesh.points, mesh.cells["tetra"], sx.NeoHookean(2e4, 1e4, 100.0))
+    mass = np.concatenate([sx.lumped_mass(mesh.points, mesh.cells["tetra"], 100.0, n), np.ones(4)])
+    fixed = np.zeros(q.shape, bool)
+    fixed[n:] = True
+    system = sx.System(mass, {"solid": solid, "weight": sx.Gravity(mass, (0.0, 0.0, -1.0))}, fixed=fixed)
+    rods = sx.RigidBars.between(q, np.column_stack([corners, n + np.arange(4)]))
+    motion, pulls = sx.Rattle(0.004, {"rods": rods}).start(system, system.state(q)), []
+    before = motion.energies(motion.advance(0.0))["total"]
+    for t in 0.004 * np.arange(1000):
+        state = motion.advance(t)
+        d = np.diff(state.q[rods.nodes], axis=1)[:, 0]
+        pulls.append(rods.tensions(motion.multipliers()["rods"]) @ d[:, 2] / rods.length[0])
+    assert motion.energies(state)["total"] == pytest.approx(before, rel=1e-3)
+    rise = system.momentum(state)[2] / state.t  # what the pulls have left over
+    assert np.mean(pulls) - mass[:n].sum() == pytest.approx(rise, abs=0.02 * mass[:n].sum())
+    assert np.std(pulls) > 0.02 * mass[:n].sum()
+
+
 @pytest.mark.parametrize("band", [64, 0])
 def test_matrices_are_factorised_in_a_band_or_sparse(band, monkeypatch):
     monkeypatch.setattr(assembled, "_BAND", band)
