@@ -414,6 +414,22 @@ def test_buckling_is_reported_with_its_place_and_never_projected(n, kind):
     assert "('bar')" in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["auto", "sparse", "krylov"])
+def test_iterations_find_out_that_a_matrix_is_not_definite(kind):
+    """A net of springs that all push, too wide for a band."""
+    q = np.random.default_rng(0).uniform(size=(70, 3))
+    net = System(np.ones(70), {"net": Bars(all_pairs(70), EngineeringStrain(1.0, 2.0))})
+    solver = DefiniteSolver(net, kind)
+
+    def solve(s):
+        solver.update(q, s)
+        return solver.solve(net.gradient(q))
+
+    assert np.isfinite(solve(1e-3)).all()
+    with pytest.raises(StepFailed, match=r"not positive definite.* most of all at node \d+ \('net'\)"):
+        solve(1.0)
+
+
 def test_the_step_that_buckling_allows_is_told_rightly():
     system, q = compressed()
     least = np.linalg.eigvalsh(system.hessian(q).toarray()[2:4, 2:4] / 0.5)[0]

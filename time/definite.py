@@ -12,10 +12,11 @@ from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, Pattern
 from symplex.fem.system import System
 from symplex.time.direct import SparseSolver
-from symplex.time.linear import DENSE, SPARSE, Linear, linear_solver
+from symplex.time.linear import DENSE, Linear, linear_solver
 from symplex.time.linear_solver import LinearSolver
 
-_TOLERANCE = 1e-12  # of iterations; as small as round-off lets it be
+_TOLERANCE = 1e-14  # of iterations, which end where rounding begins
+_TOLERANCE_OF_MULTIGRID = 1e-10  # which does not end there
 _NARROW = 60  # coordinates beside the diagonal up to which a band is faster than sparse factors: chains, thin trusses
 _LARGEST = 20_000  # unknowns up to which the motion is looked for along which a matrix is not positive
 
@@ -69,7 +70,7 @@ class DefiniteSolver:
         StepFailed
             If the matrix turns out not to be positive definite, or iterations fail.
         """
-        x = self._solver.solve(b, _TOLERANCE)
+        x = self._solver.solve(b, 0.0)
         if not self._solver.definite or np.vdot(b, x) < 0.0:
             raise self._indefinite()
         return x
@@ -119,9 +120,15 @@ def _solver(kind: Linear, pattern: Pattern, dim: int) -> _NodeByNode | _Banded |
         banded = _Banded(pattern, dim)
         if kind == "dense" or size <= DENSE or banded.width <= _NARROW:
             return banded
-    if kind == "sparse" or (kind == "auto" and size <= SPARSE):
+    if kind == "sparse":
         return SparseSolver(pattern, dim, pivot=0.0)
-    return _Iterative(linear_solver(kind, pattern, dim))
+    if kind == "multigrid":
+        return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE_OF_MULTIGRID)
+    if kind == "krylov":
+        return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE)
+    from symplex.time.iterative import AutomaticSolver  # compiled when first needed
+
+    return _Iterative(AutomaticSolver(pattern, dim), _TOLERANCE)
 
 
 @final
@@ -189,8 +196,8 @@ class _Banded(LinearSolver):
 class _Iterative(LinearSolver):
     """An iterative solver that has met no direction along which its matrix is not positive."""
 
-    def __init__(self, solver: LinearSolver):
-        self._solver = solver
+    def __init__(self, solver: LinearSolver, tolerance: float):
+        self._solver, self._tolerance = solver, tolerance
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim]."""
@@ -198,7 +205,7 @@ class _Iterative(LinearSolver):
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim]."""
-        return self._solver.solve(b, tolerance)
+        return self._solver.solve(b, max(tolerance, self._tolerance))
 
     @property
     def definite(self) -> bool:
