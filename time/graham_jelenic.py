@@ -16,6 +16,7 @@ from symplex.time.cayley_magnus import CM4, CM6, CM8
 from symplex.time.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving_scheme import ConservingScheme
 from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
+from symplex.time.gauss_interpolant import combined, hermite_weights
 from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.linear import Linear
@@ -43,6 +44,8 @@ _PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 1.0 / 256.0
 _UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
 _CONTRACTS = 2.0  # bound of hω up to which steps are tried without factors
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
+# Of a quintic on [0, 1], at 2: the value and the slope.
+_AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 _FEW = 3  # iterations for which no factors are worth it
 
 
@@ -169,8 +172,8 @@ _OPEN = ", ".join(name for name, scheme in _SCHEMES.items() if scheme.takes_exte
 class GrahamJelenicMotion(FixedStepMotion):
     """A motion by one of Graham and Jelenić's methods; see `GrahamJelenic`.
 
-    A step solves g(Z1) = Z1 − Z0 − C (Z0 + Z1)/2 − Z_a = 0 by an accelerated iteration (`StepSolver`). It begins at
-    R0 + h V0 + ½ h² A0 where steps are short, and where it takes factors of the stiffness at what a rigid body with
+    A step solves g(Z1) = Z1 − Z0 − C (Z0 + Z1)/2 − Z_a = 0 by an accelerated iteration (`StepSolver`). Where steps are
+    short it begins where a smooth motion would be, and where it takes factors of the stiffness at what a rigid body of
     the same momenta would do: among the solutions that there may be for stiff systems, that decides which is found. The
     state that it goes on with is Z0 + C (Z0 + Z1)/2 + Z_a with what was found for Z1: so the error of the solution does
     not reach the momenta.
@@ -185,6 +188,7 @@ class GrahamJelenicMotion(FixedStepMotion):
             self._scheme.angle = method.angle
         shape = (system.n_nodes, system.dim)
         self._q, self._v, self._a, self._stiff_at = (np.zeros(shape) for _ in range(4))
+        self._before = np.zeros((3, *shape))  # position, velocity and acceleration a step ago
         self._iterations, self._factorised = np.zeros(1), np.zeros(1)
         # Which way steps are solved, the iterations of the first step after factors were made, and of the last step.
         self._effort = np.zeros(3)
@@ -196,7 +200,9 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._z0 = self._gain = np.zeros((2, *shape))
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {"q": self._q, "v": self._v, "a": self._a, "stiff_at": self._stiff_at, "effort": self._effort} | {
+        return {"q": self._q, "v": self._v, "a": self._a, "before": self._before} | {
+            "stiff_at": self._stiff_at,
+            "effort": self._effort,
             "iterations": self._iterations,
             "factorised": self._factorised,
             "work": self._work_done,
@@ -243,6 +249,8 @@ class GrahamJelenicMotion(FixedStepMotion):
         if system.loads:
             self._work_done += scheme.work(z1)
         scheme.add(z1, self._gain)
+        for now, before in zip((self._q, self._v, self._a), self._before, strict=True):
+            before[...] = now
         self._q += self._gain[0]
         self._v += self._gain[1] / h
         system.accelerations(system.force(t + h, self._q, self._v), self._a)
@@ -268,11 +276,8 @@ class GrahamJelenicMotion(FixedStepMotion):
         solver = self._solver
         floor = _FLOOR * solver.norm(self._preconditioner.size(self._z0))
         plain = self._effort[0] == _PLAIN
-        if plain or self._scheme.starts_moving:
-            bend = 0.5 * self.dt**2 * self._a
-            start = self._z0 + np.stack([self._z0[1] + bend, 2.0 * bend])
-        else:
-            start = rigid_prediction(self.system, *self._z0)
+        moving = plain or self._scheme.starts_moving
+        start = self._extrapolated() if moving else rigid_prediction(self.system, *self._z0)
         try:
             count = solver.solve(self, start, floor, (_PLAIN_PART if plain else _FACTORS_PART) * floor)
         except StepFailed as error:
@@ -286,6 +291,19 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._effort[2] = count
         if self._effort[1] == 0.0:
             self._effort[1] = count
+
+    def _extrapolated(self) -> Array:
+        """Return where a smooth motion would be: on the quintic through the last two states, or by Taylor's series.
+
+        The states of methods of second order are not so near to one smooth motion that the quintic were of use.
+        """
+        h = self.dt
+        if self.n == 0 or self._scheme.order == 2:
+            bend = 0.5 * h * h * self._a
+            return self._z0 + np.stack([self._z0[1] + bend, 2.0 * bend])
+        q, v, a = self._before
+        ends = [q, h * v, h * h * a, self._q, h * self._v, h * h * self._a]
+        return np.stack([q + combined(_AHEAD[:1], ends)[0], combined(_AHEAD[1:], ends)[0]])
 
     def residual(self, z: Array) -> Array:
         """Return g(z)."""
