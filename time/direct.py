@@ -29,18 +29,18 @@ class DenseSolver(LinearSolver):
         self._factorise, self._substitute = dgetrf, dgetrs
         self._pattern = pattern
         size = pattern.n_nodes * dim
-        self._matrix = np.zeros((size, size))
+        self._matrix, self._largest = np.zeros((size, size)), np.zeros(size)
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         _fill(blocks, self._pattern.indptr, self._pattern.indices, self._matrix)
-        largest = np.abs(self._matrix).max(axis=1, initial=0.0)
+        _set_largest(self._matrix, self._largest)
         # LAPACK's order is by columns: it gets the transpose, without a copy, and solves with its transpose.
         self._lu, self._pivots, info = self._factorise(self._matrix.T, overwrite_a=1)
         self.counts["factorisations"] += 1
         if info > 0:
             raise singular(self._pattern, blocks)
-        if np.any(np.abs(self._lu.diagonal()) <= _LOST * largest):
+        if _any_lost(self._lu, self._largest):
             _require_regular(self._pattern, blocks)
 
     def solve(self, b: Array, tolerance: float) -> Array:
@@ -147,3 +147,21 @@ def _fill(blocks, indptr, indices, out):
             for i in range(dim):
                 for j in range(dim):
                     out[a * dim + i, indices[s] * dim + j] = blocks[s, i, j]
+
+
+@njit(cache=True)
+def _set_largest(matrix, out):
+    """Set out to the largest absolute value of each row."""
+    for i in range(len(matrix)):
+        out[i] = 0.0
+        for j in range(len(matrix)):
+            out[i] = max(out[i], abs(matrix[i, j]))
+
+
+@njit(cache=True)
+def _any_lost(lu, largest):
+    """Return whether a pivot may be no more than rounding of the largest number in its column."""
+    below = False
+    for i in range(len(largest)):
+        below |= abs(lu[i, i]) <= _LOST * largest[i]
+    return below
