@@ -116,8 +116,16 @@ class ZhangSkeel(Integrator):
         return motion
 
     def fit(self, system: System, state: State, interval: float) -> ZhangSkeel:
-        """Return the method with the largest step not above its own that divides an interval in s."""
-        return replace(self, dt=dividing(self.dt, interval))
+        """Return the method with the largest step not above its own that divides an interval in s.
+
+        Raises
+        ------
+        UnstableStep, InvalidSystem
+            As `start`.
+        """
+        fitted = replace(self, dt=dividing(self.dt, interval))
+        fitted._check_step(system, state)
+        return fitted
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ZhangSkeelMotion:
         force = ModifiedForce(system, self.beta, self.variant, self.stiff, self.newton)

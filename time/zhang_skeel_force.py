@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Literal, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,6 +28,11 @@ from symplex.time.definite import DefiniteSolver
 from symplex.time.newton import Newton, NewtonSolver
 
 Variant = Literal["full", "simplified", "push-forward"]
+
+# The parts of systems: fitting a step and starting with it ask for the same frequencies, remembered by system.
+_parts: WeakKeyDictionary[System, dict[tuple[frozenset[str], tuple[int, ...]], tuple[System, System]]] = (
+    WeakKeyDictionary()
+)
 
 
 @final
@@ -164,12 +170,16 @@ def split(system: System, stiff: Collection[str]) -> tuple[System, System]:
     if unknown:
         has = ", ".join(f"'{name}'" for name in system.energies)
         raise InvalidSystem(f"ZhangSkeel: there is no energy '{unknown[0]}' to be stiff; the system has {has}.")
-    parts = (
-        {name: energy for name, energy in system.energies.items() if (name in stiff) == chosen}
-        for chosen in (True, False)
-    )
-    first, second = (System(system.mass, part, dim=system.dim, fixed=system.fixed) for part in parts)
-    return first, second
+    key = frozenset(stiff), tuple(map(id, system.energies.values()))
+    known = _parts.setdefault(system, {})
+    if key not in known:
+        parts = (
+            {name: energy for name, energy in system.energies.items() if (name in stiff) == chosen}
+            for chosen in (True, False)
+        )
+        first, second = (System(system.mass, part, dim=system.dim, fixed=system.fixed) for part in parts)
+        known[key] = first, second
+    return known[key]
 
 
 @final
