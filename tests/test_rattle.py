@@ -569,12 +569,78 @@ def test_the_work_of_loads_closes_the_balance_of_energy(method):
     assert errors[1] < 0.35 * errors[0] < 1e-3
 
 
-def test_supports_that_move_are_refused():
-    setup = double_pendulum()
-    sway = {"sway": sx.SupportTranslation([0], (1.0, 0.0), ([0.0, 1.0, 2.0, 3.0], [0.0, 0.1, 0.0, 0.1]))}
-    shaken = sx.System(np.asarray(setup.system.mass), setup.system.energies, dim=2, moving=sway)
-    with pytest.raises(InvalidSystem, match=r"Rattle .*'sway'"):
-        sx.Rattle(0.01, setup.constraints).start(shaken, setup.start)
+# -- supports that move -------------------------------------------------------------------------------------------
+
+SWAY = sx.TimeFunction(
+    lambda t: 0.2 * (1.0 - np.cos(3.0 * t)), lambda t: 0.6 * np.sin(3.0 * t), lambda t: 1.8 * np.cos(3.0 * t)
+)
+
+
+def shaken_pendulum(load=None) -> Setup:
+    """The double pendulum on a support that sways, from rest."""
+    still = double_pendulum(load)
+    sway = {"sway": sx.SupportTranslation([0], (1.0, 0.0), SWAY)}
+    mass = np.asarray(still.system.mass)
+    system = sx.System(mass, still.system.energies, dim=2, moving=sway, loads=still.system.loads)
+    return Setup(system, still.constraints, system.state(still.start.q))
+
+
+def riding(load=None):
+    """Positions, velocities, accelerations and multipliers at 2 s, from the frame that sways with the support."""
+
+    def inertia(t, q, v):
+        force = np.array([1.0, 1.0, 0.6])[:, None] * np.array([-SWAY.second(t), 0.0])
+        return force if load is None else force + load(t, q, v + np.array([SWAY.rate(t), 0.0]))
+
+    q, v, a, found = exact(double_pendulum(inertia), 2.0)
+    moved = (x + np.array([given(2.0), 0.0]) for x, given in ((q, SWAY.value), (v, SWAY.rate), (a, SWAY.second)))
+    return *moved, found
+
+
+@pytest.mark.parametrize("load", [None, drag])
+def test_rattle_takes_supports_along(load):
+    setup, wanted, errors, balances = shaken_pendulum(load), riding(load), [], []
+    for dt in (0.04, 0.02):
+        motion = sx.Rattle(dt, setup.constraints).start(setup.system, setup.start)
+        first, end = motion.energies(motion.advance(0.0)), motion.advance(2.0)
+        last, found = motion.energies(end), (end.q, end.v, end.a, flat(motion.multipliers()))
+        errors.append([np.abs(one - other).max() for one, other in zip(found, wanted, strict=True)])
+        balances.append(abs(last["balance"] - first["balance"]))
+        assert np.abs(flat(motion.violations())).max() < 1e-14
+    np.testing.assert_allclose(np.log2(np.divide(*errors)), 2.0, atol=0.2)
+    assert np.max(errors[-1]) < 2e-2
+    assert abs(last["work_sway"]) > 0.05
+    assert balances[1] < 0.3 * balances[0] < 0.003
+
+
+def test_composed_rattle_takes_supports_along():
+    setup, wanted, errors = shaken_pendulum(), riding()[0], []
+    for dt in (0.2, 0.1):
+        end = sx.Composition(sx.Rattle(dt, setup.constraints)).start(setup.system, setup.start).advance(2.0)
+        errors.append(np.abs(end.q - wanted).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.5)
+
+
+def test_a_resumed_motion_on_moving_supports_is_bit_identical():
+    setup = shaken_pendulum(drag)
+    integrator = sx.Rattle(0.05, setup.constraints)
+    motion = integrator.start(setup.system, setup.start)
+    motion.advance(0.5)
+    stored = {name: array.copy() for name, array in motion.checkpoint().items()}
+    wanted = motion.advance(2.0)
+    again = integrator.resume(shaken_pendulum(drag).system, stored)
+    found = again.advance(2.0)
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    assert again.energies(found) == motion.energies(wanted)
+
+
+def test_supports_that_others_do_not_move():
+    setup = shaken_pendulum()
+    with pytest.raises(InvalidSystem, match=r"Shake cannot move supports, .*'sway'"):
+        sx.Shake(0.01, setup.constraints).start(setup.system, setup.start)
+    with pytest.raises(InvalidSystem, match="Rattle with beta > 0 cannot move supports"):
+        sx.Rattle(0.01, setup.constraints, beta=0.4).start(setup.system, setup.start)
 
 
 def test_a_fitted_step_divides_the_interval():

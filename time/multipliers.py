@@ -153,6 +153,12 @@ class Multipliers:
         """Add scale · M⁻¹ Gᵀ impulses to out [n, dim]."""
         _push(gradients, self._rows, self._nodes, self.inverse_mass, impulses, scale, out)
 
+    def forces(self, gradients: Array, multipliers: Array) -> Array:
+        """Return Gᵀ multipliers [n, dim]."""
+        out = np.zeros(self.inverse_mass.shape)
+        _push(gradients, self._rows, self._nodes, np.ones(out.shape), multipliers, 1.0, out)
+        return out
+
     # -- the matrix ---------------------------------------------------------------------------------------------
 
     def factorise(self, left: Array, right: Array) -> None:

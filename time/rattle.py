@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, final
 
@@ -66,7 +66,7 @@ class ConstrainedIntegrator(Integrator):
         """Return a motion without its arrays."""
 
     def start(self, system: System, state: State) -> ConstrainedMotion:
-        """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
+        """Return the motion that begins at the positions and velocities of a state; supports move as given.
 
         Raises
         ------
@@ -80,14 +80,15 @@ class ConstrainedIntegrator(Integrator):
             If dt is too large.
         """
         motion = self._motion(system, state.t, self.dt, 0)
-        v = np.where(system.fixed, 0.0, state.v)
-        motion._begin(State(state.t, state.q, v, state.a))
+        motion._begin(State(state.t, state.q, system.held(state.t, state.v), state.a))
         return motion
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ConstrainedMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
         motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
         motion._restore(checkpoint)
+        if system.moving:
+            system.moving.require_at(motion.t, checkpoint["origin"], checkpoint["q"])
         return motion
 
     def fit(self, system: System, state: State, interval: float) -> Self:
@@ -104,7 +105,8 @@ class Rattle(ConstrainedIntegrator):
     v1 = v_½ + dt/2 a1 + M⁻¹ G(q1)ᵀ ν  with G(q1) v1 = 0,  M a = f(t, q, v) − ∇V(q)
 
     Andersen (1983). It is symplectic on the constrained motions, symmetric, and keeps momentum and angular momentum
-    where forces and constraints do, as rods do. Constraints are satisfied to round-off. Parameters, errors: see
+    where forces and constraints do, as rods do. Constraints are satisfied to round-off. Supports that move are taken
+    along. Parameters, errors: see
     `ConstrainedIntegrator`.
     """
 
@@ -144,12 +146,18 @@ class ConstrainedMotion(FixedStepMotion):
         self._next_impulses, self._corrections, self._next_corrections = np.zeros(size), np.zeros(1), 0
         self._ready = False  # gradients and factors are those at q
         self._loads = list(system.loads.values())
-        self._works, self._acting = np.zeros(len(self._loads)), np.zeros((len(self._loads), *shape))
+        self._works, self._acting = (
+            np.zeros(len(self._loads) + len(system.moving)),
+            np.zeros((len(self._loads), *shape)),
+        )
+        self._moving, self._origin = system.moving, np.zeros(shape if system.moving else 0)  # positions less u(t)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"q": self._q, "v": self._v, "a": self._a, "applied": self._applied, "sizes": self._sizes}
         arrays |= {"multipliers": self._multipliers, "impulses": self._impulses, "corrections": self._corrections}
-        return arrays | ({"work": self._works, "acting": self._acting} if self._loads else {})
+        if len(self._works):
+            arrays |= {"work": self._works, "acting": self._acting}
+        return arrays | ({"origin": self._origin, "force": self._force} if self._moving else {})
 
     def _begin(self, state: State) -> None:
         """Set all arrays at a start."""
@@ -164,6 +172,8 @@ class ConstrainedMotion(FixedStepMotion):
         self._set.require_feasible(state, self.tangent)
         self._q[...], self._v[...] = state.q, state.v
         self._sizes[...] = self._set.sizes(state.q)
+        if self._moving:
+            self._origin[...] = state.q - self._moving.displacements(state.t)
         self._accelerate(state.t, state.v)
 
     def multipliers(self) -> dict[str, Array]:
@@ -184,12 +194,12 @@ class ConstrainedMotion(FixedStepMotion):
         return {"steps": self.n, "corrections": int(self._corrections[0])}
 
     def energies(self, state: State) -> dict[str, float]:
-        """Return the energies in J, with the work of loads by their mean forces at the ends of steps, if there are any.
+        """Return the energies in J, and the work of loads and moving supports by the mean forces at the ends of steps.
 
         With β > 0 and no loads also ``modified_total``, which is nearly conserved.
         """
         parts = with_work(self.system, self.system.energies_of(state), self._works)
-        if self._modified is not None and not self._loads:
+        if self._modified is not None and not len(self._works):
             parts["modified_total"] = parts["kinetic"] + self._modified.energy(state.q, self.dt)
         return parts
 
@@ -222,6 +232,7 @@ class ConstrainedMotion(FixedStepMotion):
         """Find the next positions, the velocities between, and the impulses that lead there from the velocities v."""
         self._prepare()
         _drift(self._q, v, self._applied, self.dt, self._half, self._target)
+        self._take_along(self._moving.displacements, self._target, self._origin)
         self._next_impulses[...] = self._impulses
         self._next_corrections = self._set.close(
             self._target, self._gradients, self.dt, self._sizes, self._next_impulses, self._next
@@ -229,6 +240,16 @@ class ConstrainedMotion(FixedStepMotion):
         self._set.push(self._gradients, self._next_impulses, 1.0, self._half)
         self._set.write_gradients(self._next, self._gradients_next)
         self._set.require_same_side(self._gradients, self._gradients_next)
+
+    def _take_along(self, given: Callable[[float], Array], out: Array, origin: Array | float = 0.0) -> None:
+        """Write what is given for supports that move at the end of the step, beside the origin, to out."""
+        if self._moving:
+            np.copyto(out, origin + given(self._end), where=self._moving.mask)
+
+    @property
+    def _end(self) -> float:
+        """The time at the end of the step in s."""
+        return self.t0 + (self.n + 1) * self.dt
 
     def _move(self, predicted: Array | None) -> None:
         """Go to the next positions; loads see the predicted velocities there."""
@@ -239,8 +260,9 @@ class ConstrainedMotion(FixedStepMotion):
         self._ready = True
         self._corrections += self._next_corrections
         before = self._acting.copy()
-        self._accelerate(self.t0 + (self.n + 1) * self.dt, self._half if predicted is None else predicted)
-        self._works += 0.5 * np.einsum("lni,ni->l", before + self._acting, self._q - self._next)
+        self._accelerate(self._end, self._half if predicted is None else predicted)
+        works = np.einsum("lni,ni->l", before + self._acting, self._q - self._next)
+        self._works[: len(works)] += 0.5 * works
 
     def _accelerate(self, t: float, v: Array) -> None:
         """Set the accelerations without constraints at q."""
@@ -251,8 +273,9 @@ class ConstrainedMotion(FixedStepMotion):
             self._applied[...] = self._modified.accelerations(self._q, self.dt, loads)
             return
         np.subtract(loads, self.system.gradient(self._q, self._force), out=self._force)
-        self._force[self.system.fixed] = 0.0
-        self.system.accelerations(self._force, self._applied)
+        np.multiply(self._force, self._set.inverse_mass, out=self._applied)
+        if self._moving:
+            self._applied += self._moving.accelerations(t)
 
     def _accelerate_constrained(self) -> None:
         """Set the accelerations from those without constraints and the multipliers."""
@@ -270,19 +293,39 @@ class RattleMotion(ConstrainedMotion):
 
     name = "Rattle"
     tangent = 1e-8
+    moves_supports = True
+
+    def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
+        super().__init__(system, method, t0, dt, n)
+        if method.beta > 0.0:
+            system.moving.require_none("Rattle with beta > 0")
 
     def _step(self) -> None:
         self._reach(self._v)
         predicted = 2.0 * self._half - self._v if self._loads else None
+        if predicted is not None:
+            self._take_along(self._moving.velocities, predicted)
+        v0, force0 = self._v.copy(), self._force.copy()
         self._move(predicted)
         _kick(self._half, self._applied, self.dt, self._v)
-        self.project_velocities()
+        self._take_along(self._moving.velocities, self._v)
+        impulses = self.project_velocities()
+        if self._moving:
+            self._work_of_supports(v0, force0, impulses)
 
-    def project_velocities(self) -> None:
-        """Take from the velocities what leaves the constraints, in the metric of the mass."""
+    def _work_of_supports(self, v0: Array, force0: Array, impulses: Array) -> None:
+        """Add the work of the supports on their masses, against the forces and against the constraints."""
+        pulls = self._set.forces(self._gradients_next, self._impulses) + self._set.forces(self._gradients, impulses)
+        against = -0.5 * (force0 + self._force) - pulls / self.dt
+        on_mass = 0.5 * np.asarray(self.system.mass)[:, None] * (self._v - v0) * (self._v + v0)
+        self._works[len(self._loads) :] += self._moving.works(against * (self._q - self._next) + on_mass)
+
+    def project_velocities(self) -> Array:
+        """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c]."""
         self._prepare()
-        leaving = self._set.rates(self._gradients, self._v)
-        self._set.push(self._gradients, self._set.solve(leaving), -1.0, self._v)
+        impulses = -self._set.solve(self._set.rates(self._gradients, self._v))
+        self._set.push(self._gradients, impulses, 1.0, self._v)
+        return impulses
 
     def _observe(self) -> None:
         self._prepare()
