@@ -106,8 +106,7 @@ class Rattle(ConstrainedIntegrator):
 
     Andersen (1983). It is symplectic on the constrained motions, symmetric, and keeps momentum and angular momentum
     where forces and constraints do, as rods do. Constraints are satisfied to round-off. Supports that move are taken
-    along. Parameters, errors: see
-    `ConstrainedIntegrator`.
+    along. Parameters, errors: see `ConstrainedIntegrator`.
     """
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> RattleMotion:
