@@ -130,10 +130,10 @@ def relative_equilibrium(
 
 @final
 class _Balance:
-    """∇V(q0 + Δq) − part · M (q0 + Δq − c) P = 0, as equations for `NewtonSolver`.
+    """∇V(q) − part · M (q − c) P = 0 at q = q0 + Δq, as equations for `NewtonSolver`.
 
-    With the centre c held fixed the tangent is sparse, and shifts across the axis are determined: the resultant of the
-    centrifugal forces is zero for no other centre of mass. A turn about the axis, which changes nothing, is held by one
+    The tangent leaves out that the centre of mass c moves with the nodes: it does not, for the forces have no
+    resultant. A turn about the axis, which changes nothing, is held by one
     spring to the ground, without force in the solution. Shifts along the axis are held by some inertia along it, and
     so are tilts of a body that has equal moments about several axes. It is larger where the residual is: a structure
     without stress may lack all stiffness along the axis (a flat truss).
@@ -151,13 +151,19 @@ class _Balance:
         rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
         self._diagonal = np.flatnonzero(rows == pattern.indices)
 
-    def apply(self, q: Array, part: float) -> None:
-        """Apply a part of the centrifugal forces, beginning at the positions q."""
+    def apply(self, q: Array, part: float, definite: bool = False) -> None:
+        """Apply a part of the centrifugal forces, beginning at the positions q.
+
+        The tangent may be definite: with ∇²V + part |ω|² M Newton's method converges linearly, by the square of ω over
+        the lowest frequency, and all rigid motions are held though nothing resists them.
+        """
+        self._definite = definite
         axis, speed = axis_of(self._omega)
         along = axis[: self.system.dim]
         self._q = q
         self._projector = part * centrifugal(self._omega)
-        self._inertia_along = part * speed**2 * np.outer(along, along)
+        self._speed_squared = part * speed**2
+        self._inertia_along = self._speed_squared * np.outer(along, along)
         across = np.cross(axis, in_space(q - self._centre))
         radius = np.linalg.norm(across, axis=1)
         self._farthest = int(np.argmax(radius))
@@ -172,6 +178,9 @@ class _Balance:
     def blocks(self, dq: Array, out: Array) -> None:
         """Write the tangent to out."""
         self.system.hessian_blocks(self._q + dq, out)
+        if self._definite:
+            out += self.system.mass_values[:, None, None] * (self._speed_squared * np.eye(self.system.dim))
+            return
         left, load = self._unbalanced(dq)
         added = max(_INERTIA, min(1.0, left / load)) * self._inertia_along - self._projector
         place = self._diagonal[self._farthest]
@@ -215,7 +224,8 @@ class _Balance:
         return NoEquilibrium(told)
 
     def _load(self, dq: Array) -> Array:
-        return self.system.apply_mass(self._q + dq - self._centre) @ self._projector
+        q = self._q + dq
+        return self.system.apply_mass(q - centre_of_mass(self.system, q)) @ self._projector
 
     def _unbalanced(self, dq: Array) -> tuple[float, float]:
         """Return the norms in N of the unbalanced and of the centrifugal forces, the second not zero."""
@@ -224,9 +234,29 @@ class _Balance:
         return float(np.linalg.norm(self._forces)), max(load, _TINY)
 
 
+def _slowly(balance: _Balance, q: Array, solver: NewtonSolver) -> tuple[Array, int] | None:
+    """Return the same as `_loaded` if the rotation is slow, by the definite tangent that iterations are good at."""
+    balance.apply(q, 1.0, definite=True)
+    try:
+        corrections = solver.solve(balance, q)
+        balance.require(solver.increment)
+    except StepFailed:
+        return None
+    return q + solver.increment, corrections
+
+
 def _loaded(balance: _Balance, q: Array, newton: Newton) -> tuple[Array, int]:
-    """Return the balanced positions, reached from q, and the number of corrections it took."""
+    """Return the balanced positions, reached from q, and the number of corrections it took.
+
+    Where only iterations can solve linear equations, the definite tangent is tried first.
+    """
+    from symplex.time.iterative import LARGEST_DIRECT  # compiled when first needed
+
     solver = NewtonSolver(balance.system, newton)
+    if q.size > LARGEST_DIRECT:
+        slow = _slowly(balance, q, solver)
+        if slow is not None:
+            return slow
     reached, step, corrections, failed = 0.0, 1.0, 0, 0
     last = StepFailed("no part of ω² was tried.")
     for _ in range(_PARTS):
