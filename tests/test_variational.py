@@ -440,8 +440,8 @@ def test_condition_grows_as_steps_fall():
 def energy_of(function):
     """Return a step whose discrete energy is a function of its size."""
 
-    def solve(h):
-        if not 0.05 < h < 8.0:
+    def solve(h, near):
+        if not 0.05 < h < 8.0 or np.isnan(function(h)):
             raise StepFailed("there is none")
         return Attempt(h, np.zeros(1), np.zeros(1), function(h), 1.0, [], 1)
 
@@ -459,6 +459,7 @@ def energy_of(function):
         (lambda h: 1.0 + h, 1.0, 0.0, "none"),
         (lambda h: 5.0 - h, 1.0, 0.0, "none"),  # beyond the bounds
         (lambda h: np.sign(h - 2.3), 1.0, 0.0, "none"),  # a jump
+        (lambda h: h - 2.3 if not 2.0 < h < 2.6 else np.nan, 1.0, 0.0, "none"),  # where no step can be solved
     ],
 )
 def test_the_nearest_step_with_an_energy_is_found(function, guess, wanted, root):

@@ -351,7 +351,7 @@ class AdaptiveVariationalMotion(Motion):
         h, system, inner = self._h, self.system, self._inner
         terms = [system.kinetic(inner.v), *(energy.total(inner.q) for energy in system.energies.values())]
         D, excess = self.indicator(), sum(terms) - self._wanted
-        search = StepSearch(lambda size: inner.attempt(self._t, size), self._wanted)
+        search = StepSearch(lambda size, near: inner.attempt(self._t, size, near), self._wanted)
         resolved = 0.125 * h * h * abs(D) > _RESOLVED * _EPS * sum(map(abs, terms))
         if resolved:
             low, high = (bound * h for bound in self.integrator.bounds)

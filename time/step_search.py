@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import final
 
 import numpy as np
@@ -14,6 +15,7 @@ from symplex.time.variational import Attempt
 _EPS = 2.0**-52
 _ROUND_OFF = 4.0  # of the energies, in ε: what their sum may be off
 _ITERATIONS = 12  # of interpolation; three or four are usual
+_NEAR = 0.05  # relative difference of sizes up to which one solution starts from the other
 _STALLED = 2  # sizes without any gain after which it ends
 # What may be left of h² |dE/d(h²)| where round-off ends the search: it is 1/2000 of a step. The round-off of positions
 # far from the origin is more in an energy of small strains than that of their sum.
@@ -28,7 +30,8 @@ class StepSearch:
     Parameters
     ----------
     solve : callable
-        Returns the step of a size in s; raises `StepFailed` where there is none.
+        Returns the step of a size in s, with one of nearly the same size to begin with, or None; raises `StepFailed`
+        where there is none.
     wanted : float
         The discrete energy in J.
 
@@ -38,7 +41,7 @@ class StepSearch:
         Steps solved, and what Newton's method took for them.
     """
 
-    def __init__(self, solve: Callable[[float], Attempt], wanted: float):
+    def __init__(self, solve: Callable[[float, Attempt | None], Attempt], wanted: float):
         self._solve = solve
         self._wanted = wanted
         self.attempts = self.corrections = 0
@@ -47,8 +50,9 @@ class StepSearch:
 
     def excess(self, h: float) -> float:
         """Return E(h) less the wanted energy in J, NaN where the step cannot be solved."""
+        near = self._found
         try:
-            attempt = self._solve(h)
+            attempt = self._solve(h, near if near is not None and abs(h / near.h - 1.0) < _NEAR else None)
         except StepFailed:
             return math.nan
         self.attempts += 1
@@ -175,7 +179,8 @@ class StepSearch:
         """Narrow two sizes down to round-off."""
         from scipy.optimize import brentq
 
-        brentq(self.excess, a, b, xtol=4 * _EPS * a, rtol=np.float64(4 * _EPS))
+        with suppress(ValueError):  # where there is no step between, or round-off has changed a sign; `_near` tells
+            brentq(self.excess, a, b, xtol=4 * _EPS * a, rtol=np.float64(4 * _EPS))
 
 
 def _inverse(points: list[tuple[float, float]]) -> float:

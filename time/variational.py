@@ -103,8 +103,10 @@ class VariationalMidpointMotion(ImplicitMotion):
 
     # -- a step of any size -----------------------------------------------------------------------------------
 
-    def attempt(self, t: float, h: float) -> Attempt:
+    def attempt(self, t: float, h: float, near: Attempt | None = None) -> Attempt:
         """Return the step of size h in s from the time t, without taking it.
+
+        Newton's method starts at zero, or from the increment of another step from there of nearly the same size.
 
         Raises
         ------
@@ -113,7 +115,8 @@ class VariationalMidpointMotion(ImplicitMotion):
         """
         self._begin(t, h)
         solver = self._solver
-        corrections = solver.solve(self, self._q)
+        start = 0.0 if near is None else (h / near.h) * near.dq
+        corrections = solver.solve(self, self._q, start)
         dq, forces = solver.increment.copy(), solver.forces.copy()
         forces[self.system.fixed] = 0.0
         middle, size = self._middle(h, dq)
