@@ -31,8 +31,8 @@ class CayleyPreconditioner:
         a (r1 − r0) = b (w0 + w1)/2,   a (w1 − w0) = −S b (r0 + r1)/2,
 
     whose unknowns come with the matrix D = a² + ¼ S b² of degree k. In its place stands (1 + σ S)^k with the same
-    leading coefficient: the two agree to a factor of 4/3 at order 4, 2 at order 6, whatever hω is. So each use costs
-    2k solutions with the one symmetric matrix M + σ h² K, and some products with K.
+    leading coefficient: the two agree to a factor of 4/3 at order 4, 2 at order 6 and 3 at order 8, whatever hω is. A
+    use costs 2k solutions with the one symmetric matrix M + σ h² K, and some products with K.
 
     Parameters
     ----------

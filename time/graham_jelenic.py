@@ -40,7 +40,7 @@ _SCHEMES: dict[Scheme, type[ConservingScheme]] = {
 }
 _FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
 # Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
-_PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 1.0 / 256.0
+_PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 0.0
 _UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
 _CONTRACTS = 2.0  # bound of hω up to which steps are tried without factors
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones

@@ -13,6 +13,8 @@ from symplex.fem.energy import Array
 
 _DEPTH = 20  # pairs of changes remembered
 _STAGNATION = 0.5  # at the floor, an iteration that does not do better than this factor is the last
+_DEEP = 1.0 / 64.0  # part of the floor that is small enough for it to be the last at once;
+_IDLE = 3  # above it, so many of them
 _DEPENDENT = 1e-8  # part of a change of the correction that must be new
 _DIVERGED = 4.0  # a correction that is larger than the smallest one by this factor is of no use
 _PATIENCE = 40  # iterations without Newton's method
@@ -96,7 +98,7 @@ class StepSolver:
             self._changes, self._effects = (np.zeros((_DEPTH, *start.shape)) for _ in range(2))
         self._problem, self._floor, self._enough = problem, floor, enough
         self._norms: list[float] = []
-        self._count, self.z = 0, start
+        self._count, self._idle, self.z = 0, 0, start
         g = self._residual(start)
         if not (self._iterate(start, g) or (problem.renew(start) and self._newton(start, g))):
             raise self._failure()
@@ -135,14 +137,14 @@ class StepSolver:
                 return False
             z, g, near = following
             self._problem.renew(z)
-            if near and self._iterate(z, g):
+            if (near or self.norm(g) <= self._floor) and self._iterate(z, g):
                 return True
         return False
 
     def _linear_solution(self, z: Array, g: Array, d: Array) -> Array:
         """Return u with ∂d/∂z u = −d, nearly: the correction of z."""
         total, left = np.zeros_like(z), d.copy()
-        scale = _DIFFERENCE * self.norm(z)
+        scale = _DIFFERENCE * (self.norm(z) + self.norm(d))
         self._seen = 0
         for _ in range(_DEPTH):
             size = self.norm(left)
@@ -180,11 +182,15 @@ class StepSolver:
         return self._problem.residual(z)
 
     def _settles(self, z: Array) -> bool:
-        """Return whether the last residual, that of z, is round-off; keep z, or the one before it, if it is."""
+        """Return whether the residuals, the last of which is that of z, are round-off; keep z if it has the least."""
         norm, before = self._norms[-1], min(self._norms[:-1], default=np.inf)
         if norm < before:
             self.z = z
-        return norm <= self._floor and (norm <= self._enough or norm > _STAGNATION * before)
+        self._idle = 0 if norm < _STAGNATION * before else self._idle + 1
+        least = min(norm, before)
+        if least > self._floor:
+            return False
+        return least <= self._enough or self._idle >= (1 if least <= _DEEP * self._floor else _IDLE)
 
     def norm(self, g: Array) -> float:
         """Return |g|, weighted."""
