@@ -129,8 +129,8 @@ CASES |= {
     "GrahamJelenic, EM-theta": graham_jelenic("EM-theta"),
     "GrahamJelenic, A-theta": graham_jelenic("A-theta"),
     "GrahamJelenic, M4": graham_jelenic("M4", sizes=(0.1, 0.0625, 0.05), size=0.1),
-    "GrahamJelenic, CM6": graham_jelenic("CM6", sizes=(0.1, 0.0625, 0.05), size=0.2),
-    "GrahamJelenic, CM8": graham_jelenic("CM8", sizes=(0.1, 0.0625, 0.05), size=0.2),
+    "GrahamJelenic, CM6": graham_jelenic("CM6", sizes=(0.1, 0.0625, 0.05), size=0.15),
+    "GrahamJelenic, CM8": graham_jelenic("CM8", sizes=(0.1, 0.0625, 0.05), size=0.16),
 }
 
 
