@@ -138,7 +138,10 @@ if TYPE_CHECKING:
         Rattle as Rattle,
         Shake as Shake,
     )
-    from symplex.time.relative_equilibrium import relative_equilibrium as relative_equilibrium
+    from symplex.time.relative_equilibrium import (
+        relative_equilibrium as relative_equilibrium,
+        relative_equilibrium_of_momentum as relative_equilibrium_of_momentum,
+    )
     from symplex.time.relative_path import (
         RelativeEquilibrium as RelativeEquilibrium,
         RelativePath as RelativePath,
@@ -235,7 +238,7 @@ _HOMES = {
     "symplex.time.newton": ("Newton",),
     "symplex.time.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
     "symplex.time.polar_reduction": ("PolarReduction",),
-    "symplex.time.relative_equilibrium": ("relative_equilibrium",),
+    "symplex.time.relative_equilibrium": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
     "symplex.time.relative_path": ("RelativeEquilibrium", "RelativePath"),
     "symplex.time.rigid_body": (
         "BodyPotential",

@@ -250,6 +250,33 @@ def test_iterations_and_factors_find_the_same(monkeypatch):
     assert unbalanced(fast) < 1e-13
 
 
+# -- a given angular momentum ----------------------------------------------------------------------------------------
+
+
+def test_a_ring_with_a_given_angular_momentum():
+    n, k, m = 12, 50.0, 0.3
+    system, points = polygon(n, 2, k, m)
+    critical = 2 * np.sin(np.pi / n) * np.sqrt(k / m)
+    for part in (0.2, 0.7):
+        momentum = -n * m * part * critical / (1 - part**2) ** 2
+        found = sx.relative_equilibrium_of_momentum(system, points, momentum)
+        assert found.omega[0] == pytest.approx(-part * critical, rel=1e-13)
+        assert system.angular_momentum(found.state)[0] == pytest.approx(momentum, rel=1e-12)
+
+
+def test_a_block_with_a_given_angular_momentum():
+    system, points = block(cells=(2, 1, 1))
+    turning = sx.relative_equilibrium(system, points, [0, 1.5, 0])
+    momentum = system.angular_momentum(turning.state)
+    found = sx.relative_equilibrium_of_momentum(system, points, [0, momentum[1], 0], velocity=[0, 0.1, 0])
+    np.testing.assert_allclose(found.omega, [0, 1.5, 0], rtol=1e-13)
+    np.testing.assert_allclose(found.state.q, turning.state.q, atol=1e-12)
+    with pytest.raises(NoEquilibrium, match="principal axis"):
+        sx.relative_equilibrium_of_momentum(system, points, [0, 0.1, 0.1])
+    with pytest.raises(InvalidSystem, match="angular momentum must be a vector"):
+        sx.relative_equilibrium_of_momentum(system, points, 0.1)
+
+
 # -- the exact motion, and what integrators make of it ---------------------------------------------------------------
 
 
@@ -298,6 +325,22 @@ def test_energy_momentum_turns_by_the_printed_angle_and_keeps_the_shape(case, dt
     else:
         with pytest.raises(ValueError, match="no translation"):
             _ = path.lambda_t
+
+
+@pytest.mark.parametrize("scheme", ["assumed-distance", "EM-theta", "A-theta", "M4", "CM6"])
+def test_a_solid_turns_by_the_formulas_made_for_trusses(scheme):
+    dt = 0.2
+    found = sx.relative_equilibrium(*block(cells=(2, 1, 1)), [0, 0, 1.2], velocity=[0, 0, -0.3])
+    path = follow(found, sx.GrahamJelenic(dt, scheme), dt, 8)
+    x = 1.2 * dt
+    odd = {"assumed-distance": x, "M4": x + x**3 / 12, "CM6": x + x**3 / 12 + x**5 / 120}
+    lambda_r = np.arctan(odd[scheme] / 2) / (x / 2) if scheme in odd else 1.0  # eqs. 6.5, 6.10, 6.15
+    lambda_t = np.tan(x / 2) / (x / 2) if scheme == "EM-theta" else 1.0
+    nearly = 1e-8 if scheme == "CM6" else 1e-11  # CM6 sees an interpolant of the rotation
+    np.testing.assert_allclose(path.lambda_r, lambda_r, atol=nearly)
+    np.testing.assert_allclose(path.lambda_t, lambda_t, atol=1e-11)
+    assert path.deformation.max() < nearly
+    assert path.off_axis.max() < 1e-13
 
 
 def test_the_midpoint_rule_does_not_keep_relative_equilibria():

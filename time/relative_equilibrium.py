@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
+from symplex.time.free_body import require_free, require_internal, require_resultants
 from symplex.time.newton import Newton, NewtonSolver
 from symplex.time.relative_path import RelativeEquilibrium
 from symplex.time.rigid_rotation import (
@@ -39,14 +40,14 @@ from symplex.time.rigid_rotation import (
 )
 
 _PARALLEL = 1e-12  # |ω × v_c| over |ω||v_c| that counts as zero
-_INVARIANT = 1e-9  # resultant force of an internal energy over its nodal forces: no more than rounding
-_STRAIN = 0.01  # of the deformation that shows whether an energy is internal
 _CORRECTIONS = 20  # in which a part of the load must be balanced, before it is halved
 _BALANCED = 1e-3  # of the centrifugal forces that may be left, if round-off forbids less
 _LONGEST = 0.25  # of the radius, by which a part of the load may move a node: not onto another branch
 _PARTS = 60  # of ω² that are tried
 _FAILURES = 10  # one after the other that are the end
 _INERTIA = 1e-3  # along the axis, as a part of the mass, that the tangent always has
+_SAME_MOMENTUM = 1e-15  # relative error of ω that is aimed at for a given angular momentum
+_CLOSE = 1e-9  # relative error of that angular momentum that counts as a solution
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -87,9 +88,10 @@ def relative_equilibrium(
     NoEquilibrium
         If none is found: no principal axis is near ω, or the body does not hold together at this speed.
     """
-    _require_free(system)
+    require_free(system)
     given = system.state(np.asarray(q, dtype=float)).q
-    omega, velocity = _checked_omega(system.dim, omega), _checked_velocity(system.dim, velocity)
+    omega = _checked_vector("angular velocity", "rad/s", system.dim, omega)
+    velocity = _checked_velocity(system.dim, velocity)
     axis, _ = axis_of(omega)
     moving = in_space(velocity)
     if np.linalg.norm(np.cross(axis, moving)) > _PARALLEL * np.linalg.norm(moving):
@@ -97,14 +99,14 @@ def relative_equilibrium(
             f"the centre of mass must move along ω, or rest: v_c = {_told(velocity)} m/s is not parallel to "
             f"ω = {_told(omega)} rad/s."
         )
-    scale = _require_internal(system, given)
+    scale = require_internal(system, given)
     centre = centre_of_mass(system, given)
     before = given - centre
     aligned = _aligned(system, before, omega, tilt)
     shape, corrections = _loaded(
         _Balance(system, centre, omega), centre + aligned, newton or Newton(iterations=_CORRECTIONS)
     )
-    _require_resultants(system, shape, scale, "in the shape that was found")
+    require_resultants(system, shape, scale, "in the shape that was found")
     found = _straightened(system, before, shape, axis)
     tilted = tilt_of(system, before, found, axis)
     if tilted > tilt:
@@ -126,6 +128,64 @@ def relative_equilibrium(
         residual=float(np.linalg.norm(residual, axis=1).max()),
         corrections=corrections,
     )
+
+
+def relative_equilibrium_of_momentum(
+    system: System,
+    q: ArrayLike,
+    angular_momentum: ArrayLike,
+    *,
+    velocity: ArrayLike | None = None,
+    tilt: float = 0.2,
+    newton: Newton | None = None,
+) -> RelativeEquilibrium:
+    """Return the relative equilibrium with a given angular momentum about the centre of mass.
+
+    A body is the slower for being stretched: ω is below J over the moment of inertia at first, and is found from
+    I(ω) ω = J between that and zero.
+
+    Parameters
+    ----------
+    system, q, velocity, tilt, newton
+        As in `relative_equilibrium`.
+    angular_momentum : float or float [3]
+        J in kg m²/s, a number in the plane.
+
+    Raises
+    ------
+    InvalidSystem, NoEquilibrium
+        As `relative_equilibrium`; also if the body does not hold together up to that angular momentum.
+    """
+    from scipy.optimize import root_scalar
+
+    require_free(system)
+    given = system.state(np.asarray(q, dtype=float)).q
+    momentum = _checked_vector("angular momentum", "kg m²/s", system.dim, angular_momentum)
+    axis, size = axis_of(momentum)
+    arm = given - centre_of_mass(system, given)
+    fastest = size / inertia_about(system, _aligned(system, arm, momentum, tilt), axis)
+
+    def at(speed: float) -> RelativeEquilibrium:
+        omega = momentum * (speed / size)
+        return relative_equilibrium(system, given, omega, velocity=velocity, tilt=tilt, newton=newton)
+
+    def of(found: RelativeEquilibrium) -> float:
+        return axis_of(found.omega)[1] * inertia_about(system, found.state.q - found.centre, axis)
+
+    def excess(speed: float) -> float:
+        try:
+            return of(at(speed)) - size if speed > 0.0 else -size
+        except NoEquilibrium:
+            return size  # too fast
+
+    bracket = 0.0, fastest * (1.0 + _SAME_MOMENTUM)
+    found = at(float(root_scalar(excess, bracket=bracket, method="brentq", xtol=_SAME_MOMENTUM * fastest).root))
+    if abs(of(found) - size) > _CLOSE * size:
+        raise NoEquilibrium(
+            f"no relative equilibrium was found with an angular momentum of {size:.6g} kg m²/s: the body could be "
+            f"followed up to {of(found):.6g} kg m²/s at {axis_of(found.omega)[1]:.6g} rad/s. Try a smaller one."
+        )
+    return found
 
 
 @final
@@ -344,11 +404,12 @@ def _told(vector: Array) -> str:
 # -- what is asked for ----------------------------------------------------------------------------------------------
 
 
-def _checked_omega(dim: int, omega: ArrayLike) -> Array:
-    vector = np.atleast_1d(np.array(omega, dtype=float))
+def _checked_vector(name: str, unit: str, dim: int, value: ArrayLike) -> Array:
+    """Return a vector along an axis of rotation [3], in the plane [1]."""
+    vector = np.atleast_1d(np.array(value, dtype=float))
     if vector.shape != ((3,) if dim == 3 else (1,)) or not np.isfinite(vector).all() or not vector.any():
         wanted = "a vector of three finite numbers" if dim == 3 else "a finite number"
-        raise InvalidSystem(f"the angular velocity must be {wanted} in rad/s, not zero; it is {omega}.")
+        raise InvalidSystem(f"the {name} must be {wanted} in {unit}, not zero; it is {value}.")
     return vector
 
 
@@ -357,46 +418,3 @@ def _checked_velocity(dim: int, velocity: ArrayLike | None) -> Array:
     if vector.shape != (dim,) or not np.isfinite(vector).all():
         raise InvalidSystem(f"the velocity of the centre of mass must be {dim} finite numbers in m/s, not {velocity}.")
     return vector
-
-
-def _require_free(system: System) -> None:
-    """Check that a system is a free body in the plane or in space."""
-    if system.dim not in (2, 3):
-        raise InvalidSystem(f"nothing rotates in {system.dim} dimension; make the system for 2 or 3.")
-    if system.has_supports:
-        raise InvalidSystem("a supported body has no relative equilibrium: leave the supports out.")
-    if system.loads:
-        raise InvalidSystem(
-            f"a relative equilibrium is one of internal forces alone; leave out the loads {', '.join(system.loads)}."
-        )
-    system.require_inertia("a relative equilibrium")
-
-
-def _require_internal(system: System, q: Array) -> Array:
-    """Check in a slightly deformed shape that energies are internal; return the sizes [2] of forces and moments."""
-    deformation = _STRAIN * np.array([[1.0, 0.5, -0.3], [0.5, -0.7, 0.2], [-0.3, 0.2, 0.4]])
-    deformed = q + (q - q.mean(axis=0)) @ deformation[: system.dim, : system.dim]
-    sizes = np.zeros(2)
-    for energy in system.energies.values():
-        forces = np.zeros_like(q)
-        energy.add_gradient(deformed, forces)
-        arm = np.linalg.norm(deformed - deformed.mean(axis=0), axis=1)
-        size = np.linalg.norm(forces, axis=1)
-        sizes += size.sum(), arm @ size
-    _require_resultants(system, deformed, sizes, "in a shape strained by a few per cent")
-    return sizes
-
-
-def _require_resultants(system: System, q: Array, sizes: Array, where: str) -> None:
-    """Check that the forces of each energy have no resultant and no moment, compared with given sizes [2]."""
-    for name, energy in system.energies.items():
-        forces = np.zeros_like(q)
-        energy.add_gradient(q, forces)
-        moment = np.cross(in_space(q - q.mean(axis=0)), in_space(forces)).sum(axis=0)
-        resultants = np.linalg.norm(forces.sum(axis=0)), np.linalg.norm(moment)
-        for what, value, size in zip(("force", "moment"), resultants, sizes, strict=True):
-            if value > _INVARIANT * size:
-                raise InvalidSystem(
-                    f"energy '{name}' is not internal: {where} its {what} has a resultant of {value:.2e} "
-                    f"N{'' if what == 'force' else ' m'}. Leave out what acts from outside."
-                )
