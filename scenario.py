@@ -39,6 +39,7 @@ from symplex.tables import (
     EnergyMomentumTable,
     ForceSteppingTable,
     GeneralizedAlphaTable,
+    GrahamJelenicTable,
     HalfSpaceTable,
     HilberHughesTaylorTable,
     MeshTable,
@@ -51,6 +52,7 @@ from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.graham_jelenic import GrahamJelenic
 from symplex.time.integrator import Integrator
 from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
@@ -423,6 +425,8 @@ class _Builder:
                 f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
                 f"take fewer samples ([run] frames, samples){or_auto}."
             )
+        if isinstance(table, GrahamJelenicTable):
+            fitted.start(system, state)  # refuses energies that do not give what the scheme needs, by their names
         return fitted
 
     def _refuse_tiny(self, grid: float) -> None:
@@ -449,6 +453,8 @@ def integrator_of(tables: Tables) -> Integrator:
         normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
         axes = None if table.align is None else axes_along(np.array(normals[table.align]))
         return ForceStepping(table.grid, table.seed, axes=axes, count_crossings=table.count_crossings)
+    if isinstance(table, GrahamJelenicTable):
+        return GrahamJelenic(table.dt, table.scheme, _external(tables, table), linear=table.solver)
     newton = Newton(linear=table.solver, halvings=table.halvings)
     if isinstance(table, NewmarkTable):
         return Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
@@ -459,6 +465,15 @@ def integrator_of(tables: Tables) -> Integrator:
     method = EnergyMomentum if isinstance(table, EnergyMomentumTable) else Midpoint
     second = method(table.dt, newton=newton)
     return second if table.order == 2 else Composition(second, table.order)
+
+
+def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
+    """Return the names of the energies that act like loads: by default all but those of bodies."""
+    if not table.takes_external or table.external is not None:
+        return tuple(table.external or ())
+    constant = [load.name for load in tables.load if load.history is None and load.kind != "pressure"]
+    gravity = ["gravity"] if tables.gravity is not None else []
+    return *(obstacle.name for obstacle in tables.obstacle), *gravity, *constant
 
 
 def axes_along(normal: Array) -> Array:

@@ -28,6 +28,7 @@ from symplex.quantities import (
     vector,
     whole,
 )
+from symplex.time.graham_jelenic import Scheme
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 
@@ -204,6 +205,7 @@ ObstacleTable = HalfSpaceTable | SphereTable
 
 Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 Order = Literal[2, 4, 6, 8]
+WITH_SECANT: tuple[Scheme, ...] = ("A-theta", "M4", "CM4", "CM6", "CM8")
 
 
 class NewmarkTable(Table):
@@ -269,6 +271,27 @@ class HilberHughesTaylorTable(ImplicitTable):
     alpha: Annotated[float, between(-1.0 / 3.0, 0.0)] = -0.05
 
 
+class GrahamJelenicTable(Table):
+    """A method of Graham and Jelenić; by default all that is no body acts like a load where the scheme needs it."""
+
+    kind: Literal["graham-jelenic"]
+    dt: Annotated[float, positive("s")]
+    scheme: Scheme = "CM6"
+    external: list[str] | None = None
+    solver: Solver = "auto"
+
+    @property
+    def takes_external(self) -> bool:
+        """Whether the scheme is made of secant matrices, so that energies without one act like loads."""
+        return self.scheme in WITH_SECANT
+
+    @model_validator(mode="after")
+    def _check(self) -> GrahamJelenicTable:
+        if self.external and not self.takes_external:
+            raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
+        return self
+
+
 class ForceSteppingTable(Table):
     """Force-stepping by events."""
 
@@ -286,6 +309,7 @@ IntegratorTable = (
     | MidpointTable
     | GeneralizedAlphaTable
     | HilberHughesTaylorTable
+    | GrahamJelenicTable
 )
 
 
@@ -327,7 +351,7 @@ RESERVED = {
     *("t", "kinetic", "total", "lattice_total", "balance", "gravity", "penetration"),
     *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
     *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
-    *("substeps", "corrections", "halved"),
+    *("substeps", "corrections", "halved", "iterations", "factorised"),
 }
 
 
@@ -360,6 +384,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
         "midpoint": MidpointTable,
         "generalized-alpha": GeneralizedAlphaTable,
         "hht": HilberHughesTaylorTable,
+        "graham-jelenic": GrahamJelenicTable,
     },
     "run": Run,
     "output": Output,

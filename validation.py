@@ -16,6 +16,7 @@ from symplex.tables import (
     RESERVED,
     SEVERAL,
     ForceSteppingTable,
+    GrahamJelenicTable,
     NewmarkTable,
     Tables,
 )
@@ -144,14 +145,15 @@ def _unsupported(tables: Tables) -> list[str]:
         for k, body in enumerate(tables.body)
         if body.mass == "consistent" and explicit
     ]
+    if isinstance(table, ForceSteppingTable | GrahamJelenicTable):
+        lines += [
+            f"{place('support', k, support.name)}: it moves, which {kind} cannot follow; take another integrator, "
+            'such as kind = "newmark" or "energy-momentum".'
+            for k, support in enumerate(tables.support)
+            if support.moves
+        ]
     if kind != "force-stepping":
         return lines
-    lines += [
-        f"{place('support', k, support.name)}: it moves, which force-stepping cannot follow; take another integrator, "
-        'such as kind = "newmark" or "energy-momentum".'
-        for k, support in enumerate(tables.support)
-        if support.moves
-    ]
     for k, load in enumerate(tables.load):
         if load.history is not None or load.kind == "pressure":
             why = "changes with time" if load.history is not None else "follows the surface"
