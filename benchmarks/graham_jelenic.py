@@ -122,7 +122,8 @@ def fill(system: sx.System) -> dict[str, float]:
     pattern = system.pattern
     ones = np.ones(len(pattern.indices), dtype=np.int8)
     adjacency = sp.csr_array((ones, pattern.indices, pattern.indptr), shape=(system.n_nodes,) * 2)
-    power, found = adjacency, {}
+    power: Any = adjacency
+    found = {}
     for order in (2, 4, 6, 8):
         found[f"order {order}"] = power.nnz / system.n_nodes
         power = power @ adjacency
