@@ -42,7 +42,8 @@ _FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: ma
 # Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
 _PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 0.0
 _UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
-_CONTRACTS = 2.0  # bound of hω up to which steps are tried without factors
+# Bounds of hω up to which steps without factors take less time: those of second order need one solution with them.
+_CONTRACTS = {2: 1.2, 4: 2.5, 6: 2.5, 8: 2.5}
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
 # Of a quintic on [0, 1], at 2: the value and the slope.
 _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
@@ -260,7 +261,9 @@ class GrahamJelenicMotion(FixedStepMotion):
         way, at_first, at_last = self._effort
         if way == _UNDECIDED:
             self._preconditioner.linearise(self._q, self.dt)
-            way = self._effort[0] = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
+            way = self._effort[0] = (
+                _PLAIN if self._preconditioner.largest() < _CONTRACTS[self._scheme.order] else _FACTORS
+            )
             if way == _FACTORS:
                 self._renew(self._q)
         elif not self._ready:  # gone on with from a checkpoint
