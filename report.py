@@ -18,6 +18,7 @@ from symplex.progress import clock, si
 from symplex.results import Folder
 from symplex.scenario import Problem
 from symplex.time.composition import Composition
+from symplex.time.graham_jelenic import GrahamJelenic
 from symplex.time.implicit import ImplicitIntegrator
 from symplex.time.integrator import FixedStepMotion
 from symplex.time.newmark import Newmark
@@ -176,7 +177,7 @@ def check_report(problem: Problem) -> str:
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if system.is_lumped:
         rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
-    if isinstance(problem.integrator, Newmark | ImplicitIntegrator | Composition):
+    if isinstance(problem.integrator, Newmark | ImplicitIntegrator | Composition | GrahamJelenic):
         dt = float(problem.integrator.dt)
         rows.append(("step", f"{si(dt, 's', 6)}, {round(tables.run.duration / dt):,} steps"))
     run = tables.run

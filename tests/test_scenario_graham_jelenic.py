@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from symplex.cli import main
 from symplex.errors import ScenarioError
 from symplex.history import read_history
 from symplex.run import simulate
@@ -88,6 +89,13 @@ def test_a_run_keeps_momenta_and_writes_its_counts(tmp_path):
     loaded = history(tmp_path / "loaded", "dt = 0.05", FLOOR + LOADS)
     assert loaded["floor"].max() > 0.0  # it is touched
     assert 0.0 < np.ptp(loaded["balance"]) < 2e-5  # the contact begins within a step
+
+
+def test_check_tells_the_step(tmp_path, capsys):
+    file = tmp_path / "block.toml"
+    file.write_text(scenario("dt = 0.06").text, encoding="utf-8")
+    assert main(["check", str(file)]) == 0
+    assert "50 ms, 12 steps" in capsys.readouterr().out
 
 
 def test_mistakes_are_named():
