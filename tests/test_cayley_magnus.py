@@ -165,7 +165,7 @@ def test_products_with_words_are_counted_and_agree_with_matrices():
             return H[k - 1] @ x
 
         out = np.empty((2, 3, 2))
-        apply_words(cayley_words(order), product, r, w, forces, out)
+        apply_words(order, product, r, w, forces, out)
         assert count == expected
         # The same with the affine column as one more coordinate, and the matrices of Ψ in full.
         drift = np.zeros((7, 7))

@@ -8,7 +8,7 @@ import numpy as np
 
 from symplex.fem.energy import Array
 from symplex.fem.system import System
-from symplex.time.cayley_words import apply_words, cayley_words
+from symplex.time.cayley_words import apply_words
 from symplex.time.conserving_scheme import ConservingScheme
 from symplex.time.gauss_interpolant import GaussInterpolant, combined, hermite_weights
 from symplex.time.secant_operator import SecantOperator
@@ -28,7 +28,6 @@ class CayleyMagnus(ConservingScheme):
         super().__init__(system, external)
         self._secant = SecantOperator(system, external, type(self).__name__)
         self._rule = GaussInterpolant(self.order // 2)
-        self._words = cayley_words(self.order)
 
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
@@ -44,7 +43,7 @@ class CayleyMagnus(ConservingScheme):
         def product(k: int, x: Array) -> Array:
             return self._secant.product(values[k - 1], x)
 
-        apply_words(self._words, product, r, w, forces, out)
+        apply_words(self.order, product, r, w, forces, out)
 
     def work(self, z1: Array) -> list[float]:
         """Return the work in J of each load in a step that ends at z1."""

@@ -99,17 +99,58 @@ def _at(polynomial: list[Fraction], x: Fraction) -> Fraction:
     return sum((c * x**n for n, c in enumerate(polynomial)), Fraction(0))
 
 
+class Program(NamedTuple):
+    """The words in an order in which they are applied: vectors x0 = r, x1 = w, x2, x3, …, and what is made of them.
+
+    Attributes
+    ----------
+    products : tuple of (int, int)
+        x_i = H_k x_j for i = 2, 3, …: the pairs k, j. What words have in common on their right side is computed once.
+    gains : tuple of (terms, last)
+        For r and for w what they gain: Σ c x_i over the pairs (c, i) of terms, and H_k Σ c x_i over the k and the pairs
+        of last: what remains at the left is summed up before the last product with each H_k.
+    """
+
+    products: tuple[tuple[int, int], ...]
+    gains: tuple[tuple[list[tuple[float, int]], dict[int, list[tuple[float, int]]]], ...]
+
+
+@lru_cache
+def program(order: int) -> Program:
+    """Return the words of an even order as they are applied."""
+    words = cayley_words(order)
+    places: dict[tuple[int, Word], int] = {(0, ()): 0, (1, ()): 1}
+    products: list[tuple[int, int]] = []
+
+    def place(source: int, word: Word) -> int:
+        if (source, word) not in places:
+            products.append((word[0], place(source, word[1:])))
+            places[source, word] = len(products) + 1
+        return places[source, word]
+
+    gains = []
+    for blocks in (words[:2], words[2:]):
+        terms: list[tuple[float, int]] = []
+        last: dict[int, list[tuple[float, int]]] = {}
+        for source, block in enumerate(blocks):
+            for word, coefficient in block.items():
+                if len(word) < 2:
+                    terms.append((coefficient, place(source, word)))
+                else:
+                    last.setdefault(word[0], []).append((coefficient, place(source, word[1:])))
+        gains.append((terms, last))
+    return Program(tuple(products), tuple(gains))
+
+
 def apply_words(
-    words: Words, product: Callable[[int, Array], Array], r: Array, w: Array, forces: Array | None, out: Array
+    order: int, product: Callable[[int, Array], Array], r: Array, w: Array, forces: Array | None, out: Array
 ) -> None:
     """Write C (r, w) to out [2, n, dim], the affine column of the forces included.
 
-    The vectors that words have in common on their right side are computed once; what remains at the left is summed
-    before the last product with each H_k.
-
     Parameters
     ----------
-    words : Words
+    order : int
+        2, 4, 6, …
     product : callable
         H_k x for k = 1, 2, … and x [n, dim].
     r, w : float64 [n, dim]
@@ -117,26 +158,21 @@ def apply_words(
         The moments of h² M⁻¹ f, which belong to every −H_k r at the right end of a word.
     out : float64 [2, n, dim]
     """
-    suffixes: dict[tuple[bool, Word], Array] = {(False, ()): r, (True, ()): w}
+    products, gains = program(order)
+    x = [r, w]
+    for k, source in products:
+        x.append(product(k, x[source]))
+        if source == 0 and forces is not None:
+            x[-1] -= forces[k - 1]
+    for gain, (terms, last) in zip(out, gains, strict=True):
+        gain[...] = _sum(terms, x)
+        for k, left in last.items():
+            gain += product(k, _sum(left, x))
 
-    def suffix(of_w: bool, word: Word) -> Array:
-        if (of_w, word) not in suffixes:
-            vector = product(word[0], suffix(of_w, word[1:]))
-            if forces is not None and not of_w and len(word) == 1:
-                vector -= forces[word[0] - 1]
-            suffixes[of_w, word] = vector
-        return suffixes[of_w, word]
 
-    for target, blocks in enumerate((words[:2], words[2:])):
-        gain = out[target]
-        gain[...] = 0.0
-        last: dict[int, Array] = {}
-        for of_w, block in enumerate(blocks):
-            for word, coefficient in block.items():
-                if len(word) < 2:
-                    gain += coefficient * suffix(bool(of_w), word)
-                    continue
-                term = coefficient * suffix(bool(of_w), word[1:])
-                last[word[0]] = last[word[0]] + term if word[0] in last else term
-        for k, x in last.items():
-            gain += product(k, x)
+def _sum(terms: list[tuple[float, int]], x: list[Array]) -> Array:
+    (coefficient, i), *others = terms
+    total = coefficient * x[i]
+    for coefficient, i in others:
+        total += coefficient * x[i]
+    return total
