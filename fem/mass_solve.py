@@ -75,14 +75,16 @@ class MassSolver:
             If the mass is not positive definite.
         """
         r, a = np.zeros((2, len(force), 3))
-        r[:, : self._dim] = force
+        # By a power of two, so that squares of small forces do not vanish, nor those of large ones overflow.
+        scale = np.ldexp(1.0, np.frexp(np.abs(force).max(axis=0, initial=0.0))[1])
+        r[:, : self._dim] = force / scale
         self.iterations = int(_conjugate_gradients(*self._lower, self._inverse, r, a))
         if self.iterations < 0:
             raise InvalidSystem(
                 f"the mass matrix is not positive definite: conjugate gradients found no solution in {_LIMIT} "
                 "iterations, or a direction without inertia."
             )
-        a = np.ascontiguousarray(a[:, : self._dim])
+        a = a[:, : self._dim] * scale
         # What rounding has left along translations is momentum, which would add up over steps.
         left = (force - self._of_translation[:, None] * a).sum(axis=0)
         a += np.where(self._free, left / self._total, 0.0)

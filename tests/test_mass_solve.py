@@ -81,6 +81,16 @@ def test_solutions_do_not_depend_on_what_was_solved_before():
     assert np.isfinite(solver.solve(one)).all()
 
 
+@pytest.mark.parametrize("size", [2.0**-600, 2.0**-510, 2.0**600])
+def test_the_size_of_forces_does_not_matter(size):
+    """Squares of these forces vanish, are rounded to a few digits, or overflow."""
+    mass = of_solid("tetra")
+    n = len(mass.diagonal())
+    force = np.random.default_rng(6).standard_normal((n, 3))
+    solver = MassSolver(mass, np.zeros((n, 3), bool))
+    np.testing.assert_array_equal(solver.solve(force * [1.0, size, size]), solver.solve(force) * [1.0, size, size])
+
+
 @pytest.mark.parametrize(("kind", "most"), [("tetra", 45), ("tetra10", 90), ("hexahedron", 90)])
 def test_iterations_do_not_grow_with_the_mesh_nor_with_its_grading(kind, most):
     cells = 5 if kind == "tetra10" else 10
