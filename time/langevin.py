@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
+from symplex.time.composition import CompositionMotion
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.rattle import RattleMotion, ShakeMotion
 
@@ -72,8 +72,8 @@ class Langevin(Integrator):
             value = getattr(self, name)
             if value is not None and not np.all(np.isfinite(value) & (np.asarray(value) >= 0.0)):
                 raise ValueError(f"Langevin: {name} must not be negative; it is {value} {unit}.")
-        if not (isinstance(self.seed, int) and self.seed >= 0):
-            raise ValueError(f"Langevin: seed must be a whole number, not negative; it is {self.seed!r}.")
+        if not (isinstance(self.seed, int) and 0 <= self.seed < 2**63):
+            raise ValueError(f"Langevin: seed must be a whole number from 0 to 2⁶³ − 1; it is {self.seed!r}.")
 
     @property
     def order(self) -> float:
@@ -108,7 +108,7 @@ class Langevin(Integrator):
             raise InvalidSystem(f"Langevin: {name} has no fixed step, after which friction and noise could act.")
         if isinstance(motion, ShakeMotion):
             raise InvalidSystem("Langevin: the velocities of Shake are not tangent to its constraints; take Rattle.")
-        if isinstance(motion, RattleMotion) and self.rate is None:
+        if _constrained(motion) is not None and self.rate is None:
             raise InvalidSystem("Langevin: under constraints friction must be in proportion to mass; give a rate.")
         return motion
 
@@ -122,6 +122,7 @@ class LangevinMotion(FixedStepMotion):
     def __init__(self, method: Langevin, inner: FixedStepMotion):
         super().__init__(inner.system, inner.t0, inner.dt, inner.n)
         self.inner = inner
+        self._constrained = _constrained(inner)
         system = inner.system
         mass = system.lumped_mass("Langevin")
         rates = _rates(method, mass)
@@ -142,14 +143,16 @@ class LangevinMotion(FixedStepMotion):
             self._thermalise(v)
             self._heat += self.system.kinetic(v) - before
             self.n += 1
+        if self._constrained is not None:
+            self._constrained._observe()  # multipliers and accelerations with these velocities
 
     def _thermalise(self, v: Array) -> None:
         """Apply the friction and noise of a step to the velocities."""
         noise = np.random.Generator(np.random.Philox(key=[self._seed, self.n])).standard_normal(v.shape)
         v *= self._decay
         v += self._spread * noise
-        if isinstance(self.inner, RattleMotion):
-            self.inner.project_velocities()
+        if self._constrained is not None:
+            self._constrained.project_velocities()
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the method in J, ``heat``, put in since the start, and ``balance``: total − heat.
@@ -163,6 +166,12 @@ class LangevinMotion(FixedStepMotion):
     def statistics(self) -> dict[str, float]:
         """Return what the method counts."""
         return self.inner.statistics()
+
+
+def _constrained(motion: FixedStepMotion) -> RattleMotion | None:
+    """Return the motion that keeps constraints, if it is one, or is composed of its steps."""
+    inner = motion.inner if isinstance(motion, CompositionMotion) else motion
+    return inner if isinstance(inner, RattleMotion) else None
 
 
 def _rates(method: Langevin, mass: Array) -> Array:
@@ -187,6 +196,15 @@ def kinetic_temperature(system: System, v: Array, removed: int = 0, boltzmann: f
         How many degrees of freedom constraints take away, and conserved momenta where there is no friction.
     boltzmann : float
         k_B in J/K.
+
+    Raises
+    ------
+    InvalidSystem
+        If nothing is left that moves freely.
     """
-    freedom = int(np.count_nonzero(~system.fixed)) - removed
-    return 2.0 * system.kinetic(v) / (boltzmann * freedom) if freedom > 0 else math.nan
+    free = int(np.count_nonzero(~system.fixed))
+    if free <= removed:
+        raise InvalidSystem(
+            f"kinetic_temperature: of {free} free coordinates {removed} are removed; there is none left."
+        )
+    return 2.0 * system.kinetic(v) / (boltzmann * (free - removed))
