@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import pair_formulas
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.nodes import node_pairs
 from symplex.fem.pair_laws import (
     CompiledLaw as CompiledLaw,
     EngineeringStrain as EngineeringStrain,
@@ -47,12 +48,9 @@ class Bars(Energy):
     """
 
     def __init__(self, pairs: ArrayLike, law: PairLaw, dim: int = 3):
-        self.nodes = np.ascontiguousarray(pairs, dtype=np.int32).reshape(-1, 2)
+        self.nodes = node_pairs("Bars", pairs)
         self.law = law
         self.dim = dim
-        same = np.flatnonzero(self.nodes[:, 0] == self.nodes[:, 1])
-        if len(same):
-            raise InvalidSystem(f"Bars: pair {same[0]} joins node {self.nodes[same[0], 0]} with itself.")
         self._compiled: tuple[IntArray, int, Array, Array] | None = None
         if isinstance(law, CompiledLaw):
             for name, values in law.constants.items():

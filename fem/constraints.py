@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, IntArray
-from symplex.fem.nodes import node_indices
+from symplex.fem.nodes import node_indices, node_pairs, require_nodes
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
 _GAUSS = [(0.5 * (1.0 + s), 0.5 * w) for s, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
@@ -127,10 +127,7 @@ class RigidBars(QuadraticConstraint):
     """
 
     def __init__(self, pairs: ArrayLike, length: ArrayLike):
-        self.nodes = np.ascontiguousarray(node_indices("RigidBars", pairs).reshape(-1, 2))
-        same = np.flatnonzero(self.nodes[:, 0] == self.nodes[:, 1])
-        if len(same):
-            raise InvalidSystem(f"RigidBars: bar {same[0]} joins node {self.nodes[same[0], 0]} with itself.")
+        self.nodes = node_pairs("RigidBars", pairs)
         self.length = _positive("RigidBars: length", length, len(self.nodes))
 
     @classmethod
@@ -140,10 +137,11 @@ class RigidBars(QuadraticConstraint):
         Raises
         ------
         InvalidSystem
-            If the two nodes of a pair are at the same place.
+            If the two nodes of a pair are at the same place, or there is no such node.
         """
-        nodes = node_indices("RigidBars", pairs).reshape(-1, 2)
-        x = np.asarray(q, dtype=float)[nodes]
+        nodes, positions = node_pairs("RigidBars", pairs), np.asarray(q, dtype=float)
+        require_nodes("RigidBars", nodes, len(positions))
+        x = positions[nodes]
         return cls(nodes, np.linalg.norm(x[:, 1] - x[:, 0], axis=1))
 
     def value(self, x: Array) -> Array:

@@ -34,6 +34,24 @@ def node_indices(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
     return flat.astype(np.int32)
 
 
+def node_pairs(what: str, pairs: ArrayLike) -> NDArray[np.int32]:
+    """Return pairs of nodes as a new array [m, 2].
+
+    Raises
+    ------
+    InvalidSystem
+        As `node_indices`, or if they are no pairs, or a node is paired with itself.
+    """
+    given = np.asarray(pairs)
+    if given.size and (given.ndim != 2 or given.shape[1] != 2):
+        raise InvalidSystem(f"{what}: pairs of nodes have shape {given.shape}, wanted [m, 2].")
+    nodes = node_indices(what, given).reshape(-1, 2)
+    same = np.flatnonzero(nodes[:, 0] == nodes[:, 1])
+    if len(same):
+        raise InvalidSystem(f"{what}: pair {same[0]} joins node {nodes[same[0], 0]} with itself.")
+    return nodes
+
+
 def distinct_nodes(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
     """Return indices of nodes without repetition as a new array [m].
 

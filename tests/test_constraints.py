@@ -199,7 +199,9 @@ def test_windows_average_swings_away():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: sx.RigidBars([[0, 1], [2, 2]], 1.0), "bar 1 joins node 2 with itself"),
+        (lambda: sx.RigidBars([[0, 1], [2, 2]], 1.0), "pair 1 joins node 2 with itself"),
+        (lambda: sx.RigidBars([[0, 1, 2], [1, 2, 3]], 1.0), r"have shape \(2, 3\), wanted \[m, 2\]"),
+        (lambda: sx.RigidBars.between(np.eye(3), [[0, 3]]), "refers to nodes 0 to 3, but there are 3"),
         (lambda: sx.RigidBars([[0, 1], [1, 2]], [1.0, -2.0]), "number 1 is -2.0 m"),
         (lambda: sx.RigidBars([[0, 1], [1, 2]], [1.0, 1.0, 1.0]), "wanted one number or 2"),
         (lambda: sx.RigidBars.between(np.zeros((2, 3)), [[0, 1]]), "number 0 is 0.0 m"),
