@@ -172,6 +172,8 @@ class SupportRotation(SupportMotion):
         if x.ndim != 2 or x.shape[1] not in (2, 3) or c.shape != x.shape[1:]:
             raise InvalidSystem(f"{name}: points have shape {x.shape} and the centre {c.shape}; wanted [n, 2 or 3].")
         require_nodes(name, self.nodes, len(x))
+        if not (np.isfinite(x[self.nodes]).all() and np.isfinite(c).all()):
+            raise InvalidSystem(f"{name}: the centre and the positions of its nodes must be finite.")
         self.angle = time_function(angle)
         self.smooth, self.span = self.angle.smooth, self.angle.span
         dim = x.shape[1]
@@ -242,7 +244,7 @@ class MovingSupports:
         self._places = {}
         n, dim = fixed.shape
         for name, motion in self.motions.items():
-            require_nodes(f"support '{name}'", motion.nodes, n)
+            require_nodes(f"support '{name}'", distinct_nodes(f"support '{name}'", motion.nodes), n)
             if max(motion.axes) >= dim:
                 raise InvalidSystem(
                     f"support '{name}' moves in {AXES[max(motion.axes)]}, but the system has {dim} axes."
@@ -277,7 +279,8 @@ class MovingSupports:
         if self.motions:
             raise InvalidSystem(
                 f"{wanted_by} cannot move supports, but the motion of '{next(iter(self.motions))}' is given; "
-                "take EnergyMomentum, Midpoint, Newmark, GeneralizedAlpha, HilberHughesTaylor, or a Composition."
+                "take EnergyMomentum, Midpoint, Newmark, GeneralizedAlpha, HilberHughesTaylor, a Composition, or "
+                "Rattle (beta = 0) for constraints."
             )
 
     def require_at(self, t: float, origin: Array, q: Array) -> None:

@@ -228,6 +228,16 @@ def test_a_checkpoint_of_another_motion_of_supports_is_refused(method):
         method.resume(changed, motion.checkpoint())
 
 
+@pytest.mark.parametrize("method", [EnergyMomentum(0.02), Composition(Midpoint(0.02)), Newmark(0.02)])
+def test_a_checkpoint_without_what_supports_need_is_refused(method):
+    still = free_pair()
+    checkpoint = method.start(still, still.state([[0.0, 0.0], [1.0, 0.0]])).checkpoint()
+    checkpoint["work"] = np.zeros(1)
+    moving = free_pair(moving={"grip": SupportTranslation([0], "x", SHAKE)})
+    with pytest.raises(InvalidSystem, match=r"the checkpoint does not belong to this system, .*: it has no "):
+        method.resume(moving, checkpoint)
+
+
 def test_halved_steps_follow_the_supports_and_keep_the_balance():
     system, state = tower(consistent=True)
     motion = EnergyMomentum(0.1, newton=Newton(iterations=4, halvings=4)).start(system, state)
@@ -424,6 +434,7 @@ def free_pair(**options):
         (lambda: SupportRotation([0], np.eye(3), SHAKE, centre=[0, 0, 0]), "the axis is None"),
         (lambda: SupportRotation([7], np.eye(3), SHAKE, centre=[0, 0, 0], axis=[0, 0, 1]), "refers to nodes 7 to 7"),
         (lambda: SupportRotation([0], np.eye(3), SHAKE, centre=[0, 0], axis=[0, 0, 1]), "the centre"),
+        (lambda: SupportRotation([0], np.eye(2), SHAKE, centre=[0, np.nan]), "must be finite"),
         (
             lambda: free_pair(moving={"grip": SupportTranslation([5], "x", SHAKE)}),
             "support 'grip' refers to nodes 5 to 5, but there are 2",
@@ -504,6 +515,10 @@ def test_a_motion_of_ones_own():
     np.testing.assert_allclose(motion.advance(0.4).q[:, 1], [0.04, 0.08], atol=1e-15)
     with pytest.raises(StepFailed, match=r"support 'ripple': its displacement is not finite at t = 0.6 s"):
         motion.advance(1.0)
+    twice = Ripple()
+    twice.nodes = np.array([1, 1], dtype=np.int32)
+    with pytest.raises(InvalidSystem, match="support 'ripple': nodes must be indices without repetition"):
+        free_pair(moving={"ripple": twice})
     system = free_pair(moving={"ripple": Ripple(rows=1)})
     with pytest.raises(InvalidSystem, match=r"its displacement has shape \(1, 1\), wanted \(2, 1\)"):
         EnergyMomentum(0.1).start(system, system.state([[0.0, 0.0], [1.0, 0.0]]))

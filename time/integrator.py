@@ -156,6 +156,10 @@ class FixedStepMotion(Motion):
     @final
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         for name, array in self._arrays().items():
+            if name not in checkpoint:
+                raise InvalidSystem(
+                    f"the checkpoint does not belong to this system, or to another method: it has no {name}."
+                )
             stored = checkpoint[name]
             if stored.shape != array.shape:
                 raise InvalidSystem(
