@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from symplex.errors import SymplexError as SymplexError
     from symplex.fem.bars import (
         Bars as Bars,
-        EngineeringStrain as EngineeringStrain,
-        GreenStrain as GreenStrain,
-        InverseDistance as InverseDistance,
-        InverseSquare as InverseSquare,
-        LennardJones as LennardJones,
         all_pairs as all_pairs,
     )
     from symplex.fem.constraints import (
@@ -56,6 +51,14 @@ if TYPE_CHECKING:
         MooneyRivlin as MooneyRivlin,
         NeoHookean as NeoHookean,
         SaintVenantKirchhoff as SaintVenantKirchhoff,
+    )
+    from symplex.fem.pair_laws import (
+        EngineeringStrain as EngineeringStrain,
+        GreenStrain as GreenStrain,
+        InverseDistance as InverseDistance,
+        InverseSquare as InverseSquare,
+        LennardJones as LennardJones,
+        PairLaw as PairLaw,
     )
     from symplex.fem.penalty import Penalty as Penalty
     from symplex.fem.solid import Solid as Solid
@@ -184,15 +187,7 @@ _HOMES = {
     "symplex.contact.obstacles": ("HalfSpace", "Sphere"),
     "symplex.contact.rigid": ("RigidContact",),
     "symplex.errors": ("SymplexError",),
-    "symplex.fem.bars": (
-        "Bars",
-        "EngineeringStrain",
-        "GreenStrain",
-        "InverseDistance",
-        "InverseSquare",
-        "LennardJones",
-        "all_pairs",
-    ),
+    "symplex.fem.bars": ("Bars", "all_pairs"),
     "symplex.fem.constraints": ("Constraint", "OnPlane", "OnSphere", "RigidBars"),
     "symplex.fem.damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
     "symplex.fem.energy": ("Energy",),
@@ -201,6 +196,14 @@ _HOMES = {
     "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
     "symplex.fem.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
+    "symplex.fem.pair_laws": (
+        "EngineeringStrain",
+        "GreenStrain",
+        "InverseDistance",
+        "InverseSquare",
+        "LennardJones",
+        "PairLaw",
+    ),
     "symplex.fem.penalty": ("Penalty",),
     "symplex.fem.solid": ("Solid",),
     "symplex.fem.support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
