@@ -8,8 +8,8 @@ import numpy as np
 
 from symplex.fem.energy import Array
 from symplex.fem.system import System
+from symplex.time.algorithm_mc import ConservingScheme
 from symplex.time.cayley_words import apply_words
-from symplex.time.conserving_scheme import ConservingScheme
 from symplex.time.gauss_interpolant import GaussInterpolant, combined, hermite_weights
 from symplex.time.secant_operator import SecantOperator
 

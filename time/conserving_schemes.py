@@ -10,7 +10,7 @@ import numpy as np
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
-from symplex.time.conserving_scheme import ConservingScheme
+from symplex.time.algorithm_mc import ConservingScheme
 from symplex.time.gauss_interpolant import GaussInterpolant
 from symplex.time.secant_operator import SecantOperator
 from symplex.time.turned_angle import Angle, inertia_factor, stretch, turned_angle

@@ -12,9 +12,9 @@ import numpy as np
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
+from symplex.time.algorithm_mc import ConservingScheme
 from symplex.time.cayley_magnus import CM4, CM6, CM8
 from symplex.time.cayley_preconditioner import CayleyPreconditioner
-from symplex.time.conserving_scheme import ConservingScheme
 from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
 from symplex.time.gauss_interpolant import combined, hermite_weights
 from symplex.time.implicit import dividing, retold, with_work
@@ -45,9 +45,9 @@ _UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
 # Bounds of hω up to which steps without factors take less time: those of second order need one solution with them.
 _CONTRACTS = {2: 1.2, 4: 2.5, 6: 2.5, 8: 2.5}
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
+_FEW = 3  # iterations for which no factors are worth it
 # Of a quintic on [0, 1], at 2: the value and the slope.
 _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
-_FEW = 3  # iterations for which no factors are worth it
 
 
 @final
@@ -176,8 +176,8 @@ class GrahamJelenicMotion(FixedStepMotion):
     A step solves g(Z1) = Z1 − Z0 − C (Z0 + Z1)/2 − Z_a = 0 by an accelerated iteration (`StepSolver`). Where steps are
     short it begins where a smooth motion would be, and where it takes factors of the stiffness at what a rigid body of
     the same momenta would do: among the solutions that there may be for stiff systems, that decides which is found. The
-    state that it goes on with is Z0 + C (Z0 + Z1)/2 + Z_a with what was found for Z1: so the error of the solution does
-    not reach the momenta.
+    state that it goes on with is Z0 + C (Z0 + Z1)/2 + Z_a with what was found for Z1: linear momentum then does not see
+    the error of the solution at all, and angular momentum sees it times the change in a step.
     """
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: GrahamJelenic):
@@ -261,9 +261,8 @@ class GrahamJelenicMotion(FixedStepMotion):
         way, at_first, at_last = self._effort
         if way == _UNDECIDED:
             self._preconditioner.linearise(self._q, self.dt)
-            way = self._effort[0] = (
-                _PLAIN if self._preconditioner.largest() < _CONTRACTS[self._scheme.order] else _FACTORS
-            )
+            contracts = self._preconditioner.largest() < _CONTRACTS[self._scheme.order]
+            way = self._effort[0] = _PLAIN if contracts else _FACTORS
             if way == _FACTORS:
                 self._renew(self._q)
         elif not self._ready:  # gone on with from a checkpoint
