@@ -101,29 +101,20 @@ def measures(name: str, run: Run) -> dict:
 # -- steady rotation ----------------------------------------------------------------------------------------------
 
 
-def balanced(omega: float) -> np.ndarray:
-    """Return the positions at which the block rotates steadily about z: ∇V = ω² M (x, y, 0).
-
-    Turned about z or shifted along it, the block is balanced as well; of all corrections the smallest is taken.
-    """
+def steady_start() -> sx.RelativeEquilibrium:
+    """Return the steady rotation about the axis of greatest inertia, which is turned to z."""
     q = mesh.points - mass @ mesh.points / mass.sum()
     _, axes = np.linalg.eigh((mass[:, None] * q).T @ q)
     q = q @ (axes[:, ::-1] * np.linalg.det(axes[:, ::-1]))  # the longest along x, the shortest along z
-    for part in np.linspace(0.0, omega, 7)[1:]:
-        centrifugal = part**2 * mass[:, None] * [1.0, 1.0, 0.0]
-        for _ in range(12):
-            unbalanced = system.gradient(q) - centrifugal * q
-            tangent = system.hessian(q).toarray() - np.diag(centrifugal.ravel())
-            q = q - np.linalg.lstsq(tangent, unbalanced.ravel(), rcond=1e-9)[0].reshape(q.shape)
-    return q
+    return sx.relative_equilibrium(system, q, [0.0, 0.0, OMEGA])
 
 
-def rotation(method: sx.Integrator, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rotation(method: sx.Integrator, start: sx.State) -> tuple[np.ndarray, np.ndarray]:
     """Return the angle [k] of each step about z in rad, and after it the largest change of the turned shape [k].
 
     Both end where no further step can be taken.
     """
-    motion = method.start(system, system.state(q, np.cross([0.0, 0.0, OMEGA], q)))
+    motion, q = method.start(system, start), start.q
     before, turned, angles, changes = q, 0.0, [], []
     for n in range(1, TURNS + 1):
         try:
@@ -146,17 +137,16 @@ def angle_between(q0: np.ndarray, q1: np.ndarray) -> float:
 
 def steady() -> tuple[dict, dict[str, np.ndarray]]:
     """Return the numbers of the steady rotation, and the change of the shape by each method."""
-    q, angle = balanced(OMEGA), 2.0 * np.arctan(0.5 * OMEGA * TURN_DT)
-    stretches = np.linalg.svd(strain.deformation_gradients(q), compute_uv=False)
-    unbalanced = system.gradient(q) - OMEGA**2 * mass[:, None] * q * [1.0, 1.0, 0.0]
+    found, angle = steady_start(), 2.0 * np.arctan(0.5 * OMEGA * TURN_DT)
+    stretches = np.linalg.svd(strain.deformation_gradients(found.state.q), compute_uv=False)
     numbers = {
         "steady rotation: 2 atan(ω Δt/2) [rad]": angle,
-        "steady rotation: largest unbalanced force": float(np.abs(unbalanced).max()),
+        "steady rotation: largest unbalanced force": found.residual,
         "steady rotation: greatest principal stretch": float(stretches.max()),
     }
     shapes = {}
     for name, method in methods(TURN_DT).items():
-        angles, shapes[name] = rotation(method, q)
+        angles, shapes[name] = rotation(method, found.state)
         numbers[f"steady rotation, {name}: steps"] = len(angles)
         numbers[f"steady rotation, {name}: mean angle of a step [rad]"] = float(angles.mean())
         numbers[f"steady rotation, {name}: largest error of the angle [rad]"] = float(np.abs(angles - angle).max())
