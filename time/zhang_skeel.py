@@ -222,7 +222,8 @@ class ZhangSkeelMotion(FixedStepMotion):
         except StepFailed as error:
             when = f"ZhangSkeel stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
             raise retold(error, f"{when}: {error}") from None
-        self._observe()
+        if n_steps:
+            self._observe()
 
     def _step(self, h: float) -> None:
         acting = self._acting.copy() if self._loads else None
@@ -235,8 +236,15 @@ class ZhangSkeelMotion(FixedStepMotion):
             self._works += 0.5 * np.tensordot(acting + self._acting, dq, axes=2)
 
     def _observe(self) -> None:
-        """Set what is not needed for the steps, but belongs to a state: the true accelerations."""
-        self._a[...] = self.system.accelerations(self.system.force(self.t, self._q, self._v))
+        """Set what is not needed for the steps, but belongs to a state: the true accelerations.
+
+        Steps have just found the gradient, which is most of the work; loads they saw with predicted velocities.
+        """
+        gradient = self._force.gradient
+        if gradient is None or self._loads:
+            self._a[...] = self.system.accelerations(self.system.force(self.t, self._q, self._v))
+        else:
+            self.system.accelerations(np.where(self.system.fixed, 0.0, -gradient), self._a)
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, and of ``corrections`` by Newton's method where it is needed."""

@@ -120,13 +120,18 @@ class ModifiedForce:
         forces[self.system.fixed] = 0.0
         return forces
 
+    @property
+    def gradient(self) -> Array | None:
+        """∇V [n, dim] in N where the last evaluation was, unless by push-forward Newmark."""
+        return None if self._equations is not None else self._gradient
+
     def energy(self, q: Array, h: float, solution: Array | None = None) -> float:
         """Return Ṽ in J at the positions q [n, dim], given the solution a there if it is known, and no loads."""
         a = self._solve(q, h, None) if solution is None else solution
         s = self.beta * h * h
         if self._equations is not None:
             return self.system.potential(q + s * a) + 0.5 * s * float(np.vdot(a, self.system.apply_mass(a)))
-        g = self.system.gradient(q, self._gradient)
+        g = self.system.gradient(q)
         return self.system.potential(q) + 0.5 * s * float(np.vdot(g, a))
 
     @property
