@@ -320,6 +320,24 @@ def test_steps_far_above_the_explicit_limit(scheme):
     assert counts["factorised"] <= 6
 
 
+@pytest.mark.parametrize("scheme", ["EM", "CM4"])
+def test_a_motion_with_factors_goes_on_bit_identically(scheme):
+    """The checkpoint knows where the stiffness was taken, and how much work the last steps were."""
+    system, q, v = block(1, 0.02)
+    h = 20.0 / largest_frequency(system, q)
+    method = GrahamJelenic(h, scheme)
+    motion = method.start(system, system.state(q, v))
+    motion.advance(5 * h)
+    stored = motion.checkpoint()
+    whole = motion.advance(15 * h)
+    assert motion.statistics()["factorised"] > 1
+    resumed = method.resume(system, stored)
+    end = resumed.advance(15 * h)
+    np.testing.assert_array_equal(end.q, whole.q)
+    np.testing.assert_array_equal(end.v, whole.v)
+    assert resumed.statistics() == motion.statistics()
+
+
 def test_supports_stay_and_the_order_does_too():
     system, q, _ = block(1, 0.05)
     fixed = np.zeros(q.shape, bool)
