@@ -1,4 +1,4 @@
-"""The tables of what acts on bodies: supports, gravity and loads, and how they change with time."""
+"""The tables of what acts on bodies: supports, rods, gravity and loads, and how they change with time."""
 
 from __future__ import annotations
 
@@ -115,6 +115,15 @@ class Support(Table):
 _MOTIONS = ("displacement", "rotation", "acceleration", "velocity")
 
 
+class Rod(Table):
+    """Rigid rods: along the lines of a group of a body's mesh, or from each of its nodes to a fixed point."""
+
+    name: Name
+    body: str
+    group: str
+    to: Annotated[Triple | None, vector("m")] = None
+
+
 class Gravity(Table):
     """Weight of all bodies."""
 
@@ -126,6 +135,11 @@ class _LoadTable(Table):
     body: str
     group: str
     history: History | None = None
+
+    @property
+    def has_potential(self) -> bool:
+        """Whether it is an energy: a constant force of constant direction."""
+        return self.history is None
 
 
 class NodalLoadTable(_LoadTable):
@@ -147,6 +161,11 @@ class PressureTable(_LoadTable):
 
     kind: Literal["pressure"]
     pressure: Annotated[float, number("Pa")]
+
+    @property
+    def has_potential(self) -> bool:
+        """No, as it follows the surface."""
+        return False
 
 
 LoadTable = NodalLoadTable | TractionTable | PressureTable

@@ -60,6 +60,18 @@ def positive(unit: str) -> Quantity:
     return Quantity(check, unit)
 
 
+def not_negative(unit: str) -> Quantity:
+    """A number of at least zero."""
+
+    def check(value: Any) -> float:
+        x = _number(value)
+        if x < 0:
+            raise ValueError(f"is {x:g}, must not be negative ({unit})")
+        return x
+
+    return Quantity(check, unit)
+
+
 def between(least: float, most: float) -> Quantity:
     """A number in a range, its ends included."""
 
@@ -84,12 +96,14 @@ def positive_or_auto(unit: str) -> Quantity:
     return Quantity(check, unit)
 
 
-def whole(least: int) -> Quantity:
-    """A whole number, at least so large."""
+def whole(least: int, most: int | None = None) -> Quantity:
+    """A whole number, at least and at most so large."""
 
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f"is {value!r}, must be a whole number of at least {least}")
+        if most is not None and value > most:
+            raise ValueError(f"is {value}, must be at most {most}")
         return value
 
     return Quantity(check)

@@ -12,16 +12,13 @@ import numpy as np
 
 from symplex.errors import InvalidSystem, OutputError, StepFailed
 from symplex.fem.elements import SOLIDS
+from symplex.integrators import step_of
 from symplex.meshes.quality import describe
 from symplex.meshes.read import read_mesh
 from symplex.progress import clock, si
 from symplex.results import Folder
 from symplex.scenario import Problem
-from symplex.time.composition import Composition
-from symplex.time.graham_jelenic import GrahamJelenic
-from symplex.time.implicit import ImplicitIntegrator
 from symplex.time.integrator import FixedStepMotion
-from symplex.time.newmark import Newmark
 from symplex.time.stability import stable_step
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
@@ -44,9 +41,9 @@ def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         ("status", _status(summary)),
         ("time", f"{si(summary['t_end'], 's')} of {si(summary['duration'], 's')}"),
         ("size", f"{summary['nodes']:,} nodes, {_elements(summary['elements'])}"),
-        ("integrator", f"{summary['integrator']}: {counts}"),
+        ("integrator", f"{summary.get('kind', summary['integrator'])}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
-        _drift(drift, summary.get("loads", ())),
+        _drift(summary),
         ("momentum change", ", ".join(f"{axis} {drift[f'momentum_{axis}']:.1e}" for axis in "xyz") + " (relative)"),
         ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
@@ -64,17 +61,32 @@ def _status(summary: Mapping[str, Any]) -> str:
     return f"{summary['status']}: {summary['reason']}" if summary["reason"] else summary["status"]
 
 
-def _drift(drift: Mapping[str, float], loads: Sequence[str]) -> tuple[str, str]:
+# What is said of the energies that methods keep, or tell, instead of the total.
+_OF_METHODS = {
+    "lattice_total": ", which it keeps",
+    "terraced_total": ", which it keeps",
+    "modified_total": ", which it nearly keeps",
+    "discrete_energy": "",
+}
+
+
+def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Return a row on the change of the total energy, and of the one that is kept instead."""
-    total = f"{drift['total']:.1e} (relative)"
+    drift, loads = summary["drift"], ", ".join(summary.get("loads", ()))
     if "balance" in drift:
-        return "energy balance", f"{drift['balance']:.1e} (relative), the work of {', '.join(loads)} taken off"
+        known = {f"the work of {loads}": "work" in summary, "the heat": "heat" in summary}
+        taken = " and ".join(what for what, is_known in known.items() if is_known)
+        discrete = f"; {drift['discrete_balance']:.1e} of the discrete energy" if "discrete_balance" in drift else ""
+        unknown = f"; work is done by {loads}" if loads and "work" not in summary else ""
+        return "energy balance", f"{drift['balance']:.1e} (relative), {taken} taken off{discrete}{unknown}"
+    total = f"{drift['total']:.1e}"
     if loads:
-        return "energy change", f"{total}; work is done by {', '.join(loads)}"
-    if "lattice_total" not in drift:
-        return "energy drift", total
-    kept = f"{drift['lattice_total']:.1e} of lattice_total, which it keeps"
-    return "energy drift", f"{kept}; {drift['total']:.1e} of total, less on a finer grid (relative)"
+        return "energy change", f"{total} (relative); work is done by {loads}"
+    for name, kept in _OF_METHODS.items():
+        if name in drift:
+            finer = ", less on a finer grid" if name == "lattice_total" else ""
+            return "energy drift", f"{drift[name]:.1e} of {name}{kept}; {total} of total{finer} (relative)"
+    return "energy drift", f"{total} (relative)"
 
 
 def _wall_time(parts: Mapping[str, float]) -> str:
@@ -177,8 +189,8 @@ def check_report(problem: Problem) -> str:
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if system.is_lumped:
         rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
-    if isinstance(problem.integrator, Newmark | ImplicitIntegrator | Composition | GrahamJelenic):
-        dt = float(problem.integrator.dt)
+    dt = step_of(problem.integrator)
+    if dt is not None:
         rows.append(("step", f"{si(dt, 's', 6)}, {round(tables.run.duration / dt):,} steps"))
     run = tables.run
     rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))

@@ -16,8 +16,9 @@ from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
+from symplex.integrators import axes_along
 from symplex.meshes.series import Block
-from symplex.scenario import Problem, axes_along
+from symplex.scenario import Problem
 from symplex.time.integrator import Motion
 
 _PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene

@@ -23,6 +23,7 @@ from symplex.results import Folder, blocks_of, contact_forces, fields_of
 from symplex.scenario import Problem, Scenario
 from symplex.summary import Clock, conserved_energy, summarize
 from symplex.time.integrator import Motion
+from symplex.time.langevin import Langevin
 
 # What may change before a run is resumed.
 _FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
@@ -266,7 +267,8 @@ class _Run:
         if k % self._problem.scenario.samples_per_frame == 0:
             at_points, at_cells = fields_of(self._problem, motion, state)
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
-        history.append(row)  # after the frame: a row that is there has its frame
+        # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
+        history.append({name: row[name] for name in history.columns or row})
         self._watch(row[conserved_energy(row)], row["kinetic"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
@@ -278,6 +280,8 @@ class _Run:
         if self._problem.contacts:
             row |= _components("contact_force", contact_forces(self._problem, motion, state).sum(axis=0))
             row["penetration"] = max(max(c.deepest(state.q)[1], 0.0) for c in self._problem.contacts.values())
+        if isinstance(self._problem.integrator, Langevin):
+            row["temperature"] = self._problem.temperature(state)
         self._statistics = motion.statistics()
         return row | self._statistics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +14,11 @@ from typing import TypeVar
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from symplex.actions import LoadTable, Support
+from symplex.actions import LoadTable, Rod, Support
 from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
-from symplex.errors import MeshError, ScenarioError, SymplexError
+from symplex.errors import InfeasibleStart, MeshError, ScenarioError, SymplexError
+from symplex.fem.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.elements import SOLIDS
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -26,6 +27,7 @@ from symplex.fem.solid import Solid
 from symplex.fem.support_motion import SupportMotion
 from symplex.fem.supports import fixed_mask
 from symplex.fem.system import Load, State, System
+from symplex.integrators import integrator_of
 from symplex.meshes.bundled import bundled
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh, merge, take
@@ -33,34 +35,27 @@ from symplex.meshes.quadratic import quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
-from symplex.prescribed import factor, support_motion
-from symplex.tables import (
-    Body,
-    EnergyMomentumTable,
+from symplex.methods import (
+    EnergySteppingTable,
+    FixedStepTable,
     ForceSteppingTable,
-    GeneralizedAlphaTable,
     GrahamJelenicTable,
-    HalfSpaceTable,
-    HilberHughesTaylorTable,
-    MeshTable,
     NewmarkTable,
-    ObstacleTable,
-    Rotation,
-    Tables,
+    RattleTable,
+    ShakeTable,
+    ZhangSkeelTable,
 )
-from symplex.time.composition import Composition
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.graham_jelenic import GrahamJelenic
+from symplex.prescribed import factor, support_motion
+from symplex.tables import Body, HalfSpaceTable, MeshTable, ObstacleTable, Rotation, Tables
 from symplex.time.integrator import Integrator
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
+from symplex.time.langevin import BOLTZMANN, kinetic_temperature
 from symplex.validation import place, read_tables
 
 T = TypeVar("T")
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
+_LINES = ("line", "line3")  # of which the first two nodes are the ends
+# What these cannot do is known at their start only.
+_PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable)
 _TOUCH = 1e-12  # depth that is rounding, not penetration, relative to the size of the bodies
 
 
@@ -169,6 +164,8 @@ class Problem:
         At t = 0.
     integrator : Integrator
         With a step that fits the scenario's times.
+    n_rods : int
+        How many rigid rods there are.
     """
 
     scenario: Scenario
@@ -176,6 +173,13 @@ class Problem:
     system: System
     state: State
     integrator: Integrator
+    n_rods: int
+
+    def temperature(self, state: State) -> float:
+        """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""
+        bath = self.scenario.tables.thermostat
+        boltzmann = BOLTZMANN if bath is None else bath.boltzmann
+        return kinetic_temperature(self.system, state.v, self.n_rods, boltzmann)
 
     @cached_property
     def solids(self) -> dict[str, Solid]:
@@ -206,6 +210,7 @@ class _Builder:
         self._mesh = merge(bodies)
         fixed, moving = self._supports()
         energies, loads = self._energies_and_loads()
+        rods = self._rods()
         self._raise_mistakes()
         system = self._try(
             "[[support]]", lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving)
@@ -213,10 +218,11 @@ class _Builder:
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
         state = system.state(self._mesh.points, self._velocities())
-        integrator = self._try(place("integrator"), self._integrator, system, state)
+        integrator = self._try(place("integrator"), self._integrator, system, state, rods)
         self._raise_mistakes()
         assert integrator is not None, "a mistake would have been raised"
-        return Problem(self._scenario, self._mesh, system, state, integrator)
+        n_rods = sum(len(rod.nodes) for rod in rods.values())
+        return Problem(self._scenario, self._mesh, system, state, integrator, n_rods)
 
     def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
         """Return what(*args); if it fails, add a line and return None."""
@@ -305,7 +311,7 @@ class _Builder:
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
-    def _group(self, table: Support | LoadTable) -> str:
+    def _group(self, table: Support | Rod | LoadTable) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
         if table.group is None:
             return table.body
@@ -341,6 +347,29 @@ class _Builder:
                 "cover the run."
             )
         return motion
+
+    def _rods(self) -> dict[str, Constraint]:
+        """Return the rigid rods by name."""
+        rods: dict[str, Constraint] = {}
+        for k, table in enumerate(self._tables.rod):
+            rod = self._try(place("rod", k, table.name), self._rod, table)
+            if rod is not None:
+                rods[table.name] = rod
+        return rods
+
+    def _rod(self, table: Rod) -> Constraint:
+        """Return rods from the nodes of a group to a point, or along its lines, of the lengths that they have."""
+        mesh, group = self._mesh, self._group(table)
+        if table.to is not None:
+            nodes = mesh.nodes_of(group)
+            return OnSphere(nodes, table.to, np.linalg.norm(mesh.points[nodes] - table.to, axis=1))
+        lines = [cells[:, :2] for kind in _LINES if len(cells := mesh.cells_of(kind, group))]
+        if not lines:
+            raise ScenarioError(
+                f"group '{table.group}' of body '{table.body}' has no lines, along which rods could be; for rods from "
+                "each of its nodes to a fixed point give the point: to = [x, y, z]."
+            )
+        return RigidBars.between(mesh.points, np.concatenate(lines))
 
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
         tables, mesh = self._tables, self._mesh
@@ -411,22 +440,25 @@ class _Builder:
 
     # -- integrator ---------------------------------------------------------------------------------------------
 
-    def _integrator(self, system: System, state: State) -> Integrator:
+    def _integrator(self, system: System, state: State, rods: Mapping[str, Constraint]) -> Integrator:
         run, table = self._tables.run, self._tables.integrator
         if system.fixed.all():
             raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
         interval = run.duration / run.n_samples
         if isinstance(table, ForceSteppingTable):
             self._refuse_tiny(table.grid)
-        fitted = integrator_of(self._tables).fit(system, state, interval)
-        if not isinstance(table, ForceSteppingTable) and table.dt != "auto" and table.dt > interval * (1 + _TOUCH):
+        if isinstance(table, GrahamJelenicTable):
+            _refuse_needless(table.external or (), system)
+        fitted = integrator_of(self._tables, rods).fit(system, state, interval)
+        of_one_size = isinstance(table, FixedStepTable | NewmarkTable)
+        if of_one_size and table.dt != "auto" and table.dt > interval * (1 + _TOUCH):
             or_auto = ', or dt = "auto"' if isinstance(table, NewmarkTable) and not table.implicit else ""
             raise ScenarioError(
                 f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
                 f"take fewer samples ([run] frames, samples){or_auto}."
             )
-        if isinstance(table, GrahamJelenicTable):
-            fitted.start(system, state)  # refuses energies that do not give what the scheme needs, by their names
+        if isinstance(table, _PARTICULAR):
+            _try_start(fitted, system, state)
         return fitted
 
     def _refuse_tiny(self, grid: float) -> None:
@@ -446,43 +478,25 @@ def obstacle_of(table: ObstacleTable) -> Obstacle:
     return Sphere(table.center, table.radius)
 
 
-def integrator_of(tables: Tables) -> Integrator:
-    """Return the integrator that a scenario describes."""
-    table = tables.integrator
-    if isinstance(table, ForceSteppingTable):
-        normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
-        axes = None if table.align is None else axes_along(np.array(normals[table.align]))
-        return ForceStepping(table.grid, table.seed, axes=axes, count_crossings=table.count_crossings)
-    if isinstance(table, GrahamJelenicTable):
-        return GrahamJelenic(table.dt, table.scheme, _external(tables, table), linear=table.solver)
-    newton = Newton(linear=table.solver, halvings=table.halvings)
-    if isinstance(table, NewmarkTable):
-        return Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
-    if isinstance(table, GeneralizedAlphaTable):
-        return GeneralizedAlpha(table.dt, table.rho_inf, newton=newton)
-    if isinstance(table, HilberHughesTaylorTable):
-        return HilberHughesTaylor(table.dt, table.alpha, newton=newton)
-    method = EnergyMomentum if isinstance(table, EnergyMomentumTable) else Midpoint
-    second = method(table.dt, newton=newton)
-    return second if table.order == 2 else Composition(second, table.order)
+def _refuse_needless(external: Sequence[str], system: System) -> None:
+    """Refuse energies that are to act like loads though they have a secant form."""
+    for name in external:
+        if name in system.energies and system.energies[name].has("secant"):
+            raise ScenarioError(
+                f"external names '{name}', which has a secant form: the scheme takes it as it is, and keeps its order "
+                "only so; leave it out."
+            )
 
 
-def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
-    """Return the names of the energies that act like loads: by default all but those of bodies."""
-    if not table.takes_external or table.external is not None:
-        return tuple(table.external or ())
-    constant = [load.name for load in tables.load if load.history is None and load.kind != "pressure"]
-    gravity = ["gravity"] if tables.gravity is not None else []
-    return *(obstacle.name for obstacle in tables.obstacle), *gravity, *constant
-
-
-def axes_along(normal: Array) -> Array:
-    """Return three orthogonal unit vectors [3, 3], in rows, the first along a vector."""
-    n = normal / np.linalg.norm(normal)
-    # The second is orthogonal to a coordinate axis, too.
-    second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
-    second /= np.linalg.norm(second)
-    return np.array([n, second, np.cross(n, second)], dtype=float)
+def _try_start(integrator: Integrator, system: System, state: State) -> None:
+    """Start a motion, for what is refused only then."""
+    try:
+        integrator.start(system, state)
+    except InfeasibleStart as error:
+        told = str(error).partition(" Take project(")[0]
+        raise ScenarioError(
+            f"{told} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
+        ) from None
 
 
 def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,11 +14,22 @@ from typing import Any
 import numpy as np
 
 import symplex
+from symplex.fem.constraints import Constraint
 from symplex.fem.energy import Array
 from symplex.history import read_history
 from symplex.results import Folder
 from symplex.scenario import Problem
 
+# The total energy, preceded by what integrators keep instead.
+_ENERGIES = (
+    "lattice_total",
+    "terraced_total",
+    "discrete_balance",
+    "balance",
+    "discrete_energy",
+    "modified_total",
+    "total",
+)
 _PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
 
 
@@ -52,8 +64,8 @@ class Clock:
 
 
 def conserved_energy(row: Mapping[str, Any]) -> str:
-    """Return the energy that the integrator aims to keep: ``lattice_total`` or ``balance`` where there is one."""
-    return next((name for name in ("lattice_total", "balance") if name in row), "total")
+    """Return the energy that the integrator aims to keep: the first of a few that there is."""
+    return next(name for name in _ENERGIES if name in row)
 
 
 def drifts(history: Mapping[str, Array]) -> dict[str, float]:
@@ -63,7 +75,7 @@ def drifts(history: Mapping[str, Array]) -> dict[str, float]:
     the largest of their kind.
     """
     found = {}
-    for name in ("total", "lattice_total", "balance"):
+    for name in _ENERGIES:
         if name in history:
             energy = history[name]
             scale = max(abs(energy[0]), history["kinetic"].max())
@@ -84,6 +96,12 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON has it: of an integrator, or what it is made of, its parameters by name."""
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, Constraint):
+        return {"kind": type(value).__name__, "conditions": len(value.nodes)}
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if is_dataclass(value):
         return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     return value
@@ -105,7 +123,8 @@ def summarize(
         "elements": {name: {solid.kind: len(solid.nodes)} for name, solid in problem.solids.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
-        "loads": [*system.loads, *system.moving.motions],
+        "loads": _loads(problem),
+        "kind": scenario.tables.integrator.kind,
         "integrator": type(problem.integrator).__name__,
         "parameters": _plain(problem.integrator),
         "statistics": dict(statistics),
@@ -115,6 +134,11 @@ def summarize(
     if folder.history.exists() and folder.history.stat().st_size:
         summary |= _of_history(problem, read_history(folder.history), summary["mass"])
     return summary
+
+
+def _loads(problem: Problem) -> list[str]:
+    """Return the names of what does work: loads, and supports that move."""
+    return [*problem.system.loads, *problem.system.moving.motions]
 
 
 def _of_history(problem: Problem, history: Mapping[str, Array], mass: float) -> dict[str, Any]:
@@ -128,6 +152,11 @@ def _of_history(problem: Problem, history: Mapping[str, Array], mass: float) -> 
         "mean_velocity_end": [float(history[f"momentum_{axis}"][-1]) / mass for axis in "xyz"],
         "peak_strain_energy": float(np.max(strain)),
     }
+    if work := {name: float(history[f"work_{name}"][-1]) for name in _loads(problem) if f"work_{name}" in history}:
+        found["work"] = work
+    if "heat" in history:
+        found["heat"] = float(history["heat"][-1])
+        found["mean_temperature"] = float(history["temperature"].mean())
     if problem.contacts:
         force = np.stack([history[f"contact_force_{axis}"] for axis in "xyz"], axis=1)
         found["peak_contact_force"] = float(np.linalg.norm(force, axis=1).max())

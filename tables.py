@@ -5,30 +5,26 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
-from symplex.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Support, TractionTable
+from symplex.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, TractionTable
 from symplex.errors import MaterialError
 from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.methods import METHODS, IntegratorTable, Thermostat
 from symplex.quantities import (
     ZERO,
     Count,
     Name,
     Table,
     Triple,
-    between,
     number,
     one_of,
     positive,
-    positive_or_auto,
     vector,
-    whole,
 )
-from symplex.time.graham_jelenic import Scheme
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 
@@ -203,116 +199,6 @@ ObstacleTable = HalfSpaceTable | SphereTable
 # -- how it runs --------------------------------------------------------------------------------------------------
 
 
-Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
-Order = Literal[2, 4, 6, 8]
-WITH_SECANT: tuple[Scheme, ...] = ("A-theta", "M4", "CM4", "CM6", "CM8")
-
-
-class NewmarkTable(Table):
-    """Newmark's method, explicit (central differences) if beta is 0."""
-
-    kind: Literal["newmark"]
-    dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
-    beta: Annotated[float, between(0.0, math.inf)] = 0.0
-    gamma: Annotated[float, between(0.5, math.inf)] = 0.5
-    safety: Annotated[float, positive("1")] = 0.8
-    solver: Solver = "auto"
-    halvings: Annotated[int, whole(0)] = 0
-
-    @property
-    def implicit(self) -> bool:
-        """Whether its steps need equations to be solved."""
-        return self.beta > 0
-
-    @model_validator(mode="after")
-    def _check(self) -> NewmarkTable:
-        if self.safety > 1:
-            raise ValueError(f"safety is {self.safety:g}, must be at most 1")
-        if self.implicit and self.dt == "auto":
-            raise ValueError(f'dt is "auto", must be a number (s) if beta is not 0; beta is {self.beta:g}')
-        if not self.implicit and self.gamma != 0.5:
-            raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
-        return self
-
-
-class ImplicitTable(Table):
-    """What methods with implicit steps have in common."""
-
-    dt: Annotated[float, positive("s")]
-    solver: Solver = "auto"
-    halvings: Annotated[int, whole(0)] = 0
-
-
-class EnergyMomentumTable(ImplicitTable):
-    """The energy-momentum method, or its composition to a higher order."""
-
-    kind: Literal["energy-momentum"]
-    order: Order = 2
-
-
-class MidpointTable(ImplicitTable):
-    """The symplectic midpoint rule, or its composition to a higher order."""
-
-    kind: Literal["midpoint"]
-    order: Order = 2
-
-
-class GeneralizedAlphaTable(ImplicitTable):
-    """The generalised-alpha method."""
-
-    kind: Literal["generalized-alpha"]
-    rho_inf: Annotated[float, between(0.0, 1.0)] = 0.8
-
-
-class HilberHughesTaylorTable(ImplicitTable):
-    """The HHT-alpha method."""
-
-    kind: Literal["hht"]
-    alpha: Annotated[float, between(-1.0 / 3.0, 0.0)] = -0.05
-
-
-class GrahamJelenicTable(Table):
-    """A method of Graham and Jelenić; by default all that is no body acts like a load where the scheme needs it."""
-
-    kind: Literal["graham-jelenic"]
-    dt: Annotated[float, positive("s")]
-    scheme: Scheme = "CM6"
-    external: list[str] | None = None
-    solver: Solver = "auto"
-
-    @property
-    def takes_external(self) -> bool:
-        """Whether the scheme is made of secant matrices, so that energies without one act like loads."""
-        return self.scheme in WITH_SECANT
-
-    @model_validator(mode="after")
-    def _check(self) -> GrahamJelenicTable:
-        if self.external and not self.takes_external:
-            raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
-        return self
-
-
-class ForceSteppingTable(Table):
-    """Force-stepping by events."""
-
-    kind: Literal["force-stepping"]
-    grid: Annotated[float, positive("m")]
-    seed: Annotated[int, whole(0)] = 0
-    align: str | None = None
-    count_crossings: bool = False
-
-
-IntegratorTable = (
-    NewmarkTable
-    | ForceSteppingTable
-    | EnergyMomentumTable
-    | MidpointTable
-    | GeneralizedAlphaTable
-    | HilberHughesTaylorTable
-    | GrahamJelenicTable
-)
-
-
 class Run(Table):
     """How long, and how often something is stored."""
 
@@ -348,10 +234,12 @@ class Output(Table):
 
 # Columns of the history, after which no energy can be named.
 RESERVED = {
-    *("t", "kinetic", "total", "lattice_total", "balance", "gravity", "penetration"),
+    *("t", "kinetic", "gravity", "total", "lattice_total", "terraced_total", "modified_total", "discrete_energy"),
+    *("balance", "discrete_balance", "heat", "temperature", "penetration"),
     *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
     *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
-    *("substeps", "corrections", "halved", "iterations", "factorised"),
+    *("reflections", "stretches", "substeps", "corrections", "halved", "iterations", "factorised", "tried", "held"),
+    *("factorisations", "linear_iterations", "shifted", "indefinite", "direct"),
 }
 
 
@@ -365,9 +253,17 @@ class Tables:
     title: str = ""
     obstacle: list[ObstacleTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
+    rod: list[Rod] = field(default_factory=list)
     gravity: Gravity | None = None
     load: list[LoadTable] = field(default_factory=list)
+    thermostat: Thermostat | None = None
     output: Output = field(default_factory=Output)
+
+    @property
+    def constant_forces(self) -> list[str]:
+        """The names of the energies of gravity and of loads that have a potential."""
+        gravity = ["gravity"] if self.gravity is not None else []
+        return [*gravity, *(load.name for load in self.load if load.has_potential)]
 
 
 # For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
@@ -375,19 +271,13 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
     "obstacle": {"half-space": HalfSpaceTable, "sphere": SphereTable},
     "support": Support,
+    "rod": Rod,
     "gravity": Gravity,
     "load": {"nodal": NodalLoadTable, "traction": TractionTable, "pressure": PressureTable},
-    "integrator": {
-        "newmark": NewmarkTable,
-        "force-stepping": ForceSteppingTable,
-        "energy-momentum": EnergyMomentumTable,
-        "midpoint": MidpointTable,
-        "generalized-alpha": GeneralizedAlphaTable,
-        "hht": HilberHughesTaylorTable,
-        "graham-jelenic": GrahamJelenicTable,
-    },
+    "integrator": METHODS,
+    "thermostat": Thermostat,
     "run": Run,
     "output": Output,
 }
-SEVERAL = ("body", "obstacle", "support", "load")
+SEVERAL = ("body", "obstacle", "support", "rod", "load")
 NEEDED = ("body", "integrator", "run")

@@ -9,17 +9,9 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from symplex.errors import ScenarioError
+from symplex.methods import NewmarkTable, RattleTable, ShakeTable, ZhangSkeelTable
 from symplex.quantities import Quantity, Table
-from symplex.tables import (
-    MODELS,
-    NEEDED,
-    RESERVED,
-    SEVERAL,
-    ForceSteppingTable,
-    GrahamJelenicTable,
-    NewmarkTable,
-    Tables,
-)
+from symplex.tables import MODELS, NEEDED, RESERVED, SEVERAL, Tables
 
 
 def read_tables(data: Mapping[str, Any], name: str) -> Tables:
@@ -106,7 +98,7 @@ def suggestion(word: str, known: Sequence[str]) -> str:
 def _wrong_names(tables: Tables) -> list[str]:
     """Return lines about names that are used twice, or that name no body."""
     lines, seen = [], {}
-    for table in ("body", "obstacle", "support", "load"):
+    for table in ("body", "obstacle", "support", "rod", "load"):
         for k, item in enumerate(getattr(tables, table)):
             if item.name is None:
                 continue
@@ -117,7 +109,7 @@ def _wrong_names(tables: Tables) -> list[str]:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
     bodies = [body.name for body in tables.body]
-    for table in ("support", "load"):
+    for table in ("support", "rod", "load"):
         for k, item in enumerate(getattr(tables, table)):
             if item.body not in bodies:
                 here = place(table, k, getattr(item, "name", None))
@@ -132,35 +124,81 @@ def _wrong_names(tables: Tables) -> list[str]:
     align = getattr(tables.integrator, "align", None)
     if align is not None and align not in planes:
         lines.append(f"[integrator]: align names no half-space: there is no '{align}'; {suggestion(align, planes)}")
+    if isinstance(tables.integrator, ZhangSkeelTable):
+        energies = [*bodies, *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces]
+        lines += [
+            f"[integrator]: stiff names no energy: there is no '{name}'; {suggestion(name, energies)}"
+            for name in tables.integrator.stiff
+            if name not in energies
+        ]
     return lines
 
 
 def _unsupported(tables: Tables) -> list[str]:
     """Return lines about what the chosen integrator cannot do."""
     table, kind = tables.integrator, tables.integrator.kind
-    explicit = isinstance(table, ForceSteppingTable) or (isinstance(table, NewmarkTable) and not table.implicit)
-    lines = [
-        f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
-        f'with {"explicit " * (kind == "newmark")}{kind} take mass = "lumped".'
-        for k, body in enumerate(tables.body)
-        if body.mass == "consistent" and explicit
-    ]
-    if isinstance(table, ForceSteppingTable | GrahamJelenicTable):
+    explicit = "explicit " if isinstance(table, NewmarkTable) else ""
+    lines = []
+    if "consistent mass" in table.refuses:
+        lines += [
+            f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
+            f'with {explicit}{kind} take mass = "lumped".'
+            for k, body in enumerate(tables.body)
+            if body.mass == "consistent"
+        ]
+    if "moving supports" in table.refuses:
         lines += [
             f"{place('support', k, support.name)}: it moves, which {kind} cannot follow; take another integrator, "
             'such as kind = "newmark" or "energy-momentum".'
             for k, support in enumerate(tables.support)
             if support.moves
         ]
-    if kind != "force-stepping":
-        return lines
-    for k, load in enumerate(tables.load):
-        if load.history is not None or load.kind == "pressure":
+    if "loads without potential" in table.refuses:
+        for k, load in enumerate(tables.load):
+            if load.has_potential:
+                continue
             why = "changes with time" if load.history is not None else "follows the surface"
             lines.append(
-                f"{place('load', k, load.name)}: it {why}, so it has no potential, which force-stepping needs; "
+                f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
                 'take another integrator, such as kind = "newmark", or a constant nodal load or traction.'
             )
+    return [*lines, *_wrong_rods(tables), *_wrong_thermostat(tables)]
+
+
+def _wrong_rods(tables: Tables) -> list[str]:
+    """Return lines about rods that the integrator does not keep, or that it lacks."""
+    table = tables.integrator
+    if "rods" in table.refuses:
+        return [
+            f'{place("rod", k, rod.name)}: {table.kind} does not keep rods; take kind = "rattle" or "shake".'
+            for k, rod in enumerate(tables.rod)
+        ]
+    if not tables.rod:
+        return [
+            f"[integrator]: {table.kind} is for rods, but there is no [[rod]] table; "
+            'without rods it is kind = "newmark", or with beta kind = "zhang-skeel".'
+        ]
+    return []
+
+
+def _wrong_thermostat(tables: Tables) -> list[str]:
+    """Return lines about a thermostat that the integrator cannot be given."""
+    table, thermostat = tables.integrator, tables.thermostat
+    if thermostat is None:
+        return []
+    if "thermostat" in table.refuses:
+        if isinstance(table, ShakeTable):
+            why = 'the velocities of shake are not along its rods; take kind = "rattle".'
+        else:
+            why = f'it acts after steps of one size, which {table.kind} has not; take kind = "newmark" or "midpoint".'
+        return [f"[thermostat]: {why}"]
+    lines = [
+        f'{place("body", k, body.name)}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'
+        for k, body in enumerate(tables.body)
+        if body.mass == "consistent"
+    ]
+    if isinstance(table, RattleTable) and thermostat.rate is None:
+        lines.append("[thermostat]: with rods friction must be in proportion to mass; give a rate (1/s) instead.")
     return lines
 
 
