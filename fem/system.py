@@ -99,8 +99,7 @@ class System:
 
     def gradient(self, q: Array, out: Array | None = None) -> Array:
         """Return ∇V(q) [n, dim] in N (into ``out`` if given), fixed coordinates included."""
-        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
-        out[...] = 0.0
+        out = self._cleared(out, (self.n_nodes, self.dim))
         for energy in self.energies.values():
             energy.add_gradient(q, out)
         return out
@@ -114,7 +113,7 @@ class System:
 
     def hessian_blocks(self, q: Array, out: Array | None = None) -> Array:
         """Return the blocks [nnz, dim, dim] of ∇²V(q) in N/m on `pattern` (in ``out`` if given)."""
-        out = self._zero_blocks(out)
+        out = self._cleared(out, (len(self.pattern.indices), self.dim, self.dim))
         for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
             energy.add_hessian(q, slots, out)
         return out
@@ -129,8 +128,7 @@ class System:
         InvalidSystem
             If an energy has none.
         """
-        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
-        out[...] = 0.0
+        out = self._cleared(out, (self.n_nodes, self.dim))
         for energy in self.energies.values():
             energy.add_discrete_gradient(q0, q1, out)
         return out
@@ -163,7 +161,7 @@ class System:
 
     def discrete_hessian_blocks(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
         """Return the blocks [nnz, dim, dim] of ∂DG/∂q1 in N/m on `pattern` (in ``out`` if given)."""
-        out = self._zero_blocks(out)
+        out = self._cleared(out, (len(self.pattern.indices), self.dim, self.dim))
         for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
             energy.add_discrete_hessian(q0, q1, slots, out)
         return out
@@ -178,8 +176,7 @@ class System:
         InvalidSystem
             If an energy has neither.
         """
-        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
-        out[...] = 0.0
+        out = self._cleared(out, (self.n_nodes, self.dim))
         for energy in self.energies.values():
             add = energy.add_mean_gradient if energy.has("mean_gradient") else energy.add_discrete_gradient
             add(q0, q1, out)
@@ -187,7 +184,7 @@ class System:
 
     def mean_hessian_blocks(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
         """Return the blocks [nnz, dim, dim] of the derivative of `mean_gradient` with q1 in N/m on `pattern`."""
-        out = self._zero_blocks(out)
+        out = self._cleared(out, (len(self.pattern.indices), self.dim, self.dim))
         for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
             add = energy.add_mean_hessian if energy.has("mean_gradient") else energy.add_discrete_hessian
             add(q0, q1, slots, out)
@@ -198,7 +195,7 @@ class System:
 
         ∇V(q) = 𝓕 q, for the energies that have a secant form; the others are left out.
         """
-        out = self._zero_values(out)
+        out = self._cleared(out, (len(self.pattern.indices),))
         for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
             if energy.has("secant"):
                 energy.add_secant(q, slots, out)
@@ -206,7 +203,7 @@ class System:
 
     def secant_rate_values(self, q: Array, v: Array, out: Array | None = None) -> Array:
         """Return the values [nnz] of 𝓕̇ in N/(m s) at q along the velocities v, as `secant_values` returns 𝓕."""
-        out = self._zero_values(out)
+        out = self._cleared(out, (len(self.pattern.indices),))
         for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
             if energy.has("secant"):
                 energy.add_secant_rate(q, v, slots, out)
@@ -220,21 +217,15 @@ class System:
         InvalidSystem
             If an energy has none.
         """
-        out = np.zeros((self.n_nodes, self.dim)) if out is None else out
-        out[...] = 0.0
+        out = self._cleared(out, (self.n_nodes, self.dim))
         for energy in self.energies.values():
             energy.add_third(q, a, out)
         return out
 
-    def _zero_values(self, out: Array | None) -> Array:
+    def _cleared(self, out: Array | None, shape: tuple[int, ...]) -> Array:
+        """Return zeros, in out if it is given."""
         if out is None:
-            return np.zeros(len(self.pattern.indices))
-        out[...] = 0.0
-        return out
-
-    def _zero_blocks(self, out: Array | None) -> Array:
-        if out is None:
-            return self.pattern.zeros(self.dim)
+            return np.zeros(shape)
         out[...] = 0.0
         return out
 
