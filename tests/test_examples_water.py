@@ -102,6 +102,7 @@ def test_seven_molecules(run_script, tmp_path):
     by_average = numbers["multipliers by averages: mean difference"]
     assert by_average < 0.1 * numbers["multipliers: root mean square by SHAKE [eV/Å²]"]
     assert numbers["multipliers without averages: mean difference"] > 5.0 * by_average
+    assert numbers["multipliers by averages at h = 0.05: mean difference"] > 100.0 * by_average
     # Figure 6: RATTLE keeps everything, the simplified method nearly, one iteration of Newton's method does not do.
     assert numbers["RATTLE: spread of the energy / kT"] < 0.01
     assert 0.01 < numbers["Zhang-Skeel: spread of the energy / kT"] < 0.1
