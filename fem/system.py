@@ -285,7 +285,11 @@ class System:
         return out
 
     def reactions(self, state: State) -> Array:
-        """Return the forces R = M a + ∇V − f [n, dim] in N of the supports on the system, zero elsewhere."""
+        """Return the forces R = M a + ∇V − f [n, dim] in N of the supports on the system, zero elsewhere.
+
+        Constraints of `Rattle` and `Shake` are not seen: what they pull at supports comes off, see
+        `symplex.time.rattle.ConstrainedMotion.constraint_forces`.
+        """
         out = self.apply_mass(state.a) + self.gradient(state.q)
         for load in self.loads.values():
             out -= load(state.t, state.q, state.v)

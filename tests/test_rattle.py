@@ -209,6 +209,18 @@ def test_a_conical_pendulum_has_the_exact_force():
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_support_carries_what_hangs_on_it(method):
+    setup = double_pendulum()
+    state = setup.system.state(pendulum_positions(np.zeros(2)))
+    motion = method(0.1, setup.constraints).start(setup.system, state)
+    state = motion.advance(0.5)
+    pull = motion.constraint_forces()
+    np.testing.assert_allclose(pull, [[0.0, -3.2], [0.0, 2.0], [0.0, 1.2]], atol=1e-12)
+    carried = setup.system.reactions(state)[0] - pull[0]
+    np.testing.assert_allclose(carried, [0.0, 2.0 * setup.system.mass.sum()], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_pendulum_that_hangs_in_the_origin(method):
     """Positions next to zero say nothing about the round-off of a constraint."""
     mass = np.array([1.0])

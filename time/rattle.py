@@ -87,8 +87,6 @@ class ConstrainedIntegrator(Integrator):
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
         motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
         motion._restore(checkpoint)
-        if system.moving:
-            system.moving.require_at(motion.t, checkpoint["origin"], checkpoint["q"])
         return motion
 
     def fit(self, system: System, state: State, interval: float) -> Self:
@@ -181,6 +179,14 @@ class ConstrainedMotion(FixedStepMotion):
         For rods they are forces in N, see `RigidBars.tensions`.
         """
         return self._set.by_name(self._multipliers)
+
+    def constraint_forces(self) -> Array:
+        """Return the forces Gᵀλ [n, dim] in N of all constraints on the nodes, at the state just returned.
+
+        `System.reactions`, which knows of no constraints, is to be less by these at supports.
+        """
+        self._prepare()
+        return self._set.forces(self._gradients, self._multipliers)
 
     def violations(self) -> dict[str, Array]:
         """Return g [c] of each constraint, by name, at the state just returned."""
