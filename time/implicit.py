@@ -273,8 +273,6 @@ class ImplicitIntegrator(Integrator):
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
         motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
         motion._restore(checkpoint)
-        if system.moving:
-            system.moving.require_at(motion.t, checkpoint["origin"], checkpoint["q"])
         return motion
 
     def fit(self, system: System, state: State, interval: float) -> Self:

@@ -155,7 +155,8 @@ class FixedStepMotion(Motion):
 
     @final
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        for name, array in self._arrays().items():
+        arrays = self._arrays()
+        for name, array in arrays.items():
             if name not in checkpoint:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system, or to another method: it has no {name}."
@@ -167,6 +168,8 @@ class FixedStepMotion(Motion):
                     f"wanted {array.shape}."
                 )
             array[...] = stored
+        if self.system.moving:
+            self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
 
 
 def _refuse_infinite(state: State) -> None:
