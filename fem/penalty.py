@@ -122,7 +122,7 @@ class Penalty(Energy):
         pulls = np.array([self.multipliers(moment) for moment in q])
         steps = np.diff(t)[:, None]
         integral = np.vstack([np.zeros(pulls.shape[1]), np.cumsum(0.5 * steps * (pulls[:-1] + pulls[1:]), axis=0)])
-        begin = t[t + width <= t[-1] * (1.0 + 1e-14)]
+        begin = t[t + width <= t[-1] + 1e-12 * width]
         ends = np.column_stack([np.interp(begin + width, t, column) for column in integral.T])
         return begin + 0.5 * width, (ends - integral[: len(begin)]) / width
 
