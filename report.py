@@ -181,6 +181,8 @@ def check_report(problem: Problem) -> str:
     for name, contact in problem.contacts.items():
         gap = float(np.min(contact.gaps(problem.state.q), initial=np.inf))
         rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
+    if problem.n_rods:
+        rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
     if len(tables.body) > 1:
         rows.append(("between bodies", "no contact: they pass through each other"))
     energies = system.energies_of(problem.state)

@@ -98,6 +98,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Constraint):
         return {"kind": type(value).__name__, "conditions": len(value.nodes)}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
