@@ -8,8 +8,8 @@ The body is the 0.1 m aluminium cube of section 6.3 of the force-stepping paper 
 tetrahedra, spinning at 2000 rad/s and vibrating at 20 m/s (strains of 0.3 %; with ``--vibration 200`` of 3 %). Steps
 are given by their Courant number, in stable steps of the explicit method. For each method: processor seconds of a step,
 residuals of its equations (corrections of Newton's method for EM), products with the secant matrix, matrices
-factorised. EM is `EnergyMomentum` with Newton's method. All in one process and thread, the first step not counted; so
-take ratios.
+factorised. EM is `EnergyMomentum` with Newton's method, as are ``midpoint`` and ``trapezoidal``. All in one process and
+thread, the first step not counted; so take ratios.
 
 With ``--orders``: entries in a row of the matrices that Newton's method would have to factorise if the equations of the
 paper were linearised as they are: products of 2, 3, 4 sparse matrices at order 4, 6, 8, where the mass is lumped.
@@ -93,8 +93,9 @@ def cube(cells: int, mass: str, vibration: float) -> tuple[sx.System, sx.State, 
 
 
 def method(scheme: Any, dt: float) -> sx.Integrator:
-    """Return a method with a step in s."""
-    return sx.EnergyMomentum(dt) if scheme == "EM" else sx.GrahamJelenic(dt, scheme)
+    """Return a method with a step in s: a scheme, or one of those with Newton's method."""
+    newton = {"EM": sx.EnergyMomentum, "midpoint": sx.Midpoint, "trapezoidal": sx.Newmark.trapezoidal}
+    return newton[scheme](dt) if scheme in newton else sx.GrahamJelenic(dt, scheme)
 
 
 def measure(system: sx.System, state: sx.State, dt: float, result: Result) -> None:

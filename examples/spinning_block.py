@@ -8,7 +8,7 @@ is 𝓕 x with a symmetric secant matrix 𝓕 as well, they hold for it unchange
 recursion. Beside them stand energy-momentum and explicit Newmark and their compositions to order 4, 6 and 8. All errors
 are those of the positions after the turn, against a composition of explicit Newmark of order 8 at a very small step.
 
-``--full`` takes a finer mesh and more steps.
+``--full`` takes a finer mesh, more steps, and more methods of second order.
 """
 
 import argparse
@@ -31,13 +31,18 @@ from symplex.time.stability import stable_step
 OMEGA, END = 2.0, np.pi  # rad/s, and the time of one turn in s
 MODES, SPEED = (6, 7, 9), 0.2  # which modes are excited, and the speed in m/s in each
 LOOKS = 20
-# Steps by method, as parts of the number of stable steps of explicit Newmark; the last ones with --full only.
+# Steps by method, as parts of the number of stable steps of explicit Newmark; the second ones with --full only.
 IMPLICIT = (1, 2), (0.5,)
 FAMILIES = {
     "M4": ("#c0392b", "s-", *IMPLICIT),
     "CM4": ("#8e44ad", "o--", *IMPLICIT),
     "CM6": ("#2c5fa8", "o-", *IMPLICIT),
     "CM8": ("#2e8b57", "o-", *IMPLICIT),
+    "midpoint": ("#a6761d", "x-", (), (1, 4, 8)),
+    "Newmark, trapezoidal": ("#a6761d", "+:", (), (1, 4, 8)),
+    "assumed-distance": ("#1b9e77", "x--", (), (1, 4)),
+    "EM-theta": ("#1b9e77", "+-.", (), (1, 4)),
+    "A-theta": ("#1b9e77", ".:", (), (1, 4)),
     "energy-momentum": ("#d08a1d", "^-", (1, 4), (8,)),
     "energy-momentum, composed to 4": ("#d08a1d", "v--", (0.2, 0.8), (1.6,)),
     "energy-momentum, composed to 6": ("#d08a1d", "v-.", (0.2, 0.4), (0.8,)),
@@ -74,8 +79,10 @@ class Run:
 
 def method(name: str, dt: float) -> sx.Integrator:
     """Return a method by its name here."""
-    if name in ("M4", "CM4", "CM6", "CM8"):
+    if name in ("M4", "CM4", "CM6", "CM8", "assumed-distance", "EM-theta", "A-theta"):
         return sx.GrahamJelenic(dt, name)
+    if name in ("midpoint", "Newmark, trapezoidal"):
+        return sx.Midpoint(dt) if name == "midpoint" else sx.Newmark.trapezoidal(dt)
     kind, _, order = name.partition(", composed to ")
     second = sx.EnergyMomentum(dt) if kind == "energy-momentum" else sx.Newmark(dt)
     return sx.Composition(second, int(order)) if order else second
@@ -166,6 +173,8 @@ def draw_errors(found: dict[str, list[Run]], file: Path) -> None:
     """Draw errors against steps and processor time."""
     figure, panels = plt.subplots(1, 2, figsize=(12, 6), sharey=True, layout="constrained")
     for name, runs in found.items():
+        if not runs:
+            continue
         color, style, *_ = FAMILIES[name]
         errors = [r.error for r in runs]
         panels[0].loglog([END / r.steps for r in runs], errors, style, color=color, markersize=5, label=name)
@@ -243,6 +252,6 @@ def main(output: Path, full: bool) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path("results/spinning_block"))
-    parser.add_argument("--full", action="store_true", help="a finer mesh and more steps")
+    parser.add_argument("--full", action="store_true", help="a finer mesh, more steps and methods")
     options = parser.parse_args()
     main(options.output, options.full)
