@@ -27,7 +27,9 @@ class CayleyMagnus(ConservingScheme):
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
         self._secant = SecantOperator(system, external, type(self).__name__)
-        self._rule = GaussInterpolant(self.order // 2)
+        known = self.order // 2
+        self._rule = GaussInterpolant(known)
+        self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known))
 
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
@@ -36,8 +38,9 @@ class CayleyMagnus(ConservingScheme):
         values = (h * h * self._rule.moments) @ np.stack([self._secant.values(x) for x in q])
         forces = None
         if self._secant.loaded:
-            at = self._outside(self._rule.points, q, self._rule.rates(ends))
-            forces = np.tensordot(self._rule.moments, at, 1)
+            rule = self._load_rule
+            at = self._outside(rule.points, rule.positions(ends), rule.rates(ends))
+            forces = np.tensordot(rule.moments, at, 1)
         r, w = 0.5 * (self.z0 + z1)
 
         def product(k: int, x: Array) -> Array:
@@ -48,7 +51,7 @@ class CayleyMagnus(ConservingScheme):
     def work(self, z1: Array) -> list[float]:
         """Return the work in J of each load in a step that ends at z1."""
         ends = self._ends(z1)
-        return self._work(self._rule, self._rule.positions(ends), self._rule.rates(ends))
+        return self._work(self._load_rule, self._load_rule.positions(ends), self._load_rule.rates(ends))
 
     def _ends(self, z1: Array) -> list[Array]:
         """Return what the interpolant needs of the start, and of the end."""

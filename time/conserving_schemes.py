@@ -197,7 +197,7 @@ class M4(ConservingScheme):
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
         self._secant = SecantOperator(system, external, "M4")
-        self._rule = GaussInterpolant(2)
+        self._rule = GaussInterpolant(2, self._secant.points_for_forces(2))
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
         """Set up a step of size h in s from the time t."""
@@ -227,8 +227,10 @@ class M4(ConservingScheme):
         return self._work(self._rule, self._rule.positions(ends), self._rule.rates(ends))
 
     def _mean_force(self, z1: Array) -> Array:
-        """Return h² M⁻¹ ∫ F dt/h by Gauss' rule of 2 points."""
+        """Return h² M⁻¹ ∫ F dt/h by Gauss' rule."""
         h, rule, ends = self.h, self._rule, [*self.z0, *z1]
-        at = zip(rule.points, rule.positions(ends), rule.rates(ends), strict=True)
-        first, last = (self._secant.from_outside(self.t + c * h, q, w / h) for c, q, w in at)
-        return 0.5 * h * h * (first + last)
+        at = zip(rule.points, rule.weights, rule.positions(ends), rule.rates(ends), strict=True)
+        total = np.zeros_like(z1[0])
+        for c, weight, q, w in at:
+            total += (h * h * weight) * self._secant.from_outside(self.t + c * h, q, w / h)
+        return total

@@ -1,4 +1,4 @@
-"""Where a body is at the Gauss points of a step, from what is known of both ends: no unknowns in between."""
+"""Where a body is at Gauss points of a step, from what is known of both ends: no unknowns in between."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symplex.fem.energy import Array
 
 @final
 class GaussInterpolant:
-    """Positions at the k Gauss points of a step, k = order/2, from values and k − 1 derivatives at both ends.
+    """Positions at Gauss points of a step, from values and k − 1 derivatives at both ends, k = order/2.
 
     About the middle of the step the even part is that of the Hermite polynomial with all of these, the odd part that of
     the polynomial with one derivative less. The odd part is weighted by one more power of h in all that is made of it,
@@ -22,8 +22,10 @@ class GaussInterpolant:
 
     Parameters
     ----------
-    n_points : int
-        1 to 4.
+    n_known : int
+        k: what is known of each end, 1 to 4.
+    n_points : int, optional
+        Not less than k, the default. More points see more of forces that change with time, at the same order.
 
     Attributes
     ----------
@@ -31,21 +33,24 @@ class GaussInterpolant:
         On [0, 1].
     weights : float64 [n_points]
         Of Gauss' rule; their sum is 1.
-    moments : float64 [n_points, n_points]
-        Row k: what makes of values at the points the coefficient of (c − ½)^k of the polynomial through them.
+    moments : float64 [n_known, n_points]
+        Row i: what makes of values at the points the coefficient of (c − ½)^i of a polynomial: that through k values,
+        of more the best one in the mean. Integrals of its products with such polynomials are those of Gauss' rule.
     """
 
-    def __init__(self, n_points: int):
-        nodes, weights = np.polynomial.legendre.leggauss(n_points)
+    def __init__(self, n_known: int, n_points: int | None = None):
+        nodes, weights = np.polynomial.legendre.leggauss(n_points or n_known)
         self.points, self.weights = 0.5 + 0.5 * nodes, 0.5 * weights
-        self.moments = np.linalg.inv(np.vander(0.5 * nodes, increasing=True))
-        self._positions = hermite_weights(n_points, self.points, 0)
-        if n_points > 1:
-            lower = hermite_weights(n_points - 1, self.points, 0)
-            last = [n_points - 1, 2 * n_points - 1]  # the highest derivatives, which the odd part does without
+        powers = np.vander(0.5 * nodes, n_known, increasing=True)
+        weighted = powers.T * self.weights
+        self.moments = np.linalg.solve(weighted @ powers, weighted)
+        self._positions = hermite_weights(n_known, self.points, 0)
+        if n_known > 1:
+            lower = hermite_weights(n_known - 1, self.points, 0)
+            last = [n_known - 1, 2 * n_known - 1]  # the highest derivatives, which the odd part does without
             lower = np.insert(lower, [last[0], last[1] - 1], 0.0, axis=1)
             self._positions = 0.5 * (self._positions + self._positions[::-1]) + 0.5 * (lower - lower[::-1])
-        self._rates = hermite_weights(n_points, self.points, 1)
+        self._rates = hermite_weights(n_known, self.points, 1)
 
     def positions(self, ends: Sequence[Array]) -> Array:
         """Return the positions [n_points, n, dim].
@@ -53,7 +58,7 @@ class GaussInterpolant:
         Parameters
         ----------
         ends : sequence of float64 [n, dim]
-            At the start the position, h × velocity, h² × acceleration, …, n_points in all; then those at the end.
+            At the start the position, h × velocity, h² × acceleration, …, n_known in all; then those at the end.
         """
         return ends[0] + combined(self._positions, ends)
 

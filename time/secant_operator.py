@@ -13,6 +13,9 @@ from symplex.fem.secant import secant_product
 from symplex.fem.system import System
 
 
+_LOAD_POINTS = 4  # at which loads are seen in a step, at least
+
+
 @final
 class SecantOperator:
     """Products with M⁻¹𝓕, and the accelerations M⁻¹f of what has no part in 𝓕: loads, and energies named external.
@@ -80,6 +83,14 @@ class SecantOperator:
         out = np.empty_like(x)
         secant_product(pattern.indptr, pattern.indices, values, x, self._weights, out)
         return out if system.is_lumped else system.accelerations(out)
+
+    def points_for_forces(self, least: int) -> int:
+        """Return the Gauss points of a step at which forces from outside are seen, not below the least for the order.
+
+        Of loads more of them: a force that changes much in a step gives the body the right momentum nevertheless.
+        External energies may be dear, or not smooth.
+        """
+        return least if self._external else max(least, _LOAD_POINTS)
 
     def from_outside(self, t: float, q: Array, v: Array) -> Array:
         """Return M⁻¹ f(t, q, v) [n, dim] in m/s² of the loads and the external energies."""
