@@ -491,9 +491,9 @@ def direction(case):
     chosen, energy, q = case
     a = chosen.length * np.random.default_rng(13).standard_normal(q.shape)
     x = q[energy.nodes]
-    try:
-        energy.third(x, a[energy.nodes])
-    except InvalidSystem:
+    if isinstance(energy, Solid) and isinstance(energy.material, Foam):
+        with pytest.raises(InvalidSystem, match="no second derivative of its stress"):
+            energy.third(x, a[energy.nodes])
         pytest.skip("no third derivative")
     return chosen, energy, q, a
 
