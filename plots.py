@@ -19,9 +19,12 @@ _AXES = "xyz"
 _AXIS_COLOURS = ("#c0392b", "#2e8b57", "#2c5fa8")
 _RUN_COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d")
 _STYLES = ("-", "--", ":", "-.")
-_TOTALS = ("total", "lattice_total", "balance")
+_TOTALS = (
+    *("total", "lattice_total", "terraced_total", "modified_total", "discrete_energy"),
+    *("balance", "discrete_balance"),
+)
 # Columns that are neither energies nor vectors.
-_STATISTICS = ("events", "steps", "crossings", "iterations", "dt")
+_STATISTICS = ("temperature", "events", "steps", "crossings", "iterations", "held", "dt")
 
 
 class _Panel(NamedTuple):

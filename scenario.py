@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -15,9 +14,10 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from symplex.actions import LoadTable, Rod, Support
+from symplex.bodies import mesh_of
 from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
-from symplex.errors import InfeasibleStart, MeshError, ScenarioError, SymplexError
+from symplex.errors import InfeasibleStart, ScenarioError, SymplexError
 from symplex.fem.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.elements import SOLIDS
 from symplex.fem.energy import Array, Energy, IntArray
@@ -28,13 +28,7 @@ from symplex.fem.support_motion import SupportMotion
 from symplex.fem.supports import fixed_mask
 from symplex.fem.system import Load, State, System
 from symplex.integrators import integrator_of
-from symplex.meshes.bundled import bundled
-from symplex.meshes.generate import box, cube_mesh
-from symplex.meshes.mesh import Mesh, merge, take
-from symplex.meshes.quadratic import quadratic
-from symplex.meshes.quality import check_mesh
-from symplex.meshes.read import read_mesh
-from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.meshes.mesh import Mesh, merge
 from symplex.methods import (
     EnergySteppingTable,
     FixedStepTable,
@@ -46,7 +40,7 @@ from symplex.methods import (
     ZhangSkeelTable,
 )
 from symplex.prescribed import factor, support_motion
-from symplex.tables import Body, HalfSpaceTable, MeshTable, ObstacleTable, Rotation, Tables
+from symplex.tables import Body, HalfSpaceTable, ObstacleTable, Tables
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import BOLTZMANN, kinetic_temperature
 from symplex.validation import place, read_tables
@@ -204,7 +198,7 @@ class _Builder:
         bodies = {
             body.name: mesh
             for k, body in enumerate(self._tables.body)
-            if (mesh := self._try(place("body", k, body.name), self._mesh_of, body)) is not None
+            if (mesh := self._try(place("body", k, body.name), mesh_of, body, self._scenario.path.parent)) is not None
         }
         self._raise_mistakes()
         self._mesh = merge(bodies)
@@ -237,38 +231,6 @@ class _Builder:
             raise ScenarioError("\n".join(f"{self._scenario.path.name}: {line}" for line in self._lines))
 
     # -- bodies -----------------------------------------------------------------------------------------------
-
-    def _mesh_of(self, body: Body) -> Mesh:
-        """Return the mesh of one body, restricted, checked and placed."""
-        mesh, called = self._source(body.mesh, body.scale)
-        if body.repair:
-            mesh = drop_unconnected(orient(drop_duplicates(mesh)))
-        mesh = _elements_of(mesh, body.group, called)
-        try:
-            check_mesh(mesh, called)
-        except MeshError as error:
-            if body.repair:
-                raise
-            raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
-        if body.quadratic and "tetra10" not in mesh.volume_types:
-            mesh = quadratic(mesh)
-        points = mesh.points
-        if body.rotate is not None:
-            points = points @ _rotation(body.rotate).T
-        return replace(mesh, points=np.ascontiguousarray(points + np.array(body.translate)))
-
-    def _source(self, table: MeshTable, scale: float) -> tuple[Mesh, str]:
-        """Return a mesh and what to call it in messages."""
-        if table.cube is not None:
-            mesh, called = cube_mesh(table.cube), f"cube {table.cube}"
-        elif table.box is not None and table.cells is not None:
-            mesh, called = box(table.box, table.cells, split=table.split), "box"
-        elif table.bundled is not None:
-            mesh, called = read_mesh(bundled(table.bundled)), table.bundled
-        else:
-            path = self._scenario.path.parent / str(table.file)
-            return read_mesh(path, scale=scale), path.name
-        return replace(mesh, points=mesh.points * scale), called
 
     def _cells_of(self, body: Body) -> IntArray:
         """Return the elements [m, k] of a body."""
@@ -497,48 +459,3 @@ def _try_start(integrator: Integrator, system: System, state: State) -> None:
         raise ScenarioError(
             f"{told} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
         ) from None
-
-
-def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
-    """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it.
-
-    Raises
-    ------
-    MeshError
-        If the group does not exist, or there are no elements, or elements of several types, or other volume cells.
-    """
-    known = [element.kind for element in SOLIDS]
-    if group is None:
-        kinds = mesh.volume_types
-        whose = called
-    else:
-        if group not in mesh.groups:
-            raise MeshError(f"group '{group}' is not in {called}; it has: {', '.join(mesh.groups) or 'none'}.")
-        members = mesh.cell_groups.get(group, {})
-        kinds = [kind for kind in mesh.volume_types if len(members.get(kind, ()))]
-        whose = f"group '{group}' of {called}"
-    others = [kind for kind in kinds if kind not in known]
-    if others:
-        raise MeshError(f"{whose} has {' and '.join(others)} cells; only {', '.join(known)} can be computed with.")
-    if len(kinds) > 1:
-        raise MeshError(f"{whose} has {' and '.join(kinds)} cells; a body has elements of one type.")
-    if not kinds:
-        raise MeshError(f"{whose} has no elements ({', '.join(known)}).")
-    return mesh if group is None else _part(mesh, {kinds[0]: mesh.cell_groups[group][kinds[0]]})
-
-
-def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
-    """Return the mesh of some volume cells, with the faces and edges on their nodes."""
-    on = np.zeros(len(mesh.points), bool)
-    for kind, chosen in cells.items():
-        on[mesh.cells[kind][chosen]] = True
-    lower = {kind: np.flatnonzero(on[c].all(axis=1)) for kind, c in mesh.cells.items() if kind not in mesh.volume_types}
-    return take(mesh, np.flatnonzero(on), lower | dict(cells))
-
-
-def _rotation(rotate: Rotation) -> Array:
-    """Return the rotation matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e (Rodrigues)."""
-    e = np.array(rotate.axis) / np.linalg.norm(rotate.axis)
-    theta = math.radians(rotate.degrees)
-    cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
-    return math.cos(theta) * np.eye(3) + math.sin(theta) * cross + (1.0 - math.cos(theta)) * np.outer(e, e)
