@@ -13,7 +13,7 @@ import numpy as np
 
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
-from symplex.time.manifold import ManifoldMethod, solve_increment
+from symplex.time.manifold import ManifoldMethod, StateT, SystemT, solve_increment
 from symplex.time.rigid_body import BodyState, RelaxedBody, RelaxedState, RigidBody
 from symplex.time.sphere import hat
 
@@ -26,16 +26,34 @@ def cayley(x: Array) -> Array:
     return np.eye(3) + (x_hat + 0.5 * x_hat @ x_hat) / (1.0 + 0.25 * float(x @ x))
 
 
-def _quadrature(method: object, name: str) -> None:
-    if name not in Quadrature.__args__:
-        raise ValueError(
-            f"{type(method).__name__}: quadrature must be one of {', '.join(Quadrature.__args__)}; it is {name!r}."
-        )
+class _ByQuadrature(ManifoldMethod[SystemT, StateT]):
+    """A variational method that takes the forces of a step by the trapezoidal rule, or all at the start by Euler's."""
+
+    quadrature: Quadrature
+
+    conserves = frozenset({"angular momentum", "symplectic form"})
+
+    def __post_init__(self):
+        if self.quadrature not in Quadrature.__args__:
+            raise ValueError(
+                f"{type(self).__name__}: quadrature must be one of {', '.join(Quadrature.__args__)}; it is "
+                f"{self.quadrature!r}."
+            )
+
+    @property
+    def order(self) -> int:
+        """2, or 1 for Euler's quadrature."""
+        return 2 if self.symmetric else 1
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the quadrature is trapezoidal."""
+        return self.quadrature == "trapezoidal"
 
 
 @final
 @dataclass(frozen=True)
-class BodyCayley(ManifoldMethod[RigidBody, BodyState]):
+class BodyCayley(_ByQuadrature[RigidBody, BodyState]):
     """The variational method on the group, with Cayley's map for the exponential (eqs. 34, 35).
 
     Π_½ = Π0 + h w0 τ(R0),  R1 = R0 cay(h ξ),  Π1 = cay(h ξ)ᵀ Π_½ + h w1 τ(R1),  with ξ from
@@ -57,21 +75,6 @@ class BodyCayley(ManifoldMethod[RigidBody, BodyState]):
     """
 
     quadrature: Quadrature = "trapezoidal"
-
-    conserves = frozenset({"angular momentum", "symplectic form"})
-
-    def __post_init__(self):
-        _quadrature(self, self.quadrature)
-
-    @property
-    def order(self) -> int:
-        """2, or 1 for Euler's quadrature."""
-        return 2 if self.symmetric else 1
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the quadrature is trapezoidal."""
-        return self.quadrature == "trapezoidal"
 
     def step(self, system: RigidBody, state: BodyState, dt: float) -> BodyState:
         """Return the state after a step of dt in s, which may be negative.
@@ -123,7 +126,7 @@ def _orthonormal(R: Array) -> Array:
 
 @final
 @dataclass(frozen=True)
-class BodyZhangSkeel(ManifoldMethod[RelaxedBody, RelaxedState]):
+class BodyZhangSkeel(_ByQuadrature[RelaxedBody, RelaxedState]):
     """The method of Zhang and Skeel for a relaxed body: variational, with one linear system of nine unknowns a step.
 
     M a = −∇V − β h² ∇²V[a],  f = M a − ½ β² h⁴ ∇³V[a, a]      (eq. 37), V with the penalty, M a = a D;
@@ -149,22 +152,10 @@ class BodyZhangSkeel(ManifoldMethod[RelaxedBody, RelaxedState]):
     beta: float = 0.25
     quadrature: Quadrature = "trapezoidal"
 
-    conserves = frozenset({"angular momentum", "symplectic form"})
-
     def __post_init__(self):
-        _quadrature(self, self.quadrature)
+        super().__post_init__()
         if not 0.0 <= self.beta < np.inf:
             raise ValueError(f"BodyZhangSkeel: beta must not be negative; it is {self.beta}.")
-
-    @property
-    def order(self) -> int:
-        """2, or 1 for Euler's quadrature."""
-        return 2 if self.symmetric else 1
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the quadrature is trapezoidal."""
-        return self.quadrature == "trapezoidal"
 
     def step(self, system: RelaxedBody, state: RelaxedState, dt: float) -> RelaxedState:
         """Return the state after a step of dt in s, which may be negative.
