@@ -224,6 +224,20 @@ def test_a_cube_is_not_turned_though_nothing_holds_it(omega):
     assert diagonal.stretch > 1.0
 
 
+@pytest.mark.parametrize("omega", [[0.0, 0.0, 1.0], [0.0, 0.7, 0.0]])
+def test_a_rod_of_square_section_is_not_tilted_though_nothing_holds_it_without_stress(omega):
+    points = np.array([(x, y, z) for x in range(4) for y in range(2) for z in range(2)], dtype=float)
+    pairs = sx.all_pairs(len(points))
+    lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+    pairs, lengths = pairs[lengths < 1.5], lengths[lengths < 1.5]
+    mass = sx.bar_mass(points, pairs, 1.0, 1.0, len(points))
+    system = sx.System(mass, {"bars": sx.Bars(pairs, sx.EngineeringStrain(100.0 / lengths, lengths))})
+    found = sx.relative_equilibrium(system, points, omega)
+    assert found.corrections <= 8
+    assert found.tilt < 1e-9
+    assert unbalanced(found) < 1e-13
+
+
 def test_a_cube_about_an_axis_that_is_principal_only_without_deformation():
     system, points = block((1, 1, 1), (2, 2, 2))
     with pytest.raises(NoEquilibrium, match="the deformed body had its nearest principal axis"):

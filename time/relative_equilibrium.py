@@ -45,7 +45,8 @@ _BALANCED = 1e-3  # of the centrifugal forces that may be left, if round-off for
 _LONGEST = 0.25  # of the radius, by which a part of the load may move a node: not onto another branch
 _PARTS = 60  # of ω² that are tried
 _FAILURES = 10  # one after the other that are the end
-_INERTIA = 1e-3  # along the axis, as a part of the mass, that the tangent always has
+_INERTIA = 1e-3  # that holds rigid motions, as a part of the mass: what the tangent always has,
+_UNSTRESSED = 2.0  # and at first. As much as the mass would just cancel centrifugal forces of a body with equal moments
 _SAME_MOMENTUM = 1e-15  # relative error of ω that is aimed at for a given angular momentum
 _CLOSE = 1e-9  # relative error of that angular momentum that counts as a solution
 _TINY = float(np.finfo(float).tiny)
@@ -193,10 +194,10 @@ class _Balance:
     """∇V(q) − part · M (q − c) P = 0 at q = q0 + Δq, as equations for `NewtonSolver`.
 
     The tangent leaves out that the centre of mass c moves with the nodes: it does not, for the forces have no
-    resultant. A turn about the axis, which changes nothing, is held by one
-    spring to the ground, without force in the solution. Shifts along the axis are held by some inertia along it, and
-    so are tilts of a body that has equal moments about several axes. It is larger where the residual is: a structure
-    without stress may lack all stiffness along the axis (a flat truss).
+    resultant. A turn about the axis and a shift along it, which change nothing, are held by some inertia of the nodes
+    around the axis and along it, and so are tilts of a body that has equal moments about several axes. (A spring at
+    one node would have a force until all others balance, and tilt the body.) The inertia is larger where the residual
+    is: a structure without stress may lack all stiffness along the axis (a flat truss).
     """
 
     inertia, impulse, symmetric = 0.0, 1.0, True
@@ -208,8 +209,7 @@ class _Balance:
         self.constant = np.zeros((system.n_nodes, system.dim))
         self._forces = np.zeros_like(self.constant)
         pattern = system.pattern
-        rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
-        self._diagonal = np.flatnonzero(rows == pattern.indices)
+        self._rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
 
     def apply(self, q: Array, part: float, definite: bool = False) -> None:
         """Apply a part of the centrifugal forces, beginning at the positions q.
@@ -223,12 +223,10 @@ class _Balance:
         self._q = q
         self._projector = part * centrifugal(self._omega)
         self._speed_squared = part * speed**2
-        self._inertia_along = self._speed_squared * np.outer(along, along)
+        self._along = np.outer(along, along)
         across = np.cross(axis, in_space(q - self._centre))
-        radius = np.linalg.norm(across, axis=1)
-        self._farthest = int(np.argmax(radius))
-        turn = across[self._farthest, : self.system.dim] / radius[self._farthest]
-        self._spring = np.outer(turn, turn)
+        radius = np.linalg.norm(across, axis=1, keepdims=True)
+        self._around = (across / np.where(radius > 0.0, radius, 1.0))[:, : self.system.dim]
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write the unbalanced forces to out."""
@@ -242,11 +240,10 @@ class _Balance:
             out += self.system.mass_values[:, None, None] * (self._speed_squared * np.eye(self.system.dim))
             return
         left, load = self._unbalanced(dq)
-        added = max(_INERTIA, min(1.0, left / load)) * self._inertia_along - self._projector
-        place = self._diagonal[self._farthest]
-        stiffness = np.abs(out[place]).max()
-        out += self.system.mass_values[:, None, None] * added
-        out[place] += stiffness * self._spring
+        held = self._speed_squared * max(_INERTIA, _UNSTRESSED * min(1.0, left / load))
+        added = held * self._along - self._projector
+        around = self._around[self._rows, :, None] * self._around[self.system.pattern.indices, None, :]
+        out += self.system.mass_values[:, None, None] * (added + held * around)
 
     def require(self, dq: Array) -> None:
         """Check that forces balance, and that the increment does not lead far.
