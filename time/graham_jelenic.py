@@ -40,10 +40,10 @@ _SCHEMES: dict[Scheme, type[ConservingScheme]] = {
 }
 _FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
 # Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
-_PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 0.0
+_PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 1.0 / 1024.0
 _UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
-# Bounds of hω up to which steps without factors take less time: those of second order need one solution with them.
-_CONTRACTS = {2: 1.2, 4: 2.5, 6: 2.5, 8: 2.5}
+_CONTRACTS = 4.0  # bound of hω up to which steps are tried without factors,
+_MANY = {2: 20, 4: 32, 6: 32, 8: 32}  # and iterations up to which they take less time so; order 2 has cheap corrections
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
 _FEW = 3  # iterations for which no factors are worth it
 # Of a quintic on [0, 1], at 2: the value and the slope.
@@ -261,16 +261,20 @@ class GrahamJelenicMotion(FixedStepMotion):
         way, at_first, at_last = self._effort
         if way == _UNDECIDED:
             self._preconditioner.linearise(self._q, self.dt)
-            contracts = self._preconditioner.largest() < _CONTRACTS[self._scheme.order]
-            way = self._effort[0] = _PLAIN if contracts else _FACTORS
-            if way == _FACTORS:
-                self._renew(self._q)
-        elif not self._ready:  # gone on with from a checkpoint
+            way = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
+            wanted = way == _FACTORS
+        elif way == _PLAIN:
+            wanted = at_last > _MANY[self._scheme.order]
+        else:
+            wanted = at_last > _STALE * at_first + _FEW
+        if wanted:
+            way = _FACTORS
+            self._renew(self._q)
+        elif not self._ready and self._effort[0] != _UNDECIDED:  # gone on with from a checkpoint
             self._preconditioner.linearise(self._stiff_at, self.dt)
             if way == _FACTORS:
                 self._preconditioner.factorise()
-        elif way == _FACTORS and at_last > _STALE * at_first + _FEW:
-            self._renew(self._q)
+        self._effort[0] = way
         self._ready = True
 
     def _solve(self) -> None:
