@@ -31,6 +31,8 @@ def test_four_masses_on_springs(run_script, tmp_path):
     assert 0.01 < numbers["free, M4, dt = 1, t = 10: error in R"] < 0.03
     assert 0.01 < numbers["free, M4, dt = 1, t = 30: error in R"] < 0.03
     assert numbers["decaying force, M4, dt = 1: error of angular momentum at the end"] < 0.0006
+    # "To nine significant digits."
+    assert numbers["decaying force, M4, dt = 1: error of a component of momentum at the end"] < 1e-9
     for name in ("spring_mass.png", "spring_mass_history.png", "spring_mass_paths.png"):
         assert (tmp_path / name).stat().st_size > 20_000
 
