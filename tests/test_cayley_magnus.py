@@ -260,3 +260,13 @@ def test_moments_are_those_of_the_polynomial_through_the_points():
     np.testing.assert_allclose(rule.moments @ values, coefficients, rtol=1e-12)
     assert rule.weights.sum() == pytest.approx(1.0)
     assert all(a < b for a, b in pairwise(rule.points))
+
+
+def test_moments_of_more_points_are_those_of_the_best_polynomial_in_the_mean():
+    """What is left of a function has no part in the polynomials that the moments are for."""
+    rule = GaussInterpolant(2, 5)
+    tau = rule.points - 0.5
+    values = np.exp(2.0 * tau)
+    left = values - np.vander(tau, 2, increasing=True) @ (rule.moments @ values)
+    np.testing.assert_allclose([rule.weights @ left, rule.weights @ (tau * left)], 0.0, atol=1e-15)
+    assert np.abs(left).max() > 0.1

@@ -1,5 +1,6 @@
 """Graham and Jelenić's methods: the facts of the paper, forces, supports, and what they say when they can't."""
 
+from itertools import pairwise
 from typing import get_args
 
 import numpy as np
@@ -346,7 +347,7 @@ def test_a_motion_goes_on_bit_identically_from_each_step(scheme, reach):
         stored.append(motion.checkpoint())
     factorised = [int(checkpoint["factorised"][0]) for checkpoint in stored]
     assert factorised[-1] > factorised[1]
-    for n, (before, after) in enumerate(zip(stored[:-1], stored[1:], strict=True)):
+    for n, (before, after) in enumerate(pairwise(stored)):
         resumed = method.resume(system, before)
         resumed.advance((n + 1) * h)
         for name, array in resumed.checkpoint().items():

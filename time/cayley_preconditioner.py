@@ -64,6 +64,7 @@ class CayleyPreconditioner:
             K[self._supported] = 0.0
         K *= h * h
         self._S, self._at = self.system.pattern.matrix(K), q.copy()
+        self._magnitudes = abs(self._S)
 
     def factorise(self) -> None:
         """Factorise M + σ h² K.
@@ -128,5 +129,5 @@ class CayleyPreconditioner:
 
     def _absolute(self, x: Array) -> Array:
         """Return |S| x for x ≥ 0."""
-        force = self._on_free((abs(self._S) @ x.ravel()).reshape(x.shape))
+        force = self._on_free((self._magnitudes @ x.ravel()).reshape(x.shape))
         return np.abs(self.system.accelerations(force))

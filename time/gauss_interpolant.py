@@ -73,8 +73,8 @@ def combined(weights: Array, ends: Sequence[Array]) -> Array:
     For weights [points, 2k] of positions, which sum to one, and of their derivatives, which sum to zero.
     """
     half = len(ends) // 2
-    parts = np.stack([*ends[1:half], ends[half] - ends[0], *ends[half + 1 :]])
-    return np.tensordot(weights[:, 1:], parts, 1)
+    parts = np.concatenate([*ends[1:half], ends[half] - ends[0], *ends[half + 1 :]])
+    return (weights[:, 1:] @ parts.reshape(len(ends) - 1, -1)).reshape(len(weights), *ends[0].shape)
 
 
 def hermite_weights(n_known: int, points: Array, derivative: int) -> Array:

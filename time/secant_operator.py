@@ -12,7 +12,6 @@ from symplex.fem.energy import Array
 from symplex.fem.secant import secant_product
 from symplex.fem.system import System
 
-
 _LOAD_POINTS = 4  # at which loads are seen in a step, at least
 
 
