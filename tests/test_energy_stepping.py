@@ -11,8 +11,11 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
 from symplex.fem.loads import NodalForce
 from symplex.fem.system import System
+from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.energy_stepping import EnergyStepping
+from symplex.time.force_stepping import ForceStepping
 from symplex.time.level_crossings import Look, stretch
+from symplex.time.newmark import Newmark
 
 ECCENTRICITY = 0.85
 
@@ -285,6 +288,19 @@ def test_a_small_obstacle_needs_a_stride():
 
 
 # -- going on, and refusing --------------------------------------------------------------------------------------
+
+
+def test_checkpoints_of_other_methods_are_refused():
+    system, state = argon()
+    methods = [EnergyStepping(0.1), ForceStepping(0.01), Newmark(1e-3), EnergyMomentum(1e-3)]
+    checkpoints = [method.start(system, state).checkpoint() for method in methods]
+    for i, method in enumerate(methods):
+        for j, checkpoint in enumerate(checkpoints):
+            if i == j:
+                method.resume(system, checkpoint)
+            elif (i, j) != (2, 3):  # the arrays of an implicit method are more than those of an explicit one
+                with pytest.raises(InvalidSystem, match="checkpoint"):
+                    method.resume(system, checkpoint)
 
 
 def test_resuming_is_bit_identical_and_looking_does_not_disturb():

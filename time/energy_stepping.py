@@ -216,6 +216,8 @@ class EnergySteppingMotion(Motion):
         self._length = step / abs(here.slope) if here.slope != 0.0 else 1.0  # halved or doubled as found right
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        if not self._identity().keys() <= checkpoint.keys():
+            raise InvalidSystem("the checkpoint belongs to another method than energy-stepping.")
         for name, mine in self._identity().items():
             if not np.array_equal(checkpoint[name], mine):
                 raise InvalidSystem(f"the checkpoint belongs to another energy-stepping: its {name} is another.")

@@ -99,7 +99,7 @@ class ForceStepping(Integrator):
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ForceSteppingMotion:
         """Return the motion that goes on from a checkpoint, bit-identically."""
-        motion = ForceSteppingMotion(self, system, float(checkpoint["t"]))
+        motion = ForceSteppingMotion(self, system, float(checkpoint.get("t", 0.0)))
         motion._restore(checkpoint)
         return motion
 

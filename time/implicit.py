@@ -13,7 +13,7 @@ import numpy as np
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
 from symplex.time.linear_solver import COUNTS
 from symplex.time.newton import Newton, NewtonSolver
 
@@ -271,7 +271,7 @@ class ImplicitIntegrator(Integrator):
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ImplicitMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
+        motion = self._motion(system, *stored_grid(checkpoint))
         motion._restore(checkpoint)
         return motion
 

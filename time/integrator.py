@@ -172,6 +172,19 @@ class FixedStepMotion(Motion):
             self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
 
 
+def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:
+    """Return t0 and dt in s and the number of steps n of a checkpoint of a `FixedStepMotion`.
+
+    Raises
+    ------
+    InvalidSystem
+        If it is of another kind of motion.
+    """
+    if not {"t0", "dt", "n"} <= checkpoint.keys():
+        raise InvalidSystem("the checkpoint belongs to another method: it has no steps of a fixed size.")
+    return float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"])
+
+
 def _refuse_infinite(state: State) -> None:
     for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):
         if not np.isfinite(values).all():

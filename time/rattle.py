@@ -16,7 +16,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
 from symplex.time.multipliers import Multipliers
 from symplex.time.stability import stable_step
 from symplex.time.zhang_skeel_force import ModifiedForce
@@ -85,7 +85,7 @@ class ConstrainedIntegrator(Integrator):
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ConstrainedMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
+        motion = self._motion(system, *stored_grid(checkpoint))
         motion._restore(checkpoint)
         return motion
 
