@@ -44,6 +44,7 @@ def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         ("integrator", f"{summary.get('kind', summary['integrator'])}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
         _drift(summary),
+        _heat(summary),
         ("momentum change", ", ".join(f"{axis} {drift[f'momentum_{axis}']:.1e}" for axis in "xyz") + " (relative)"),
         ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
@@ -74,11 +75,9 @@ def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Return a row on the change of the total energy, and of the one that is kept instead."""
     drift, loads = summary["drift"], ", ".join(summary.get("loads", ()))
     if "balance" in drift:
-        known = {f"the work of {loads}": "work" in summary, "the heat": "heat" in summary}
-        taken = " and ".join(what for what, is_known in known.items() if is_known)
+        taken = [*([f"the work of {loads}"] if loads else []), *(["the heat"] if "heat" in summary else [])]
         discrete = f"; {drift['discrete_balance']:.1e} of the discrete energy" if "discrete_balance" in drift else ""
-        unknown = f"; work is done by {loads}" if loads and "work" not in summary else ""
-        return "energy balance", f"{drift['balance']:.1e} (relative), {taken} taken off{discrete}{unknown}"
+        return "energy balance", f"{drift['balance']:.1e} (relative), {' and '.join(taken)} taken off{discrete}"
     total = f"{drift['total']:.1e}"
     if loads:
         return "energy change", f"{total} (relative); work is done by {loads}"
@@ -87,6 +86,14 @@ def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
             finer = ", less on a finer grid" if name == "lattice_total" else ""
             return "energy drift", f"{drift[name]:.1e} of {name}{kept}; {total} of total{finer} (relative)"
     return "energy drift", f"{total} (relative)"
+
+
+def _heat(summary: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a row on what a thermostat has done, without a value if there is none."""
+    if "heat" not in summary:
+        return "heat", ""
+    temperatures = f"{summary['mean_temperature']:.4g}, wanted {summary['parameters']['temperature']:.4g}"
+    return "heat", f"{si(summary['heat'], 'J', 4)}; mean temperature {temperatures}"
 
 
 def _wall_time(parts: Mapping[str, float]) -> str:

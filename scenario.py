@@ -409,6 +409,11 @@ class _Builder:
         interval = run.duration / run.n_samples
         if isinstance(table, ForceSteppingTable):
             self._refuse_tiny(table.grid)
+        if isinstance(table, EnergySteppingTable) and not state.v.any():
+            raise ScenarioError(
+                "all is at rest at the start, where energy-stepping holds it for ever, as nothing acts on a terrace; "
+                'give a body a velocity, or take kind = "force-stepping".'
+            )
         if isinstance(table, GrahamJelenicTable):
             _refuse_needless(table.external or (), system)
         fitted = integrator_of(self._tables, rods).fit(system, state, interval)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import symplex.run
+from symplex.cli import main
 from symplex.errors import ScenarioError
 from symplex.history import read_history
 from symplex.meshes.generate import box
@@ -213,6 +214,16 @@ def test_a_thermostat_over_each_kind_heats_and_goes_on_bit_identically(kind, tmp
     continues_bit_identically(text, tmp_path, monkeypatch)
 
 
+def test_heat_is_reported(tmp_path, capsys):
+    path = tmp_path / "warm.toml"
+    path.write_text(scenario(BODY + PUSH, "newmark", "dt = 0.05", bath()).text, "utf-8")
+    assert main(["run", str(path), "--output", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().out
+    assert "the work of push and the heat taken off" in told
+    assert "mean temperature" in told
+    assert "wanted 0.02" in told
+
+
 def test_what_a_thermostat_does_depends_on_its_seed(tmp_path):
     heats = [
         simulate(scenario(BODY, "newmark", "dt = 0.05", bath(seed=seed)), tmp_path / f"{seed}-{k}", progress=False)[
@@ -287,6 +298,7 @@ def test_work_of_loads_is_in_the_summary(tmp_path):
 
 
 MOVING = '[[support]]\nname = "s"\nbody = "block"\ngroup = "x_min"\nvelocity = [1, 0, 0]\n'
+REST = BODY.replace("[0.0, 0.0, 0.5]", "[0, 0, 0]").replace("[0.0, 0.0, -0.2]", "[0, 0, 0]")
 STIFF = BODY.replace("mu = 1.0", "mu = 1e4")
 ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
 
@@ -317,6 +329,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
             "external names 'block', which has",
         ),
         (BODY, "energy-stepping", "step = 0", "step is 0, must be positive (J)"),
+        (REST, "energy-stepping", "step = 1", "all is at rest at the start, where energy-stepping holds it for ever"),
         (BODY + PUSH, "energy-stepping", "step = 1", "so it has no potential, which energy-stepping"),
         (BODY, "rattle", "dt = 0.1", "rattle is for rods, but there is no [[rod]] table"),
         (HUNG, "midpoint", "dt = 0.1", "[[rod]] #1 'rods': midpoint does not keep rods; take kind = \"rattle\""),
