@@ -29,7 +29,8 @@ _OPTIONAL: dict[Optional, tuple[str, str]] = {
     ),
     "third": (
         "third derivative",
-        "Give it third, or take a method that needs the gradient and Hessian only.",
+        "Give it third, or take a method that needs the gradient and Hessian only (Midpoint, or ZhangSkeel's "
+        'variant="simplified").',
     ),
 }
 

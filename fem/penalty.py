@@ -29,10 +29,12 @@ class Penalty(Energy):
     Raises
     ------
     InvalidSystem
-        If a stiffness is not positive or not there for each condition.
+        If there is no constraint, or a stiffness is not positive or not there for each condition.
     """
 
     def __init__(self, constraint: Constraint, stiffness: ArrayLike):
+        if not isinstance(constraint, Constraint):
+            raise InvalidSystem(f"Penalty is of one Constraint; given is a {type(constraint).__name__}.")
         self.constraint = constraint
         self.nodes = constraint.nodes
         stiff = np.asarray(stiffness, dtype=float)

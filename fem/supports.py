@@ -26,10 +26,13 @@ def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int
     Raises
     ------
     InvalidSystem
-        If a node or a component does not exist.
+        If a node or a component does not exist, or a support is no such pair.
     """
     fixed = np.zeros((n_nodes, dim), bool)
-    for nodes, components in supports:
+    for support in supports:
+        if not (isinstance(support, tuple | list) and len(support) == 2 and isinstance(support[1], str)):
+            raise InvalidSystem(f'supports are pairs of nodes and components, ([0, 1], "xyz"); one is {support!r:.80}.')
+        nodes, components = support
         index = node_indices("a support", nodes)
         require_nodes("a support", index, n_nodes)
         unknown = sorted(set(components) - set(AXES[:dim]))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.damping import DifferentiableLoad
 from symplex.fem.energy import Array, Energy, Optional
 from symplex.fem.mass import require_masses
+from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State as State
 from symplex.fem.support_motion import MovingSupports, SupportMotion
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
+
+_ENERGIES = "Constraints are for Rattle and Shake, or energies as Penalty(constraint, stiffness); loads go to loads."
+_LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
+_MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
 class System:
@@ -71,14 +76,16 @@ class System:
         massless: ArrayLike | None = None,
     ):
         self.mass = sp.csr_array(mass, dtype=float, copy=True) if sp.issparse(mass) else np.array(mass, dtype=float)
+        if self.mass.ndim == 0:
+            raise InvalidSystem(f"the mass is one number, {mass!r} kg; wanted one for each node, [n].")
         self.n_nodes: int = self.mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
         self.dim = dim
-        self.energies = dict(energies)
-        self.loads = dict(loads or {})
+        self.energies = by_name("energies", energies, Energy, _ENERGIES)
+        self.loads = by_name("loads", loads or {}, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
         self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
         self.massless = np.zeros(self.n_nodes, bool) if massless is None else np.array(massless, bool)
         self._check()
-        self.moving = MovingSupports(moving or {}, self.fixed)
+        self.moving = MovingSupports(by_name("moving", moving or {}, SupportMotion, _MOVING), self.fixed)
         self.fixed |= self.moving.mask
         twice = [name for name in self.moving.motions if name in self.loads]
         if twice:
@@ -87,9 +94,16 @@ class System:
     def _check(self) -> None:
         require_masses(self.mass, self.massless)
         if self.fixed.shape != (self.n_nodes, self.dim):
-            raise InvalidSystem(f"fixed has shape {self.fixed.shape}, wanted {(self.n_nodes, self.dim)}.")
+            raise InvalidSystem(f"fixed has shape {self._told_shape(self.fixed)}")
         for name, energy in self.energies.items():
             require_nodes(f"energy '{name}'", energy.nodes, self.n_nodes)
+
+    def _told_shape(self, given: NDArray[Any]) -> str:
+        """Return the end of a sentence about an array that should be [n, dim]."""
+        told = f"{given.shape}, wanted {(self.n_nodes, self.dim)}."
+        if given.ndim == 2 and len(given) == self.n_nodes and 1 <= given.shape[1] <= 3:
+            told += f" The system is of dimension {self.dim}; System(..., dim={given.shape[1]}) makes it another."
+        return told
 
     # -- energies and forces ------------------------------------------------------------------------------
 
@@ -278,8 +292,13 @@ class System:
         """Return f(t, q, v) − ∇V(q) [n, dim] in N (into ``out`` if given), zero at fixed coordinates."""
         out = self.gradient(q, out)
         np.negative(out, out=out)
-        for load in self.loads.values():
-            out += load(t, q, v)
+        for name, load in self.loads.items():
+            applied = load(t, q, v)
+            if np.shape(applied) != out.shape:
+                raise InvalidSystem(f"load '{name}' has shape {np.shape(applied)}, wanted {out.shape}.")
+            if not np.isfinite(applied).all():
+                raise StepFailed(f"load '{name}' is not finite at t = {t:.6g} s.")
+            out += applied
         if self.has_supports:
             out[self.fixed] = 0.0
         return out
@@ -436,7 +455,7 @@ class System:
         q = np.array(q, dtype=float, order="C")
         v = np.zeros(shape) if v is None else np.array(v, dtype=float, order="C")
         if q.shape != shape:
-            raise InvalidSystem(f"positions have shape {q.shape}, wanted {shape}.")
+            raise InvalidSystem(f"positions have shape {self._told_shape(q)}")
         if v.shape not in (shape, shape[1:]):
             raise InvalidSystem(f"velocities have shape {v.shape}, wanted {shape} or {shape[1:]}.")
         v = np.broadcast_to(v, shape)

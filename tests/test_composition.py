@@ -140,7 +140,7 @@ def test_what_cannot_be_composed_is_refused():
         Composition(Midpoint(0.1, alpha=0.4))
     with pytest.raises(ValueError, match="ForceStepping has no fixed step"):
         Composition(ForceStepping(0.1))
-    with pytest.raises(ValueError, match="no scheme None of order 5; there are 'triple jump' of order 4"):
+    with pytest.raises(ValueError, match="no scheme of order 5; there are 'triple jump' of order 4"):
         Composition(Midpoint(0.1), 5)
     with pytest.raises(ValueError, match="no scheme 'yoshida' of order 8"):
         Composition(Midpoint(0.1), 8, "yoshida")

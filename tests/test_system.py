@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from symplex.errors import InvalidSystem
+import symplex as sx
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Energy
 from symplex.fem.loads import Gravity
 from symplex.fem.mass import consistent_mass, lumped_mass
@@ -190,3 +191,46 @@ def test_initial_velocity_vanishes_at_supports(mesh, system):
     np.testing.assert_array_equal(state.reversed().v, -state.v)
     for name in ("t", "q", "a"):
         assert getattr(state.reversed(), name) is getattr(state, name)
+
+
+def not_by_name():
+    return [sx.Gravity(np.ones(2), (0, 0, -9.81))]
+
+
+def a_constraint_among_energies():
+    return {"rod": sx.RigidBars([[0, 1]], 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"energies": not_by_name()}, "energies must go by names"),
+        ({"energies": a_constraint_among_energies()}, "'rod' is a RigidBars, no Energy. Constraints are for Rattle"),
+        ({"loads": {"weight": not_by_name()[0]}}, "'weight' is a Gravity, .* goes to the energies"),
+        ({"moving": {"base": 3.0}}, "'base' is a float, no SupportMotion"),
+        ({"mass": 1.0}, "the mass is one number"),
+        ({"fixed": np.zeros((2, 2), bool)}, r"dimension 3; System\(..., dim=2\)"),
+    ],
+)
+def test_parts_of_another_kind_are_named(arguments, message):
+    with pytest.raises(InvalidSystem, match=message):
+        sx.System(**({"mass": np.ones(2), "energies": {}} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("load", "error", "message"),
+    [(np.zeros(3), InvalidSystem, "wanted"), (np.full((2, 3), np.nan), StepFailed, "'wind' is not finite at t = 0 s")],
+)
+def test_a_load_that_is_no_forces(load, error, message):
+    system = sx.System(np.ones(2), {}, loads={"wind": lambda t, q, v: load})
+    with pytest.raises(error, match=message):
+        system.state(np.zeros((2, 3)))
+
+
+def test_march_names_what_is_in_the_place_of_another():
+    system = sx.System(np.ones(2), {})
+    state = system.state(np.zeros((2, 3)))
+    with pytest.raises(InvalidSystem, match="for the Integrator there is"):
+        sx.record(system, sx.Midpoint, state, [0.0])
+    with pytest.raises(InvalidSystem, match="for the State there is"):
+        sx.record(system, sx.Midpoint(0.1), state.q, [0.0])

@@ -66,6 +66,10 @@ class Langevin(Integrator):
     symmetric = False
 
     def __post_init__(self):
+        if not isinstance(self.integrator, Integrator) or isinstance(self.integrator, Langevin):
+            raise ValueError(
+                f"Langevin: integrator must be a method without friction and noise; it is {self.integrator!r}."
+            )
         if (self.friction is None) == (self.rate is None):
             raise ValueError("Langevin: give either a friction in kg/s or a rate in 1/s.")
         for name, unit in (("temperature", "K"), ("friction", "kg/s"), ("rate", "1/s"), ("boltzmann", "J/K")):

@@ -12,6 +12,7 @@ from numba import njit
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
+from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.system import State, System
 from symplex.time.multiplier_matrix import BandMatrix, SparseMatrix
@@ -58,7 +59,8 @@ class Multipliers:
 
     def __init__(self, system: System, constraints: Mapping[str, Constraint], wanted_by: str):
         self.system, self.wanted_by = system, wanted_by
-        self.constraints = dict(constraints)
+        advice = "Energies act by themselves, in the system."
+        self.constraints = by_name(f"{wanted_by}: constraints", constraints, Constraint, advice)
         self.inverse_mass = np.where(system.fixed, 0.0, 1.0 / system.lumped_mass(wanted_by)[:, None])
         for name, constraint in self.constraints.items():
             nodes = np.asarray(constraint.nodes)

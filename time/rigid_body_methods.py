@@ -11,7 +11,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from symplex.errors import StepFailed
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldMethod, StateT, SystemT, solve_increment
 from symplex.time.rigid_body import BodyState, RelaxedBody, RelaxedState, RigidBody
@@ -24,6 +24,11 @@ def cayley(x: Array) -> Array:
     """Return the rotation (I − x̂/2)⁻¹ (I + x̂/2) [3, 3]: by 2 atan(|x|/2) about x [3]."""
     x_hat = hat(x)
     return np.eye(3) + (x_hat + 0.5 * x_hat @ x_hat) / (1.0 + 0.25 * float(x @ x))
+
+
+def _require_state(method: object, state: object, kind: type, advice: str) -> None:
+    if not isinstance(state, kind):
+        raise InvalidSystem(f"{type(method).__name__} moves a {kind.__name__}, not a {type(state).__name__}: {advice}.")
 
 
 class _ByQuadrature(ManifoldMethod[SystemT, StateT]):
@@ -81,9 +86,12 @@ class BodyCayley(_ByQuadrature[RigidBody, BodyState]):
 
         Raises
         ------
+        InvalidSystem
+            If the state is that of a relaxed body.
         StepFailed
             If there is none to be found.
         """
+        _require_state(self, state, BodyState, "relaxed bodies are for BodyZhangSkeel")
         early = 0.5 if self.symmetric else 1.0
         Pi = state.Pi + early * dt * system.torque(state.R)
         try:
@@ -162,9 +170,12 @@ class BodyZhangSkeel(_ByQuadrature[RelaxedBody, RelaxedState]):
 
         Raises
         ------
+        InvalidSystem
+            If the state is not that of a relaxed body.
         StepFailed
             If the matrix of the linear system is not positive definite: the body is pressed too much.
         """
+        _require_state(self, state, RelaxedState, "take relaxed = RelaxedBody(body, omega) and relaxed.state(state)")
         early = 0.5 if self.symmetric else 1.0
         P = state.P + early * dt * self._force(system, state.t, state.R, dt)
         R = state.R + dt * P @ system.inverse_D

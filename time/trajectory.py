@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator, Motion
@@ -26,9 +27,17 @@ def march(
 
     Raises
     ------
+    InvalidSystem
+        If what is given is no system, no integrator or no state.
     StepFailed
         If a step cannot be taken; all states before it have been yielded.
     """
+    for given, kind in ((system, System), (integrator, Integrator), (state, State)):
+        if not isinstance(given, kind):
+            raise InvalidSystem(
+                f"march takes a System, an Integrator, a State and times; for the {kind.__name__} there is "
+                f"{given!r:.80}. Systems on manifolds have methods that march themselves."
+            )
     motion = integrator.start(system, state)
     for t in times:
         reached = motion.advance(t)
