@@ -8,17 +8,21 @@ from typing import cast
 
 import numpy as np
 
+from symplex.errors import InfeasibleStart, ScenarioError
 from symplex.fem.constraints import Constraint
 from symplex.fem.energy import Array
+from symplex.fem.system import State, System
 from symplex.methods import (
     AdaptiveVariationalTable,
     EnergyMomentumTable,
     EnergySteppingTable,
+    FixedStepTable,
     ForceSteppingTable,
     GeneralizedAlphaTable,
     GrahamJelenicTable,
     HilberHughesTaylorTable,
     ImplicitTable,
+    IntegratorTable,
     MidpointTable,
     NewmarkTable,
     RattleTable,
@@ -44,6 +48,10 @@ from symplex.time.rattle import Rattle, Shake
 from symplex.time.variational import VariationalMidpoint
 from symplex.time.zhang_skeel import ZhangSkeel
 
+_FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
+_ROUNDING = 1e-12  # by how much a step may be longer than it should
+# What these cannot do is known at their start only.
+_PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable)
 _OF_ONE_SIZE = (Newmark, ImplicitIntegrator, Composition, GrahamJelenic, ZhangSkeel, Rattle, Shake)
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
 
@@ -104,6 +112,85 @@ def _implicit(table: ImplicitTable) -> ImplicitIntegrator | Composition:
         case _:
             raise TypeError(f"no method is known for a {type(table).__name__}")
     return second if table.order == 2 else Composition(second, table.order)
+
+
+def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: System, state: State) -> Integrator:
+    """Return the integrator that a scenario describes, with a step that fits its times.
+
+    Parameters
+    ----------
+    tables : Tables
+    rods : mapping of str to Constraint
+        The rigid rods by name.
+    system : System
+    state : State
+        At the start.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run on the system as it is told to.
+    SymplexError
+        As the integrators refuse systems and steps.
+    """
+    run, table = tables.run, tables.integrator
+    if system.fixed.all():
+        raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
+    interval = run.duration / run.n_samples
+    _refuse(table, system, state)
+    fitted = integrator_of(tables, rods).fit(system, state, interval)
+    if isinstance(table, AdaptiveVariationalTable):
+        if table.dt > run.duration * (1.0 + _ROUNDING):
+            raise ScenarioError(f"the first step dt = {table.dt:g} s is longer than the run of {run.duration:g} s.")
+    elif isinstance(table, FixedStepTable | NewmarkTable):
+        _refuse_long(table, interval)
+    if isinstance(table, _PARTICULAR):
+        _try_start(fitted, system, state)
+    return fitted
+
+
+def _refuse(table: IntegratorTable, system: System, state: State) -> None:
+    """Refuse what does not go with a system or state."""
+    if isinstance(table, ForceSteppingTable):
+        largest = float(np.abs(state.q).max())
+        if table.grid < _FINEST * largest:  # positions, as they are stored, hardly move on it
+            raise ScenarioError(
+                f"grid is {table.grid:g} m, too fine for coordinates of up to {largest:.3g} m: must be at least "
+                f"{_FINEST * largest:.1g} m. Try a hundredth of an element."
+            )
+    if isinstance(table, EnergySteppingTable) and not state.v.any():
+        raise ScenarioError(
+            "all is at rest at the start, where energy-stepping holds it for ever, as nothing acts on a terrace; "
+            'give a body a velocity, or take kind = "force-stepping".'
+        )
+    if isinstance(table, GrahamJelenicTable):
+        for name in table.external or ():
+            if name in system.energies and system.energies[name].has("secant"):
+                raise ScenarioError(
+                    f"external names '{name}', which has a secant form: the scheme takes it as it is, and keeps its "
+                    "order only so; leave it out."
+                )
+
+
+def _refuse_long(table: FixedStepTable | NewmarkTable, interval: float) -> None:
+    """Refuse a step that is longer than the interval in s between samples."""
+    if table.dt != "auto" and table.dt > interval * (1.0 + _ROUNDING):
+        or_auto = ', or dt = "auto"' if isinstance(table, NewmarkTable) and not table.implicit else ""
+        raise ScenarioError(
+            f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
+            f"take fewer samples ([run] frames, samples){or_auto}."
+        )
+
+
+def _try_start(integrator: Integrator, system: System, state: State) -> None:
+    """Start a motion, for what is refused only then."""
+    try:
+        integrator.start(system, state)
+    except InfeasibleStart as error:
+        told = str(error).partition(" Take project(")[0]
+        raise ScenarioError(
+            f"{told} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
+        ) from None
 
 
 def step_of(integrator: Integrator) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from symplex.actions import LoadTable, Rod, Support
 from symplex.bodies import mesh_of
 from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
-from symplex.errors import InfeasibleStart, ScenarioError, SymplexError
+from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.elements import SOLIDS
 from symplex.fem.energy import Array, Energy, IntArray
@@ -27,18 +27,8 @@ from symplex.fem.solid import Solid
 from symplex.fem.support_motion import SupportMotion
 from symplex.fem.supports import fixed_mask
 from symplex.fem.system import Load, State, System
-from symplex.integrators import integrator_of
+from symplex.integrators import fitted_integrator
 from symplex.meshes.mesh import Mesh, merge
-from symplex.methods import (
-    EnergySteppingTable,
-    FixedStepTable,
-    ForceSteppingTable,
-    GrahamJelenicTable,
-    NewmarkTable,
-    RattleTable,
-    ShakeTable,
-    ZhangSkeelTable,
-)
 from symplex.prescribed import factor, support_motion
 from symplex.tables import Body, HalfSpaceTable, ObstacleTable, Tables
 from symplex.time.integrator import Integrator
@@ -46,10 +36,7 @@ from symplex.time.langevin import BOLTZMANN, kinetic_temperature
 from symplex.validation import place, read_tables
 
 T = TypeVar("T")
-_FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
-# What these cannot do is known at their start only.
-_PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable)
 _TOUCH = 1e-12  # depth that is rounding, not penetration, relative to the size of the bodies
 
 
@@ -212,7 +199,7 @@ class _Builder:
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
         state = system.state(self._mesh.points, self._velocities())
-        integrator = self._try(place("integrator"), self._integrator, system, state, rods)
+        integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
         self._raise_mistakes()
         assert integrator is not None, "a mistake would have been raised"
         n_rods = sum(len(rod.nodes) for rod in rods.values())
@@ -400,67 +387,9 @@ class _Builder:
             raise ScenarioError(f"group '{table.group}' of body '{table.body}' has no faces on the boundary.")
         return chosen
 
-    # -- integrator ---------------------------------------------------------------------------------------------
-
-    def _integrator(self, system: System, state: State, rods: Mapping[str, Constraint]) -> Integrator:
-        run, table = self._tables.run, self._tables.integrator
-        if system.fixed.all():
-            raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
-        interval = run.duration / run.n_samples
-        if isinstance(table, ForceSteppingTable):
-            self._refuse_tiny(table.grid)
-        if isinstance(table, EnergySteppingTable) and not state.v.any():
-            raise ScenarioError(
-                "all is at rest at the start, where energy-stepping holds it for ever, as nothing acts on a terrace; "
-                'give a body a velocity, or take kind = "force-stepping".'
-            )
-        if isinstance(table, GrahamJelenicTable):
-            _refuse_needless(table.external or (), system)
-        fitted = integrator_of(self._tables, rods).fit(system, state, interval)
-        of_one_size = isinstance(table, FixedStepTable | NewmarkTable)
-        if of_one_size and table.dt != "auto" and table.dt > interval * (1 + _TOUCH):
-            or_auto = ', or dt = "auto"' if isinstance(table, NewmarkTable) and not table.implicit else ""
-            raise ScenarioError(
-                f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
-                f"take fewer samples ([run] frames, samples){or_auto}."
-            )
-        if isinstance(table, _PARTICULAR):
-            _try_start(fitted, system, state)
-        return fitted
-
-    def _refuse_tiny(self, grid: float) -> None:
-        """Refuse a grid on which positions, as they are stored, hardly move."""
-        largest = float(np.abs(self._mesh.points).max())
-        if grid < _FINEST * largest:
-            raise ScenarioError(
-                f"grid is {grid:g} m, too fine for coordinates of up to {largest:.3g} m: must be at least "
-                f"{_FINEST * largest:.1g} m. Try a hundredth of an element."
-            )
-
 
 def obstacle_of(table: ObstacleTable) -> Obstacle:
     """Return the obstacle that a table describes."""
     if isinstance(table, HalfSpaceTable):
         return HalfSpace(table.point, table.normal, table.normalize)
     return Sphere(table.center, table.radius)
-
-
-def _refuse_needless(external: Sequence[str], system: System) -> None:
-    """Refuse energies that are to act like loads though they have a secant form."""
-    for name in external:
-        if name in system.energies and system.energies[name].has("secant"):
-            raise ScenarioError(
-                f"external names '{name}', which has a secant form: the scheme takes it as it is, and keeps its order "
-                "only so; leave it out."
-            )
-
-
-def _try_start(integrator: Integrator, system: System, state: State) -> None:
-    """Start a motion, for what is refused only then."""
-    try:
-        integrator.start(system, state)
-    except InfeasibleStart as error:
-        told = str(error).partition(" Take project(")[0]
-        raise ScenarioError(
-            f"{told} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
-        ) from None

@@ -62,6 +62,9 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
 def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
     """Return a table by its model; add a line for each mistake and return None if there is one."""
     model = MODELS[key]
+    if isinstance(value, list):
+        lines.append(f"{key} must be written [{key}], with single brackets; there is only one.")
+        return None
     if not isinstance(value, Mapping):
         lines.append(f"{here} must be a table, not {value!r}.")
         return None

@@ -7,11 +7,12 @@ import pytest
 
 from symplex.errors import ScenarioError
 from symplex.fem.loads import NodalForce, NodalLoad
+from symplex.integrators import integrator_of
 from symplex.meshes.bundled import bundled
 from symplex.meshes.generate import cube_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.save import save_mesh
-from symplex.scenario import Scenario, integrator_of
+from symplex.scenario import Scenario
 from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping

@@ -8,8 +8,9 @@ import pytest
 from symplex.cli import main
 from symplex.errors import ScenarioError
 from symplex.history import read_history
+from symplex.integrators import integrator_of
 from symplex.run import simulate
-from symplex.scenario import Scenario, integrator_of
+from symplex.scenario import Scenario
 from symplex.time.graham_jelenic import GrahamJelenic
 
 BODY = """

@@ -10,12 +10,13 @@ import symplex.run
 from symplex.cli import main
 from symplex.errors import ScenarioError
 from symplex.history import read_history
+from symplex.integrators import integrator_of
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.save import save_mesh
 from symplex.methods import METHODS
 from symplex.run import simulate
-from symplex.scenario import Scenario, integrator_of
+from symplex.scenario import Scenario
 from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
@@ -308,6 +309,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
     [
         (BODY, "adaptive-variational", "dt = 0.1\nbounds = [2, 3]", "bounds is [2.0, 3.0], must be a number between 0"),
         (BODY, "adaptive-variational", "dt = 0.1\nbounds = [0.5]", "bounds is [0.5], must be a number between 0"),
+        (BODY, "adaptive-variational", "dt = 0.7", "the first step dt = 0.7 s is longer than the run of 0.6 s"),
         (BODY, "adaptive-variational", "dt = 0.1\nhold = 1", "hold is 1, must be true or false"),
         (BODY + MOVING, "adaptive-variational", "dt = 0.1", "it moves, which adaptive-variational cannot follow"),
         (BODY + MOVING, "variational-midpoint", "dt = 0.1", "it moves, which variational-midpoint cannot follow"),
@@ -382,3 +384,9 @@ def test_mistakes_are_named(system, kind, keys, told):
 )
 def test_mistakes_about_thermostats_are_named(system, kind, keys, changes, told):
     assert told in mistakes(system, kind, keys, bath(**changes))
+
+
+def test_there_is_one_thermostat():
+    assert "thermostat must be written [thermostat], with single brackets; there is only one." in mistakes(
+        BODY, "newmark", "", bath().replace("[thermostat]", "[[thermostat]]")
+    )
