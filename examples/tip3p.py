@@ -122,12 +122,12 @@ def zhang_skeel(dt: float = STEP, beta: float = BETA) -> sx.ZhangSkeel:
     return sx.ZhangSkeel(dt, beta=beta, variant="simplified", stiff=("molecules",))
 
 
-def thermostat(method: sx.Integrator, seed: int = 0) -> sx.Langevin:
-    """Return a method at the paper's temperature, with its friction for each atom.
+def thermostat(method: sx.Integrator, by_mass: bool, seed: int = 0) -> sx.Langevin:
+    """Return a method at the paper's temperature, with its friction for each atom or in proportion to mass.
 
-    Constraints need a friction in proportion to mass: it is that for hydrogen. What is sampled does not depend on it.
+    Constraints need the second: it is the paper's for hydrogen. What is sampled depends on neither.
     """
-    if isinstance(method, sx.Rattle):
+    if by_mass:
         return sx.Langevin(method, TEMPERATURE, rate=FRICTION / MASSES[0], seed=seed, boltzmann=1.0)
     return sx.Langevin(method, TEMPERATURE, friction=FRICTION, seed=seed, boltzmann=1.0)
 

@@ -60,7 +60,8 @@ STIFF, FINE, WINDOW = 500.0, 0.0005, 0.2  # ω and window of Figure 5, and a ste
 def sampled(start: sx.State, steps: int) -> dict[str, Run]:
     """Follow the cluster at constant temperature by both methods."""
     return {
-        name: follow(SYSTEMS[name], thermostat(method, seed=1), start, steps, 20) for name, method in METHODS.items()
+        name: follow(SYSTEMS[name], thermostat(method, by_mass=name == RIGID, seed=1), start, steps, 20)
+        for name, method in METHODS.items()
     }
 
 

@@ -28,7 +28,7 @@ from water import COLOURS, RIGID, SOFT, draw_cluster
 
 CLUSTER = Cluster(100)
 EDGES = np.linspace(2.0, 20.0, 91)  # Å
-SHAKE = "SHAKE, no friction and noise"
+SHAKE, AGAIN = "SHAKE, no friction and noise", "RATTLE, other noise"
 
 
 def seconds_of_forces(system: sx.System, q: np.ndarray, times: int = 20) -> float:
@@ -39,6 +39,12 @@ def seconds_of_forces(system: sx.System, q: np.ndarray, times: int = 20) -> floa
         system.gradient(q)
         found.append(process_time() - begin)
     return min(found)
+
+
+def difference(one: Run, other: Run) -> float:
+    """Return by which part of their area the distributions of distances differ."""
+    first, second = (histogram(CLUSTER.oxygen_distances(run.path.q), EDGES) for run in (one, other))
+    return float(0.5 * np.sum(np.diff(EDGES) * np.abs(first - second)))
 
 
 def numbers_of(runs: dict[str, Run], start: sx.State) -> dict[str, float]:
@@ -63,9 +69,8 @@ def numbers_of(runs: dict[str, Run], start: sx.State) -> dict[str, float]:
         found[f"{name}: largest error of a distance in a molecule [Å]"] = float(
             max(np.abs(CLUSTER.rods.value(q[CLUSTER.rods.nodes])).max() for q in run.path.q)
         )
-    first, second = (histogram(CLUSTER.oxygen_distances(runs[name].path.q), EDGES) for name in (RIGID, SOFT))
-    width = EDGES[1] - EDGES[0]
-    found["difference of the distributions (0: none, 1: disjoint)"] = float(0.5 * width * np.abs(first - second).sum())
+    found["difference of the distributions (0: none, 1: disjoint)"] = difference(runs[RIGID], runs[SOFT])
+    found["the same between runs of RATTLE with other noise"] = difference(runs[RIGID], runs[AGAIN])
     found["speed of Zhang-Skeel / RATTLE, a step"] = runs[RIGID].seconds / runs[SOFT].seconds
     return found
 
@@ -94,8 +99,9 @@ def main(output: Path, full: bool) -> None:
     steps = 20_000 if full else 300
     soft = CLUSTER.penalised()
     runs = {
-        RIGID: follow(CLUSTER.rigid, thermostat(CLUSTER.rattle(), seed=1), start, steps, 20),
-        SOFT: follow(soft, thermostat(zhang_skeel(), seed=1), start, steps, 20),
+        RIGID: follow(CLUSTER.rigid, thermostat(CLUSTER.rattle(), by_mass=True, seed=1), start, steps, 20),
+        AGAIN: follow(CLUSTER.rigid, thermostat(CLUSTER.rattle(), by_mass=True, seed=2), start, steps, 20),
+        SOFT: follow(soft, thermostat(zhang_skeel(), by_mass=True, seed=1), start, steps, 20),
         SHAKE: follow(CLUSTER.rigid, CLUSTER.shake(), start, min(steps, 2000), 20),
     }
     numbers = numbers_of(runs, start)
