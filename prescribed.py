@@ -56,7 +56,7 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
     if table.rotation is not None:
         turn = table.rotation
         angle = course.scaled(math.radians(turn.degrees))
-        return SupportRotation(nodes, points, angle, centre=turn.point, axis=turn.axis)
+        return SupportRotation(nodes, points, angle, center=turn.point, axis=turn.axis)
     direction = table.displacement if table.acceleration is None else table.acceleration
     return SupportTranslation(nodes, cast(tuple, direction), course, components=table.components)
 

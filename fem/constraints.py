@@ -181,7 +181,7 @@ class OnSphere(QuadraticConstraint):
     Parameters
     ----------
     nodes : int [c]
-    centre : float64 [dim]
+    center : float64 [dim]
         In m.
     radius : float or float64 [c]
         R in m.
@@ -192,19 +192,19 @@ class OnSphere(QuadraticConstraint):
         If a radius is not positive.
     """
 
-    def __init__(self, nodes: ArrayLike, centre: ArrayLike, radius: ArrayLike):
+    def __init__(self, nodes: ArrayLike, center: ArrayLike, radius: ArrayLike):
         self.nodes = node_indices("OnSphere", nodes)[:, None]
-        self.centre = np.asarray(centre, dtype=float)
+        self.center = np.asarray(center, dtype=float)
         self.radius = _positive("OnSphere: radius", radius, len(self.nodes))
 
     def value(self, x: Array) -> Array:
         """Return g [c] in m at the positions x [c, 1, dim]."""
-        d = x[:, 0] - _fitting("OnSphere: the centre", self.centre, x)
+        d = x[:, 0] - _fitting("OnSphere: the center", self.center, x)
         return (np.einsum("ci,ci->c", d, d) - self.radius**2) / (2.0 * self.radius)
 
     def gradient(self, x: Array) -> Array:
         """Return (x − c)/R [c, 1, dim]."""
-        return (x - _fitting("OnSphere: the centre", self.centre, x)) / self.radius[:, None, None]
+        return (x - _fitting("OnSphere: the center", self.center, x)) / self.radius[:, None, None]
 
     def hessian(self, x: Array) -> Array:
         """Return I/R [c, dim, dim] in 1/m."""

@@ -146,7 +146,7 @@ class SupportRotation(SupportMotion):
         The positions in m of all nodes of the system where θ = 0; dim is 2 or 3.
     angle : TimeFunction or (times, values)
         θ in rad; a table is joined by a cubic spline.
-    centre : float64 [dim]
+    center : float64 [dim]
         A point of the axis in m.
     axis : float64 [3], optional
         Its direction, in space.
@@ -163,17 +163,17 @@ class SupportRotation(SupportMotion):
         points: ArrayLike,
         angle: TimeFunction | Table,
         *,
-        centre: ArrayLike,
+        center: ArrayLike,
         axis: ArrayLike | None = None,
     ):
         name = type(self).__name__
-        x, c = np.asarray(points, dtype=float), np.asarray(centre, dtype=float)
+        x, c = np.asarray(points, dtype=float), np.asarray(center, dtype=float)
         self.nodes = _some_nodes(name, nodes)
         if x.ndim != 2 or x.shape[1] not in (2, 3) or c.shape != x.shape[1:]:
-            raise InvalidSystem(f"{name}: points have shape {x.shape} and the centre {c.shape}; wanted [n, 2 or 3].")
+            raise InvalidSystem(f"{name}: points have shape {x.shape} and the center {c.shape}; wanted [n, 2 or 3].")
         require_nodes(name, self.nodes, len(x))
         if not (np.isfinite(x[self.nodes]).all() and np.isfinite(c).all()):
-            raise InvalidSystem(f"{name}: the centre and the positions of its nodes must be finite.")
+            raise InvalidSystem(f"{name}: the center and the positions of its nodes must be finite.")
         self.angle = time_function(angle)
         self.smooth, self.span = self.angle.smooth, self.angle.span
         dim = x.shape[1]

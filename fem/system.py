@@ -157,16 +157,16 @@ class System:
             energy.add_increment_gradient(q, low, dq, out)
         return out
 
-    def require(self, optional: Optional, wanted_by: str) -> None:
-        """Check that all energies have an optional method (see `Energy.has`).
+    def require(self, optional: Optional, wanted_by: str, instead: Optional | None = None) -> None:
+        """Check that all energies have an optional method, or another instead (see `Energy.has`).
 
         Raises
         ------
         InvalidSystem
-            If one has not.
+            If one has neither.
         """
         for name, energy in self.energies.items():
-            if not energy.has(optional):
+            if not (energy.has(optional) or (instead and energy.has(instead))):
                 raise InvalidSystem(f"{wanted_by}: {energy.lacks(optional, name)}")
 
     def discrete_hessian(self, q0: Array, q1: Array) -> sp.bsr_array:

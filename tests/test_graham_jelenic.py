@@ -471,3 +471,20 @@ def test_a_step_that_divides_an_interval():
     method = GrahamJelenic(0.3, "M4").fit(system, system.state(R0, P0), 1.0)
     assert method.dt == pytest.approx(0.25)
     assert method.scheme == "M4"
+
+
+def test_assumed_distances_take_gravity_and_contact():
+    """Which have no strains: they give their discrete gradient, and energy is kept where lengths are engineering's."""
+    q = np.array([[0.0, 0.0, 0.3], [1.0, 0.0, 0.4]])
+    mass = np.ones(2)
+    energies = {
+        "bar": Bars([[0, 1]], EngineeringStrain(50.0, 1.0)),
+        "gravity": Gravity(mass, (0.0, 0.0, -9.81)),
+        "floor": RigidContact([0, 1], HalfSpace((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), stiffness=1e3),
+    }
+    system = System(mass, energies)
+    state = system.state(q, np.array([1.0, 0.2, 0.0]))
+    motion = GrahamJelenic(0.01, "assumed-distance").start(system, state)
+    end = motion.advance(1.0)
+    assert np.abs(end.q[:, 2]).min() < 0.3
+    assert system.energies_of(end)["total"] == pytest.approx(system.energies_of(state)["total"], rel=1e-12)

@@ -324,7 +324,7 @@ def test_a_turning_support_carries_a_body_round_with_the_work_of_speeding_it_up(
     bars = Bars([[0, 2], [1, 2]], EngineeringStrain(1e5, [0.8, 1.2]), dim=2)
     bend = Bars([[0, 2], [1, 2]], GreenStrain(1.0, [0.8, 1.2]), dim=2)
     angle = TimeFunction.table([0, 1, 2, 3, 4, 5], [0, 0.1, 0.5, 1.5, 3.0, 4.5])
-    hub = SupportRotation([0, 1], points, angle, centre=[0.0, 0.0])
+    hub = SupportRotation([0, 1], points, angle, center=[0.0, 0.0])
     system = System(np.array([1.0, 1.0, 2.0]), {"bars": bars, "bend": bend}, dim=2, moving={"hub": hub})
     motion = EnergyMomentum(0.01).start(system, system.state(points, t=0.0))
     before = motion.energies(motion.advance(0.0))
@@ -394,7 +394,7 @@ def test_a_function_times_a_number():
 def test_the_derivatives_of_a_rotation(dim):
     points = np.random.default_rng(3).standard_normal((4, dim))
     axis = None if dim == 2 else [1.0, -2.0, 0.5]
-    turn = SupportRotation([0, 1, 3], points, SHAKE.scaled(10.0), centre=points[2], axis=axis)
+    turn = SupportRotation([0, 1, 3], points, SHAKE.scaled(10.0), center=points[2], axis=axis)
     h = 1e-5
     for t in (0.3, 1.1):
         velocity = (turn.displacement(t + h) - turn.displacement(t - h)) / (2 * h)
@@ -431,10 +431,10 @@ def free_pair(**options):
         (lambda: SupportTranslation([], "x", SHAKE), "SupportTranslation has no nodes"),
         (lambda: SupportTranslation([0], [1, 0, 0], SHAKE, components="w"), "components are 'w', must be letters of"),
         (lambda: SupportTranslation([0], "x", SHAKE, components="yz"), "moves in x, which is not among its components"),
-        (lambda: SupportRotation([0], np.eye(3), SHAKE, centre=[0, 0, 0]), "the axis is None"),
-        (lambda: SupportRotation([7], np.eye(3), SHAKE, centre=[0, 0, 0], axis=[0, 0, 1]), "refers to nodes 7 to 7"),
-        (lambda: SupportRotation([0], np.eye(3), SHAKE, centre=[0, 0], axis=[0, 0, 1]), "the centre"),
-        (lambda: SupportRotation([0], np.eye(2), SHAKE, centre=[0, np.nan]), "must be finite"),
+        (lambda: SupportRotation([0], np.eye(3), SHAKE, center=[0, 0, 0]), "the axis is None"),
+        (lambda: SupportRotation([7], np.eye(3), SHAKE, center=[0, 0, 0], axis=[0, 0, 1]), "refers to nodes 7 to 7"),
+        (lambda: SupportRotation([0], np.eye(3), SHAKE, center=[0, 0], axis=[0, 0, 1]), "the center"),
+        (lambda: SupportRotation([0], np.eye(2), SHAKE, center=[0, np.nan]), "must be finite"),
         (
             lambda: free_pair(moving={"grip": SupportTranslation([5], "x", SHAKE)}),
             "support 'grip' refers to nodes 5 to 5, but there are 2",

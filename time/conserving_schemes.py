@@ -81,11 +81,14 @@ class EM(_EnergyMomentumScheme):
 
 @final
 class AssumedDistance(MidpointScheme):
-    """The gradient at mean lengths, or for solids mean strains (eq. 6.3)."""
+    """The gradient at mean lengths, or for solids mean strains (eq. 6.3).
+
+    Energies without strains (gravity, contact) give their discrete gradient.
+    """
 
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
-        system.require("mean_gradient", "AssumedDistance")
+        system.require("mean_gradient", "AssumedDistance", instead="discrete_gradient")
 
     def _internal_force(self, z1: Array) -> Array:
         return self.system.mean_gradient(self.z0[0], z1[0])
