@@ -390,3 +390,18 @@ def test_there_is_one_thermostat():
     assert "thermostat must be written [thermostat], with single brackets; there is only one." in mistakes(
         BODY, "newmark", "", bath().replace("[thermostat]", "[[thermostat]]")
     )
+
+
+def test_rattle_takes_supports_along(tmp_path, monkeypatch):
+    shaken = """[[support]]
+name = "table"
+body = "block"
+group = "x_max"
+displacement = [0.0, 0.0, 0.05]
+history = { kind = "sine", frequency = 1 }
+"""
+    text = scenario(HUNG + shaken, "rattle", "dt = 0.02")
+    summary = simulate(text, tmp_path / "whole", progress=False)
+    assert summary["work"].keys() == {"table"}
+    assert summary["drift"]["balance"] < 0.01 * summary["drift"]["total"]
+    continues_bit_identically(text, tmp_path, monkeypatch)
