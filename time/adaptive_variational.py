@@ -285,9 +285,11 @@ class AdaptiveVariationalMotion(Motion):
         return np.array([mine.dt, *mine.bounds, mine.hold, mine.carry])
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        if not {"clock", "discrete", "method"} <= checkpoint.keys():
+            raise InvalidSystem("the checkpoint belongs to another method than AdaptiveVariational.")
         if not np.array_equal(checkpoint["method"], self._identity()):
             raise InvalidSystem("the checkpoint belongs to another AdaptiveVariational: its parameters differ.")
-        for name, array in (("q", self._inner.q), ("work", self._work)):
+        for name, array in (("q", self._inner.q), ("v", self._inner.v), ("work", self._work)):
             if checkpoint[name].shape != array.shape:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system: {name} has shape {checkpoint[name].shape}, "

@@ -18,7 +18,7 @@ from symplex.time.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
 from symplex.time.gauss_interpolant import combined, hermite_weights
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
 from symplex.time.linear import Linear
 from symplex.time.rigid_prediction import rigid_prediction
 from symplex.time.step_solver import StepSolver
@@ -155,9 +155,7 @@ class GrahamJelenic(Integrator):
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> GrahamJelenicMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = GrahamJelenicMotion(
-            system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]), self
-        )
+        motion = GrahamJelenicMotion(system, *stored_grid(checkpoint), self)
         motion._restore(checkpoint)
         return motion
 

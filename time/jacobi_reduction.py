@@ -45,6 +45,8 @@ class CentreOfMass:
     @classmethod
     def resumed(cls, checkpoint: Mapping[str, np.ndarray]) -> CentreOfMass:
         """Return the centre of mass of a checkpoint."""
+        if "centre_t" not in checkpoint:
+            raise InvalidSystem("the checkpoint belongs to another method: it has no centre of mass.")
         return cls(float(checkpoint["centre_t"]), checkpoint["centre_q"].copy(), checkpoint["centre_v"].copy())
 
 

@@ -98,6 +98,8 @@ class PolarReduction(Integrator):
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> PolarMotion:
         """Return the motion that goes on from a checkpoint, bit-identically."""
         bodies = _Bodies(system)
+        if "polar_axes" not in checkpoint:
+            raise InvalidSystem("the checkpoint belongs to another method than PolarReduction.")
         frame = _Frame(checkpoint["polar_axes"].copy(), float(checkpoint["polar_momentum"]))
         inner = self.integrator.resume(_radial_system(bodies, frame.angular_momentum), checkpoint)
         motion = PolarMotion(self, bodies, frame, CentreOfMass.resumed(checkpoint), inner)

@@ -13,7 +13,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
 from symplex.time.newton import Newton
 from symplex.time.stability import largest_frequency
 from symplex.time.zhang_skeel_force import ModifiedForce, Variant, split
@@ -111,7 +111,7 @@ class ZhangSkeel(Integrator):
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ZhangSkeelMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = self._motion(system, float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"]))
+        motion = self._motion(system, *stored_grid(checkpoint))
         motion._restore(checkpoint)
         return motion
 

@@ -297,6 +297,12 @@ def test_a_resumed_motion_is_bit_identical(case):
     assert resumed_motion.statistics() == motion.statistics()
 
 
+def test_a_checkpoint_of_another_method_is_refused(case):
+    system, q, v = body()
+    with pytest.raises(InvalidSystem, match="the checkpoint (belongs to another|has no)"):
+        case.make(case.size, 0).resume(system, {"q": q, "v": v})
+
+
 def test_a_state_is_not_changed_by_going_on(case):
     system, q, v = body()
     state = system.state(q, v)
