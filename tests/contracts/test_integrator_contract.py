@@ -299,7 +299,7 @@ def test_a_resumed_motion_is_bit_identical(case):
 
 def test_a_checkpoint_of_another_method_is_refused(case):
     system, q, v = body()
-    with pytest.raises(InvalidSystem, match="the checkpoint (belongs to another|has no)"):
+    with pytest.raises(InvalidSystem, match=r"the checkpoint (belongs to another|has no)"):
         case.make(case.size, 0).resume(system, {"q": q, "v": v})
 
 
