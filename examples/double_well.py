@@ -176,7 +176,7 @@ def draw(runs: dict, solutions: dict, file: Path) -> None:
         column[3].plot(run.t, run.h, color=ADAPTIVE)
         law = run.h[0] * np.cbrt(run.indicator[0] / run.indicator)
         column[3].plot(run.t, law, ":", color="black", linewidth=1.0, label="∝ D^(−1/3)")
-        column[3].set(ylabel="step [s]", ylim=(0, None))
+        column[3].set(ylabel="step [s]", ylim=(0, 1.1 * run.h.max()))
         column[4].semilogy(run.t[::5], run.condition[::5], color=ADAPTIVE)
         column[4].set(ylabel="condition number", xlabel="t [s]", ylim=(10, 1e6))
     panels[0, 0].legend(fontsize=8)

@@ -206,12 +206,12 @@ def draw(runs: dict[float, tuple[Run, Run]], motions: dict[float, Motion], title
         column[3].plot(run.t, run.h, color=ADAPTIVE)
         D = indicator(motion, t)
         column[3].plot(t, FIRST_STEP * np.sqrt(D[0] / D), ":", color="black", linewidth=1.2, label="∝ D^(−1/2)")
-        column[0].set(title=title.format(value), ylabel="q [m]")
+        column[0].set(title=title.format(value), ylabel="q [m]", ylim=(None, 1.9 * max(motion(t)[0])))
         column[1].set(ylabel="error of the energy [J]", ylim=(1e-9, 1))
         column[2].set(ylabel="error of the position [m]", ylim=(1e-9, 1e-1))
-        column[3].set(ylabel="step [s]", xlabel="t [s]", ylim=(0, None))
+        column[3].set(ylabel="step [s]", xlabel="t [s]", ylim=(0, 1.1 * run.h.max()))
     for axes in panels[(0, 1, 3), 0]:
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="lower left" if axes is panels[3, 0] else "upper right")
     for axes in panels.ravel():
         axes.grid(alpha=0.25)
     figure.savefig(file)

@@ -83,7 +83,7 @@ def draw_errors(found: dict[str, dict[str, np.ndarray]], file: Path) -> None:
             axes.set(title=f"{what}, h = {H}", xlabel="time")
             axes.grid(alpha=0.25)
     panels[0].set(title=f"|energy − initial energy|, h = {H}")
-    panels[0].legend(loc="lower right")
+    panels[1].legend(loc="center right")
     figure.suptitle("Magnetised body (Tao and Owhadi 2014, Figure 10)")
     figure.savefig(file)
     plt.close(figure)
