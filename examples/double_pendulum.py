@@ -191,9 +191,9 @@ def draw_multipliers(omegas, scaled, parts: tuple, reference: Motion, file: Path
         right.plot(shake.t, shake.tensions[:, rod], color="black", linewidth=2.0)
         right.plot(centres, averaged[:, rod], color=color, linewidth=1.0, label=f"rod {rod + 1}")
     right.plot([], [], color="black", linewidth=2.0, label="SHAKE")
-    right.set(xlabel="time", ylabel="tension", xlim=(0.0, SHOWN), ylim=(0.0, 4.5))
+    right.set(xlabel="time", ylabel="tension", xlim=(0.0, SHOWN), ylim=(0.0, 5.0))
     right.set(title=f"tensions: SHAKE, and the penalty's (faint) averaged over {WINDOW}")
-    right.legend(loc="lower right")
+    right.legend(loc="upper right", ncols=3)
     for axes in (left, right):
         axes.grid(alpha=0.25)
     figure.suptitle("Double pendulum (Tao and Owhadi 2014, Figure 2)")
