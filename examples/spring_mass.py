@@ -173,7 +173,7 @@ def draw_errors(errors: dict[str, dict[str, np.ndarray]], steps, file: Path) -> 
         axes.set(ylabel="relative error")
     panels[0, 0].legend(loc="lower right", ncols=2)
     figure.suptitle("Spring-mass system (Graham and Jelenić 2006, Figures 4 and 7)")
-    figure.savefig(file)
+    figure.savefig(file, dpi=85)
     plt.close(figure)
 
 
@@ -186,14 +186,15 @@ def draw_histories(references: dict[str, dict[str, np.ndarray]], m4: dict[str, d
         for name, color in zip(kinds, colors if len(kinds) == 4 else (*colors[:2], colors[3]), strict=True):
             row[0].plot(references[case]["t"], references[case][name], color=color, linewidth=1.0, label=name)
             row[0].plot(m4[case]["t"], m4[case][name], "o", color=color, markersize=3)
-        row[0].set(title=f"{case}: energy", ylim=(-0.03, 0.125))
-        row[0].legend(loc="upper right", ncols=4)
+        row[0].set(title=f"{case}: energy", ylim=(-0.03, 0.14))
+        row[0].legend(loc="upper right", ncols=2)
         for axes, what, names in zip(row[1:], ("momentum", "angular momentum"), MOMENTA, strict=True):
             for i, name in enumerate(names):
                 axes.plot(references[case]["t"], references[case][what][:, i], color=colors[i], label=name)
                 axes.plot(m4[case]["t"], m4[case][what][:, i], "o", color=colors[i], markersize=3)
             axes.set(title=f"{case}: {what}")
-            axes.legend(loc="best")
+            axes.margins(y=0.22)
+            axes.legend(loc="upper center", ncols=3)
     for axes in panels.ravel():
         axes.grid(alpha=0.25)
     for axes in panels[1]:
