@@ -26,6 +26,8 @@ class ConservingScheme(ABC):
 
     Attributes
     ----------
+    name : str
+        Of the scheme.
     order : int
         Of accuracy.
     conserves : frozenset of str
@@ -36,6 +38,7 @@ class ConservingScheme(ABC):
         Whether there is no residual at Z1 = Z0.
     """
 
+    name: ClassVar[str]
     order: ClassVar[int]
     conserves: ClassVar[frozenset[str]] = frozenset()
     takes_external: ClassVar[bool] = False
@@ -43,6 +46,11 @@ class ConservingScheme(ABC):
 
     def __init__(self, system: System, external: tuple[str, ...]):
         self.system = system
+
+    @property
+    def title(self) -> str:
+        """The scheme as errors call it."""
+        return f"GrahamJelenic {self.name}"
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
         """Set up a step of size h in s from the time t, the state z0 [2, n, dim] and the accelerations a0 there."""

@@ -26,7 +26,7 @@ class CayleyMagnus(ConservingScheme):
 
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external, type(self).__name__)
+        self._secant = SecantOperator(system, external, self.title)
         known = self.order // 2
         self._rule = GaussInterpolant(known)
         self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known))
@@ -72,6 +72,7 @@ class CayleyMagnus(ConservingScheme):
 class CM4(CayleyMagnus):
     """Order 4: positions and velocities at the ends, 2 points."""
 
+    name = "CM4"
     order = 4
 
 
@@ -79,6 +80,7 @@ class CM4(CayleyMagnus):
 class CM6(CayleyMagnus):
     """Order 6: positions, velocities and accelerations at the ends, 3 points."""
 
+    name = "CM6"
     order = 6
 
     def _ends(self, z1: Array) -> list[Array]:
@@ -93,6 +95,7 @@ class CM8(CayleyMagnus):
     values at both ends and the four points, along Hermite's quintic.
     """
 
+    name = "CM8"
     order = 8
 
     def __init__(self, system: System, external: tuple[str, ...]):

@@ -26,17 +26,8 @@ from symplex.time.turned_angle import Angle
 
 Scheme = Literal["SM", "EM", "assumed-distance", "kappa", "EM-theta", "A-theta", "M4", "CM4", "CM6", "CM8"]
 
-_SCHEMES: dict[Scheme, type[ConservingScheme]] = {
-    "SM": SM,
-    "EM": EM,
-    "assumed-distance": AssumedDistance,
-    "kappa": Kappa,
-    "EM-theta": EMTheta,
-    "A-theta": ATheta,
-    "M4": M4,
-    "CM4": CM4,
-    "CM6": CM6,
-    "CM8": CM8,
+_SCHEMES: dict[str, type[ConservingScheme]] = {
+    scheme.name: scheme for scheme in (SM, EM, AssumedDistance, Kappa, EMTheta, ATheta, M4, CM4, CM6, CM8)
 }
 _FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
 # Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
