@@ -1,5 +1,6 @@
 """What several tests use: systems, and how examples are run."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -62,6 +63,22 @@ def run_script():
         return json.loads((output / "numbers.json").read_text(encoding="utf-8"))
 
     return run
+
+
+@pytest.fixture(scope="session")
+def load_example():
+    """Return the function that imports a module that examples share."""
+
+    def load(name: str):
+        spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), EXAMPLES / name)
+        assert spec is not None
+        assert spec.loader is not None
+        loaded = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = loaded
+        spec.loader.exec_module(loaded)
+        return loaded
+
+    return load
 
 
 @pytest.fixture(scope="session")

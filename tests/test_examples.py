@@ -1,6 +1,5 @@
 """Every example runs, draws its pictures and makes its numbers."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -105,19 +104,8 @@ def test_both_scenarios_of_the_impact_differ_in_the_integrator_only():
     assert stepping == newmark
 
 
-def module(name: str):
-    """Import a module that examples share."""
-    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), EXAMPLES / name)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
-def test_keplers_exact_orbit():
-    orbit = module("kepler_orbit.py")
+def test_keplers_exact_orbit(load_example):
+    orbit = load_example("kepler_orbit.py")
     for e in (0.0, 0.85, 0.99):
         t = np.linspace(-1.0, 20.0, 3001)
         q, v = orbit.exact(t, e)
@@ -130,8 +118,8 @@ def test_keplers_exact_orbit():
         assert orbit.exact(np.full(1, np.pi), e)[0][0] == pytest.approx([-1.0 - e, 0.0])
 
 
-def test_keplers_compiled_steps_are_those_of_the_package():
-    orbit = module("kepler_orbit.py")
+def test_keplers_compiled_steps_are_those_of_the_package(load_example):
+    orbit = load_example("kepler_orbit.py")
     e, dt, duration = 0.85, 0.01, 8.0
     for ours, compiled in ((sx.Newmark(dt), orbit.newmark), (sx.EnergyMomentum(dt), orbit.energy_momentum)):
         path, fast = orbit.stepped(e, ours, dt, duration), compiled(e, dt, duration)
@@ -139,8 +127,8 @@ def test_keplers_compiled_steps_are_those_of_the_package():
         assert fast.v == pytest.approx(path.v, abs=1e-9)
 
 
-def test_orbits_are_measured_on_the_exact_one():
-    orbit = module("kepler_orbit.py")
+def test_orbits_are_measured_on_the_exact_one(load_example):
+    orbit = load_example("kepler_orbit.py")
     t = np.linspace(0.0, 5 * orbit.PERIOD, 20_001)
     path = orbit.Path(t, *orbit.exact(t, 0.85))
     found = orbit.orbits(path)

@@ -1,28 +1,15 @@
 """The double pendulum and the chain of rods: the numbers of Tao and Owhadi (2014), sections 4.1 and 4.2."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import symplex as sx
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-
 
 @pytest.fixture(scope="module")
-def hanging():
+def hanging(load_example):
     """Import the module that both examples share."""
-    name = "hanging_rods.py"
-    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), EXAMPLES / name)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
+    return load_example("hanging_rods.py")
 
 
 def test_the_reference_in_angles_is_the_limit_of_rattle(hanging):

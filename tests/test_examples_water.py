@@ -1,28 +1,15 @@
 """Clusters of water: the model, and the numbers of Tao and Owhadi (2014), section 4.3."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import symplex as sx
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-
 
 @pytest.fixture(scope="module")
-def tip3p():
+def tip3p(load_example):
     """Import the module that both examples share."""
-    name = "tip3p.py"
-    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), EXAMPLES / name)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
+    return load_example("tip3p.py")
 
 
 def test_the_energy_is_that_of_the_model(tip3p):
