@@ -12,8 +12,8 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
 
 # What an energy may have beyond the gradient and Hessian, by the first function of each; and what to do without.
-Optional = Literal["discrete_gradient", "mean_gradient", "secant", "third"]
-_OPTIONAL: dict[Optional, tuple[str, str]] = {
+OptionalFunction = Literal["discrete_gradient", "mean_gradient", "secant", "third"]
+_OPTIONAL: dict[OptionalFunction, tuple[str, str]] = {
     "discrete_gradient": (
         "discrete gradient",
         "Give it discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, "
@@ -188,11 +188,11 @@ class Energy(ABC):
         """
         raise self.lacks("third")
 
-    def has(self, optional: Optional) -> bool:
+    def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method, named by the first of its functions."""
         return getattr(type(self), optional) is not getattr(Energy, optional)
 
-    def lacks(self, optional: Optional, name: str | None = None) -> InvalidSystem:
+    def lacks(self, optional: OptionalFunction, name: str | None = None) -> InvalidSystem:
         """Return the error that an optional method is missing, for an energy with a name in a system."""
         what, advice = _OPTIONAL[optional]
         who = type(self).__name__ if name is None else f"energy '{name}' ({type(self).__name__})"

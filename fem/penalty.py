@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from symplex.errors import InvalidSystem
 from symplex.fem.constraints import Constraint
-from symplex.fem.energy import Array, Energy, Optional
+from symplex.fem.energy import Array, Energy, OptionalFunction
 
 
 @final
@@ -76,7 +76,7 @@ class Penalty(Energy):
         outer = (0.5 * self.stiffness[:, None] * mean)[:, :, None] * slope[:, None, :]
         return outer + self._mean_pull(x0, x1)[:, None, None] * self.constraint.discrete_hessian(x0, x1)
 
-    def has(self, optional: Optional) -> bool:
+    def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a third derivative only if the constraint has one."""
         if optional == "third":
             return type(self.constraint).third is not Constraint.third

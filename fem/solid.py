@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.elements import TETRAHEDRON, element_of
-from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, Optional
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
 from symplex.fem.isoparametric import Isoparametric
 from symplex.fem.materials import Material, NeoHookean
 from symplex.fem.neo_hookean_tetrahedra import NeoHookeanTetrahedra
@@ -105,7 +105,7 @@ class Solid(Energy):
         """Return the derivative of the mean gradient with x1 [m, 3k, 3k] in N/m, which is not symmetric."""
         return self._elements.mean_hessian(self._gathered(x0), self._gathered(x1))
 
-    def has(self, optional: Optional) -> bool:
+    def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a law that is not objective has no secant form."""
         return super().has(optional) and (optional != "secant" or self.material.objective)
 

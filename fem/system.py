@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.damping import DifferentiableLoad
-from symplex.fem.energy import Array, Energy, Optional
+from symplex.fem.energy import Array, Energy, OptionalFunction
 from symplex.fem.mass import require_masses
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
@@ -157,7 +157,7 @@ class System:
             energy.add_increment_gradient(q, low, dq, out)
         return out
 
-    def require(self, optional: Optional, wanted_by: str, instead: Optional | None = None) -> None:
+    def require(self, optional: OptionalFunction, wanted_by: str, instead: OptionalFunction | None = None) -> None:
         """Check that all energies have an optional method, or another instead (see `Energy.has`).
 
         Raises
