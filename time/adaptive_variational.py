@@ -12,11 +12,11 @@ import numpy as np
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit import retold
+from symplex.time.implicit import retold, with_work
 from symplex.time.integrator import Integrator, Motion
 from symplex.time.newton import Newton
 from symplex.time.step_search import StepSearch
-from symplex.time.variational import Attempt, VariationalMidpoint, VariationalMidpointMotion
+from symplex.time.variational import Attempt, VariationalMidpointMotion
 
 _EPS = float(np.finfo(float).eps)
 # How many times the round-off of the energies h²|D|/8 must be, for the energy to decide on h to three digits.
@@ -159,8 +159,7 @@ class AdaptiveVariationalMotion(Motion):
         self.system = system
         self.integrator = integrator
         self.held: list[Held] = []
-        method = VariationalMidpoint(integrator.dt, newton=integrator.newton)
-        self._inner = VariationalMidpointMotion(system, t, integrator.dt, 0, method)
+        self._inner = VariationalMidpointMotion(system, t, integrator.dt, 0, integrator.newton)
         self._shown = self._t = float(t)  # of the last state shown, and of the beginning of the next step
         self._h = float(integrator.dt)
         self._wanted = self._discrete = 0.0  # discrete energies: to be kept, and of the last step at its end
@@ -250,17 +249,14 @@ class AdaptiveVariationalMotion(Motion):
         one); with loads also the work of each since the start, ``work_NAME``, the total energy less all work,
         ``balance``, and the discrete energy less all work, ``discrete_balance``, which is what is kept.
         """
-        parts = self.system.energies_of(state)
         work, discrete = self._work, self._discrete
         if self._between is not None:
             work = work + self._between.work
             discrete = self._following().attempt.before + sum(self._between.work)
         elif self._steps == 0:
             discrete = self._following().attempt.before
-        parts |= {f"work_{name}": float(done) for name, done in zip(self.system.loads, work, strict=True)}
-        parts["discrete_energy"] = discrete
+        parts = with_work(self.system, self.system.energies_of(state), work) | {"discrete_energy": discrete}
         if len(work):
-            parts["balance"] = parts["total"] - float(work.sum())
             parts["discrete_balance"] = discrete - float(work.sum())
         return parts
 

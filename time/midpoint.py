@@ -10,6 +10,7 @@ import numpy as np
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.newton import Newton
 
 
 @final
@@ -59,24 +60,21 @@ class Midpoint(ImplicitIntegrator):
         return self.alpha == 0.5
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> MidpointMotion:
-        return MidpointMotion(system, t0, dt, n, self)
+        return MidpointMotion(system, t0, dt, n, self.newton, self.alpha)
 
 
-@final
-class MidpointMotion(ImplicitMotion):
-    """A motion by the midpoint rule; see `Midpoint`.
+class MidpointRuleMotion(ImplicitMotion):
+    """A motion whose steps are those of the midpoint rule with a parameter α.
 
     (1/h) M Δq + (1 − α) h [∇V(q0 + α Δq) − f] = M v0
     """
 
-    name = "Midpoint"
-    moves_supports = True
     symmetric = True
 
-    def __init__(self, system: System, t0: float, dt: float, n: int, method: Midpoint):
+    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton, alpha: float):
         system.require_inertia(self.name)
-        super().__init__(system, t0, dt, n, method.newton)
-        self.alpha = method.alpha
+        super().__init__(system, t0, dt, n, newton)
+        self.alpha = alpha
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
@@ -110,3 +108,11 @@ class MidpointMotion(ImplicitMotion):
         self._q += dq
         forces *= -h
         self._v += self._accelerated(forces, self._given_dv)
+
+
+@final
+class MidpointMotion(MidpointRuleMotion):
+    """A motion by the midpoint rule; see `Midpoint`."""
+
+    name = "Midpoint"
+    moves_supports = True

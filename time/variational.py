@@ -9,7 +9,9 @@ import numpy as np
 
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit import ImplicitIntegrator
+from symplex.time.midpoint import MidpointRuleMotion
+from symplex.time.newton import Newton
 
 
 @final
@@ -43,7 +45,7 @@ class VariationalMidpoint(ImplicitIntegrator):
     symmetric = True
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> VariationalMidpointMotion:
-        return VariationalMidpointMotion(system, t0, dt, n, self)
+        return VariationalMidpointMotion(system, t0, dt, n, self.newton)
 
 
 @final
@@ -87,18 +89,16 @@ class Attempt:
 
 
 @final
-class VariationalMidpointMotion(ImplicitMotion):
+class VariationalMidpointMotion(MidpointRuleMotion):
     """A motion by the variational midpoint rule; see `VariationalMidpoint`.
 
     (1/h) M Δq + (h/2) [∇V(q0 + Δq/2) − f] = M v0
     """
 
     name = "VariationalMidpoint"
-    symmetric = True
 
-    def __init__(self, system: System, t0: float, dt: float, n: int, method: VariationalMidpoint):
-        system.require_inertia(self.name)
-        super().__init__(system, t0, dt, n, method.newton)
+    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
+        super().__init__(system, t0, dt, n, newton, alpha=0.5)
         self._discrete = np.zeros(1)  # at the end of the last step
 
     # -- a step of any size -----------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class VariationalMidpointMotion(ImplicitMotion):
         dq, forces = solver.increment.copy(), solver.forces.copy()
         forces[self.system.fixed] = 0.0
         middle, size = self._middle(h, dq)
-        return Attempt(h, dq, forces, middle, size, self._works(dq), corrections)
+        return Attempt(h, dq, forces, middle, size, self._work(h, dq), corrections)
 
     def after(self, t: float, attempt: Attempt) -> State:
         """Return the state at the end of a step from the time t, without taking it."""
@@ -149,13 +149,6 @@ class VariationalMidpointMotion(ImplicitMotion):
         terms = [self.system.kinetic(dq / h), *(energy.total(q) for energy in self.system.energies.values())]
         return sum(terms), sum(map(abs, terms))
 
-    def _works(self, dq: Array) -> list[float]:
-        """Return the work in J of each load."""
-        if not self._loads:
-            return []
-        t, q, v = self._loaded(dq)
-        return [float(np.vdot(load(t, q, v), dq)) for load in self._loads]
-
     # -- steps of one size ------------------------------------------------------------------------------------
 
     def _arrays(self) -> dict[str, np.ndarray]:
@@ -164,37 +157,9 @@ class VariationalMidpointMotion(ImplicitMotion):
     def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
         return super()._initial(q, v, a) | {"discrete": np.zeros(1)}
 
-    def _begin(self, t: float, h: float) -> None:
-        self._t, self._h = t, h
-        size = abs(h)  # of a step back as well, so that the matrix is never negative
-        self.inertia, self.impulse = 1.0 / size, 0.5 * size
-        np.multiply(self.system.apply_mass(self._v), np.copysign(1.0, h), out=self.constant)
-
-    def _between(self, dq: Array) -> Array:
-        """Return q_m."""
-        np.multiply(dq, 0.5, out=self._buffer)
-        return np.add(self._q, self._buffer, out=self._buffer)
-
-    def forces(self, dq: Array, out: Array) -> None:
-        """Write ∇V(q_m) − f to out."""
-        self.system.gradient(self._between(dq), out)
-        self._subtract_loads(dq, out)
-
-    def blocks(self, dq: Array, out: Array) -> None:
-        """Write ½ ∇²V(q_m), less the derivatives of loads, to out."""
-        self.system.hessian_blocks(self._between(dq), out)
-        out *= 0.5
-        self._subtract_load_derivatives(dq, 0.5, 1.0 / self._h, out)
-
-    def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
-        return self._t + 0.5 * self._h, self._q + 0.5 * dq, dq / self._h
-
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
-        self._discrete[0] = self._middle(h, dq)[0] + 0.5 * sum(self._works(dq))
-        # From the forces and not from Δq, for their sum is zero to round-off.
-        self._q += dq
-        forces *= -h
-        self._v += self.system.accelerations(forces, self._buffer)
+        self._discrete[0] = self._middle(h, dq)[0] + 0.5 * sum(self._work(h, dq))
+        super()._finish(h, dq, forces)
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J as all implicit methods do, with ``discrete_energy`` at the end of the last step.
