@@ -84,10 +84,7 @@ class NeoHookeanTetrahedra(Energy):
         """Return ∇³φ[a, a] [m, 4, 3] of the elements with nodes at x along a [m, 4, 3] (closed form)."""
         from symplex.fem import third_tetrahedra  # compiled when first needed
 
-        out = np.empty((len(x), 4, 3))
-        if third_tetrahedra.third(x, np.ascontiguousarray(a), self._constants, *self._moduli, out) >= 0:
-            raise self._inverted(x)
-        return out
+        return self._local(third_tetrahedra.third, (x,), np.ascontiguousarray(a), np.empty((len(x), 4, 3)))
 
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the forces of the mean strains [m, 4, 3] in N, for x0 and x1 [m, 4, 3]."""
@@ -157,8 +154,7 @@ class NeoHookeanTetrahedra(Energy):
         """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
         from symplex.fem import third_tetrahedra  # compiled when first needed
 
-        if not all(map(isfinite, self._blocks.run(third_tetrahedra.add_third, q, a, *self._in_blocks, out))):
-            raise self._inverted(q[self.nodes])
+        self._run(third_tetrahedra.add_third, (q,), a, out)
 
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""

@@ -76,7 +76,7 @@ def _third(d1, d2, d3, b1, b2, b3, k, lmbda, mu):
 
 
 @kernel
-def third(x, a, k, lmbda, mu, out):
+def third(x, k, lmbda, mu, a, out):
     """Set out [m, 4, 3] to ∇³φ[a, a] at x [m, 4, 3]; return the first inverted element or −1."""
     inverted = -1
     for e in range(len(x)):
@@ -92,7 +92,7 @@ def third(x, a, k, lmbda, mu, out):
 
 
 @kernel
-def add_third(q, a, nodes, counts, k, lmbda, mu, out, first, last):
+def add_third(q, nodes, counts, k, lmbda, mu, a, out, first, last):
     """Add ∇³V[a, a] of the blocks first … last − 1 at q [n, 3] to out [n, 3]; nan if an element is inverted."""
     q, a, out = q.ravel(), a.ravel(), out.ravel()
     work, directions = np.empty(9 * SIZE), np.empty(9 * SIZE)
