@@ -13,7 +13,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import retold, with_work
-from symplex.time.integrator import Integrator, Motion
+from symplex.time.integrator import Integrator, Motion, require_step
 from symplex.time.newton import Newton
 from symplex.time.step_search import StepSearch
 from symplex.time.variational import Attempt, VariationalMidpointMotion
@@ -99,8 +99,7 @@ class AdaptiveVariational(Integrator):
     symmetric = False
 
     def __post_init__(self):
-        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"AdaptiveVariational: dt must be positive; it is {self.dt!r}.")
+        require_step(self, self.dt)
         low, high = self.bounds
         if not 0.0 < low < 1.0 < high < math.inf:
             raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, final
@@ -18,7 +17,7 @@ from symplex.time.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
 from symplex.time.gauss_interpolant import combined, hermite_weights
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
+from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
 from symplex.time.linear import Linear
 from symplex.time.rigid_prediction import rigid_prediction
 from symplex.time.step_solver import StepSolver
@@ -103,8 +102,7 @@ class GrahamJelenic(Integrator):
     symmetric = True
 
     def __post_init__(self):
-        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"GrahamJelenic: dt must be positive; it is {self.dt!r}.")
+        require_step(self, self.dt)
         if self.scheme not in _SCHEMES:
             raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(_SCHEMES)}; it is {self.scheme!r}.")
         if isinstance(self.external, str):

@@ -13,7 +13,7 @@ import numpy as np
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
+from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
 from symplex.time.linear_solver import COUNTS
 from symplex.time.newton import Newton, NewtonSolver
 
@@ -253,8 +253,7 @@ class ImplicitIntegrator(Integrator):
     newton: Newton = field(default=Newton(), kw_only=True)
 
     def __post_init__(self):
-        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"{type(self).__name__}: dt must be positive; it is {self.dt!r}.")
+        require_step(self, self.dt)
 
     def start(self, system: System, state: State) -> ImplicitMotion:
         """Return the motion that begins at the positions and velocities of a state; those of supports are as given.

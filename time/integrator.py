@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import final
@@ -170,6 +171,18 @@ class FixedStepMotion(Motion):
             array[...] = stored
         if self.system.moving:
             self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
+
+
+def require_step(method: Integrator, dt: float) -> None:
+    """Check that the step of a method is a number of seconds.
+
+    Raises
+    ------
+    ValueError
+        If it is not positive, or not finite.
+    """
+    if not (isinstance(dt, int | float) and math.isfinite(dt) and dt > 0):
+        raise ValueError(f"{type(method).__name__}: dt must be positive; it is {dt!r}.")
 
 
 def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:

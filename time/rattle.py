@@ -16,7 +16,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
+from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
 from symplex.time.multipliers import Multipliers
 from symplex.time.stability import stable_step
 from symplex.time.zhang_skeel_force import ModifiedForce
@@ -56,8 +56,7 @@ class ConstrainedIntegrator(Integrator):
     symmetric = True
 
     def __post_init__(self):
-        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"{type(self).__name__}: dt must be positive; it is {self.dt!r}.")
+        require_step(self, self.dt)
         if not 0.0 <= self.beta < math.inf:
             raise ValueError(f"{type(self).__name__}: beta must not be negative; it is {self.beta}.")
 

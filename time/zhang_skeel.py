@@ -13,7 +13,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
+from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
 from symplex.time.newton import Newton
 from symplex.time.stability import largest_frequency
 from symplex.time.zhang_skeel_force import ModifiedForce, Variant, split
@@ -72,8 +72,7 @@ class ZhangSkeel(Integrator):
     symmetric = True
 
     def __post_init__(self):
-        if not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"ZhangSkeel: dt must be positive; it is {self.dt!r}.")
+        require_step(self, self.dt)
         if not 0.0 <= self.beta < math.inf:
             raise ValueError(f"ZhangSkeel: beta must not be negative; it is {self.beta}.")
         if self.variant not in Variant.__args__:
