@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from symplex.errors import OutputError
+from symplex.files import reason_of, save_figure
 from symplex.history import History
 from symplex.units import si_scale
 
@@ -89,10 +90,9 @@ def compare_histories(histories: Mapping[str, History], path: str | Path, *, tit
     if title:
         figure.suptitle(title, fontsize=14)
     try:
-        figure.savefig(path)
+        return save_figure(figure, path)
     except (OSError, ValueError) as error:
-        raise OutputError(f"{path} cannot be written ({error}).") from error
-    return path
+        raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
 
 
 def _require(histories: Mapping[str, History], path: Path) -> None:

@@ -46,6 +46,7 @@ class RedoFile:
         self._position = 0
         # HDF5 crashes if a write fails under it, so failures wait for the commit.
         self._failure: OSError | None = None
+        self._log_is_due = False
         self._size = os.fstat(self._file.fileno()).st_size
         self._wanted_size = self._size
         self._committed = _pages_in(self._size)
@@ -119,15 +120,18 @@ class RedoFile:
         Raises
         ------
         OSError
-            If they cannot be written, now or when they were made; the file stays as of the last commit.
+            If they cannot be written, now or when they were made. The file stays as of the last commit, or, if the log
+            was whole already, goes to this one when it is next opened.
         """
         if self._failure is not None:
             raise self._failure
         if self._pages:
             with FileIO(self.log_path, "w") as log:
                 _write_all(log, _packed(self._pages), 0)
+                self._log_is_due = True
                 _apply(self._file, self._pages)
                 log.truncate(0)
+                self._log_is_due = False
             self._pages = {}
         if self._wanted_size < self._size:
             self._file.truncate(self._wanted_size)
@@ -139,9 +143,9 @@ class RedoFile:
         self._failure = self._failure or OSError("the file was rolled back")
 
     def close(self) -> None:
-        """Close the file without a commit, and remove the empty log."""
+        """Close the file without a commit, and remove the log unless the file needs it to be whole."""
         self._file.close()
-        if self._writable:
+        if self._writable and not self._log_is_due:
             self.log_path.unlink(missing_ok=True)
 
     def _page(self, number: int) -> bytearray:

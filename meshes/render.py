@@ -10,13 +10,16 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
+from symplex.files import reason_of, save_figure, write_whole
 from symplex.meshes.frames import Series
 from symplex.meshes.scene import Scene, View, colours
 from symplex.units import si_scale
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 _DPI = 100
 # Pixels of the column with the colour bar, and of the line with the time.
 _BAR, _HEAD = 130, 44
+_FFMPEG = ["-preset", "veryfast"]
 # Draws a ball and exits; a driver that crashes takes only this process with it.
 _PROBE = """
 import vtkmodules.vtkRenderingOpenGL2
@@ -285,10 +289,9 @@ def _pixels(figure: Figure) -> NDArray[np.uint8]:
 
 def _saved(figure: Figure, path: Path) -> Path:
     try:
-        figure.savefig(path, dpi=_DPI)
+        return save_figure(figure, path, dpi=_DPI)
     except (OSError, ValueError) as error:
-        raise RenderError(f"{path} cannot be written ({error}).") from error
-    return path
+        raise RenderError(f"{path} cannot be written ({reason_of(error)}).") from error
 
 
 def _has_ffmpeg() -> bool:
@@ -303,16 +306,39 @@ def _has_ffmpeg() -> bool:
 
 @contextmanager
 def _film(path: Path, fps: int) -> Iterator[Callable[[NDArray[np.uint8]], None]]:
-    """Open a film for writing and yield the function that adds a picture to it."""
+    """Open a film for writing and yield the function that adds a picture to it; it is there whole or not at all."""
+    try:
+        if path.suffix == ".gif":
+            film = BytesIO()
+            with _encoder(film, format="GIF", duration=1000 / fps, loop=0) as add:
+                yield add
+            write_whole(path, film.getvalue())
+            return
+        with TemporaryDirectory() as folder:
+            aside = Path(folder) / f"film{path.suffix}"
+            options = {"codec": "libx264", "quality": 8, "macro_block_size": 2, "output_params": _FFMPEG}
+            with _encoder(aside, fps=fps, **options) as add:
+                yield add
+            _check_film(aside)
+            write_whole(path, aside.read_bytes())
+    except (OSError, ValueError) as error:
+        raise RenderError(f"{path} cannot be written ({reason_of(error)}).") from error
+
+
+@contextmanager
+def _encoder(target: Path | BytesIO, **options: Any) -> Iterator[Callable[[NDArray[np.uint8]], None]]:
     import imageio.v2 as imageio
 
-    options: dict[str, Any] = {"duration": 1000 / fps, "loop": 0}
-    if path.suffix == ".mp4":
-        options = {"fps": fps, "codec": "libx264", "quality": 8, "macro_block_size": 2}
-        options["output_params"] = ["-preset", "veryfast"]
+    film: Any = imageio.get_writer(target, **options)
+    with film:
+        yield film.append_data
+
+
+def _check_film(path: Path) -> None:
+    """Raise an OSError if a film cannot be played: its encoder does not tell when the disk was full."""
+    from imageio_ffmpeg import count_frames_and_secs
+
     try:
-        film: Any = imageio.get_writer(path, **options)
-        with film:
-            yield film.append_data
-    except (OSError, ValueError) as error:
-        raise RenderError(f"{path} cannot be written ({error}).") from error
+        count_frames_and_secs(path)
+    except RuntimeError:
+        raise OSError("the encoder could not finish; is the disk full?") from None

@@ -39,14 +39,18 @@ _GEOMETRY_OFFSETS = ("PartOffsets", "PointOffsets", "CellOffsets", "Connectivity
 
 @final
 class _CommittedFile:
-    """An existing HDF5 file, open for changes that become part of it together, by `commit`."""
+    """An HDF5 file, open for changes that become part of it together, by `commit`.
 
-    def __init__(self, path: Path):
+    HDF5 crashes if a write fails under it; through the `RedoFile` none does, from the first byte on.
+    """
+
+    def __init__(self, path: Path, *, begun: bool = True):
+        """Open the file; one that is not ``begun`` is empty."""
         import h5py
 
         self._redo = RedoFile(path, writable=True)
         try:
-            self.root = h5py.File(self._redo, "r+", libver=_LIBVER)
+            self.root = h5py.File(self._redo, "r+" if begun else "w", libver=_LIBVER)
         except BaseException:
             self._redo.close()
             raise
@@ -57,9 +61,11 @@ class _CommittedFile:
 
     def close(self) -> None:
         """Commit and close."""
-        self.root.close()
-        self._redo.commit()
-        self._redo.close()
+        try:
+            self.root.close()
+            self._redo.commit()
+        finally:
+            self._redo.close()
 
     def abandon(self) -> None:
         """Close the file as of the last commit."""
@@ -107,8 +113,6 @@ class VtkHdfWriter(SeriesWriter):
         point_data: dict[str, Floats],
         cell_data: dict[str, dict[str, Floats]],
     ) -> None:
-        import h5py
-
         at_points = {"displacement": displacement, **point_data}
         fields = {
             name: (
@@ -118,10 +122,7 @@ class VtkHdfWriter(SeriesWriter):
             for name, block in self.blocks.items()
         }
         if self._count == 0:
-            with h5py.File(_aside(self.path), "w", libver=_LIBVER) as file:
-                _write_geometry(file, self.points, self.blocks)
-                self._write_frame(file, t, fields)
-            _aside(self.path).replace(self.path)
+            self._write_first(t, fields)
         else:
             self._file = self._file or _CommittedFile(self.path)
             try:
@@ -132,6 +133,20 @@ class VtkHdfWriter(SeriesWriter):
                 self._file = None
                 raise
         self._count += 1
+
+    def _write_first(self, t: float, fields: dict) -> None:
+        aside = _aside(self.path)
+        aside.write_bytes(b"")
+        file = _CommittedFile(aside, begun=False)
+        try:
+            _write_geometry(file.root, self.points, self.blocks)
+            self._write_frame(file.root, t, fields)
+            file.commit()
+        except BaseException:
+            file.abandon()
+            raise
+        file.close()
+        aside.replace(self.path)
 
     def _write_frame(self, file: h5py.File, t: float, fields: dict) -> None:
         root, i = file["VTKHDF/Assembly"], self._count

@@ -1,0 +1,82 @@
+"""Files that are there whole or not at all, and files that are none."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all; what was there before stays until then.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left of it then.
+    """
+    aside = path.with_name(path.name + ".new")
+    try:
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise
+
+
+def save_figure(figure: Figure, path: Path, **options: Any) -> Path:
+    """Write a picture with `write_whole`, in the format of its suffix, else as .png; return its path.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    ValueError
+        If matplotlib does not know the format.
+    """
+    path = path if path.suffix else path.with_name(path.name + ".png")
+    picture = BytesIO()
+    figure.savefig(picture, format=path.suffix[1:], **options)
+    write_whole(path, picture.getvalue())
+    return path
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is none: a pipe would keep us waiting, a device might never end.
+    """
+    refuse_special(path)
+    return path.read_bytes()
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse what is there but is no file, such as a folder, a pipe or a device.
+
+    Raises
+    ------
+    OSError
+        If it is.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError("it is no file")
+
+
+def reason_of(error: Exception) -> str:
+    """Return why something failed, as part of a sentence in one line."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error).strip() or type(error).__name__
+    reason = shorten(reason.splitlines()[0].rstrip("."), 200)
+    return reason if reason[1:2].isupper() else reason[:1].lower() + reason[1:]

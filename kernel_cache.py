@@ -1,0 +1,75 @@
+"""Where numba keeps compiled kernels if it finds no place by itself."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import stat
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from numba import njit
+from numba.core import config
+
+from symplex.errors import OutputError
+
+_VARIABLE = "NUMBA_CACHE_DIR"
+
+
+@cache
+def provide_cache() -> None:
+    """Let numba keep kernels in a temporary folder where neither the package nor the user's cache can be written.
+
+    To be called before the first kernel is declared, which numba refuses if it finds no place for it. The folder is
+    the same for all processes of a user, so that only the first one compiles. Processes started from here use it, too.
+
+    Raises
+    ------
+    OutputError
+        If nothing can be written at all.
+    """
+    if _has_cache():
+        return
+    before = os.environ.get(_VARIABLE)
+    try:
+        os.environ[_VARIABLE] = str(_temporary())
+    except OSError as error:
+        raise OutputError(
+            f"there is no folder to keep compiled kernels in ({error.strerror or error}); "
+            f"name one that can be written by the environment variable {_VARIABLE}."
+        ) from error
+    config.reload_config()
+    if not _has_cache():
+        told = f"{before}, which {_VARIABLE} names, cannot" if before else f"{tempfile.gettempdir()} cannot"
+        raise OutputError(f"compiled kernels cannot be kept: {told} be written; name another folder by {_VARIABLE}.")
+
+
+def _has_cache() -> bool:
+    """Return whether numba finds a place for kernels of this package."""
+
+    def kernel() -> None:
+        pass
+
+    try:
+        njit(cache=True)(kernel)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _temporary() -> Path:
+    """Return a folder in which nobody else can put kernels: they are code, and numba runs what it finds."""
+    folder = Path(tempfile.gettempdir()) / f"symplex-kernels-{_user()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == _user() and stat.S_IMODE(found.st_mode) == 0o700:
+        return folder
+    private = tempfile.mkdtemp(prefix="symplex-kernels-")
+    atexit.register(shutil.rmtree, private, ignore_errors=True)
+    return Path(private)
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
