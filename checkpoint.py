@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
+import json
 import zipfile
+import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.fem.energy import Array
-from symplex.fem.system import System
+from symplex.files import replacing
 
 _MOTION = "motion."
 
 
 class Checkpoint(NamedTuple):
-    """A moment of a run.
+    """A moment of a run: at a sample of its history, or on the way from it to the next one.
 
     Attributes
     ----------
@@ -28,15 +26,18 @@ class Checkpoint(NamedTuple):
         Index of the last row of the history.
     wall_time : float
         Seconds spent up to here.
-    fingerprint : str
-        Of the system (`fingerprint`).
+    version : str
+        Of symplex, by which it was computed.
+    inputs : mapping of str to str
+        Hashes of what it was computed from, by name (`symplex.inputs`).
     motion : mapping of str to array
         The checkpoint of the motion.
     """
 
     sample: int
     wall_time: float
-    fingerprint: str
+    version: str
+    inputs: Mapping[str, str]
     motion: Mapping[str, np.ndarray]
 
 
@@ -49,17 +50,12 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         If it cannot be written; the earlier one is then untouched.
     """
     arrays: dict[str, Any] = {_MOTION + name: array for name, array in checkpoint.motion.items()}
-    arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "fingerprint": checkpoint.fingerprint}
-    aside = path.with_name(path.name + ".new")
+    arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "version": checkpoint.version}
+    arrays |= {"inputs": json.dumps(dict(checkpoint.inputs))}
     try:
-        with aside.open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
     except OSError as error:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
         raise OutputError(f"{path}: the checkpoint cannot be written: {error.strerror or error}.") from error
 
 
@@ -69,26 +65,21 @@ def load_checkpoint(path: Path) -> Checkpoint:
     Raises
     ------
     OutputError
-        If it cannot be read.
+        If it cannot be read, or is of a version of symplex that did not tell what it was computed from.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
+            if "version" not in file.files and "fingerprint" in file.files:
+                raise OutputError(
+                    f"{path}: the checkpoint is of an earlier version of symplex, which did not keep what a run is "
+                    "computed from. Resume it with that version, or start anew with --overwrite or another --output."
+                )
             return Checkpoint(
                 int(file["sample"]),
                 float(file["wall_time"]),
-                str(file["fingerprint"]),
+                str(file["version"]),
+                json.loads(str(file["inputs"])),
                 {name.removeprefix(_MOTION): file[name] for name in file.files if name.startswith(_MOTION)},
             )
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise OutputError(f"{path}: the checkpoint cannot be read: {error}.") from error
-
-
-def fingerprint(system: System, points: Array) -> str:
-    """Return a hash of the mesh, masses and supports of a system, to tell whether they are still the same."""
-    parts = [points, system.apply_mass(np.ones_like(points)), system.fixed]
-    parts += [energy.nodes for energy in system.energies.values()]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(str(part.shape).encode())
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()

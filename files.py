@@ -1,13 +1,17 @@
-"""Files that are there whole or not at all, and files that are none."""
+"""Files that are there whole or not at all and are not written through links, and files that are none."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from symplex.errors import OutputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,17 +25,59 @@ def write_whole(path: Path, data: bytes) -> None:
     OSError
         If it cannot be written; nothing is left of it then.
     """
-    aside = path.with_name(path.name + ".new")
-    try:
-        with aside.open("wb") as file:
-            file.write(data)
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of another, whole and on the disk, when the block ends without an error.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left of it then, and the other one is as it was.
+    """
+    aside = aside_of(path)
+    with new_file(aside) as file:
+        try:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        aside.replace(path)
+            file.close()  # where it is open, Windows would not rename it
+            aside.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                file.close()
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
+            raise
+
+
+def new_file(path: Path) -> IO[bytes]:
+    """Open a file that is not there yet, but for what a process that was killed has left of it; never through a link.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; `FileExistsError` if there is a link, a folder or the like.
+    """
+    if is_file(path):
+        path.unlink()
+    return path.open("xb")
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is a file, and not a link to one."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
+        return False
+
+
+def aside_of(path: Path) -> Path:
+    """Return the path under which a file is written before it takes its place."""
+    return path.with_name(path.name + ".new")
 
 
 def save_figure(figure: Figure, path: Path, **options: Any) -> Path:
@@ -75,8 +121,32 @@ def refuse_special(path: Path) -> None:
         raise OSError("it is no file")
 
 
+@contextmanager
+def damage_told(path: Path, kind: str, way_out: str) -> Iterator[None]:
+    """Turn whatever reading a damaged file ends in into an `OutputError`.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str
+        What the file should be, as in "is not a checkpoint".
+    way_out : str
+        What to do, as the end of a sentence.
+    """
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read ({reason_of(error)}); {way_out}.") from error
+    except Exception as error:  # of a damaged zip, array, HDF5 or XML file almost any can come
+        raise OutputError(f"{path} is not a {kind}, or damaged ({reason_of(error)}); {way_out}.") from error
+
+
 def reason_of(error: Exception) -> str:
     """Return why something failed, as part of a sentence in one line."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error).strip() or type(error).__name__
+    if isinstance(error, KeyError) and error.args:
+        reason = str(error.args[0]) if " " in str(error.args[0]) else f"there is no '{error.args[0]}' in it"
     reason = shorten(reason.splitlines()[0].rstrip("."), 200)
     return reason if reason[1:2].isupper() else reason[:1].lower() + reason[1:]

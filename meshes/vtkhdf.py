@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from symplex.errors import OutputError
+from symplex.files import new_file
 from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 from symplex.meshes.redo import RedoFile, recover
 
@@ -83,7 +84,7 @@ class VtkHdfWriter(SeriesWriter):
         self._file: _CommittedFile | None = None
         self._count = 0
         with _reported(path):
-            _aside(path).touch()
+            new_file(_aside(path)).close()
 
     @classmethod
     def resume(cls, path: Path, up_to: float) -> VtkHdfWriter:

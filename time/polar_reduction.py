@@ -266,8 +266,7 @@ class PolarMotion(Motion):
         if self._stopped:
             raise StepFailed(self._stopped)
 
-    # Pieces, and steps, are never cut, and are added one after the other: the angle does not depend on when it is looked
-    # at.
+    # Pieces, or steps, are never cut, and are added one after the other: the angle does not depend on when one looks.
 
     def _follow_pieces(self, inner: ForceSteppingMotion, t: float, seconds: float) -> bool:
         """Move towards the time t and integrate dτ/r² over all pieces that end on the way; return whether it came."""
