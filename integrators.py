@@ -70,7 +70,8 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
         case ForceSteppingTable():
             normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
             axes = None if table.align is None else axes_along(np.array(normals[table.align]))
-            return ForceStepping(table.grid, table.seed, axes=axes, count_crossings=table.count_crossings)
+            offset = None if table.offset is None else np.array(table.offset)
+            return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
         case EnergySteppingTable():
             return EnergyStepping(table.step, table.offset, table.stride)
         case NewmarkTable():

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from symplex.quantities import (
     Table,
+    Triple,
     between,
     not_negative,
     number,
@@ -16,7 +17,9 @@ from symplex.quantities import (
     one_of,
     positive,
     positive_or_auto,
+    vector,
     whole,
+    yes_or_no_by_direction,
 )
 from symplex.time.graham_jelenic import Scheme
 from symplex.time.langevin import BOLTZMANN
@@ -222,6 +225,8 @@ class ForceSteppingTable(Method):
     kind: Literal["force-stepping"]
     grid: Annotated[float, positive("m")]
     seed: Annotated[int, whole(0)] = 0
+    offset: Annotated[Triple | None, vector("grid sizes")] = None
+    mirrored: Annotated[bool | tuple[bool, bool, bool], yes_or_no_by_direction()] = False
     align: str | None = None
     count_crossings: bool = False
 

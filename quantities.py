@@ -132,6 +132,20 @@ def numbers(unit: str) -> Quantity:
     return Quantity(check, unit)
 
 
+def yes_or_no_by_direction() -> Quantity:
+    """True or false, or one of them for each direction."""
+
+    def check(value: Any) -> bool | tuple[bool, bool, bool]:
+        if isinstance(value, bool):
+            return value
+        if not isinstance(value, list | tuple) or len(value) != 3 or not all(isinstance(one, bool) for one in value):
+            raise ValueError(f"is {value!r}, must be true or false, or three of these")
+        x, y, z = value
+        return x, y, z
+
+    return Quantity(check)
+
+
 def check_name(value: Any) -> str:
     """Return a name, or raise ValueError with what is wrong about it."""
     if not isinstance(value, str) or not value or not all(c.isalnum() or c in "_- " for c in value):
