@@ -23,6 +23,7 @@ from symplex.quantities import (
 )
 from symplex.time.graham_jelenic import Scheme
 from symplex.time.langevin import BOLTZMANN
+from symplex.time.linearly_implicit import Accelerations, Guess
 from symplex.time.zhang_skeel_force import Variant
 
 Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
@@ -194,6 +195,32 @@ class ZhangSkeelTable(FixedStepTable):
         return self
 
 
+class VariationalEulerTable(FixedStepTable):
+    """The variational Euler method."""
+
+    kind: Literal["variational-euler"]
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """A consistent mass, and supports that move."""
+        return {"rods", "consistent mass", "moving supports"}
+
+
+class LinearlyImplicitNewmarkTable(FixedStepTable):
+    """Newmark's method with one iteration of Newton's method in each step."""
+
+    kind: Literal["linearly-implicit-newmark"]
+    beta: Annotated[float, positive("1")] = 0.25
+    guess: Guess = "last"
+    accelerations: Accelerations = "linearised"
+    solver: Solver = "auto"
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """Supports that move."""
+        return {"rods", "moving supports"}
+
+
 class RattleTable(FixedStepTable):
     """RATTLE, for rods, or its composition to a higher order."""
 
@@ -262,6 +289,8 @@ IntegratorTable = (
     | HilberHughesTaylorTable
     | GrahamJelenicTable
     | ZhangSkeelTable
+    | VariationalEulerTable
+    | LinearlyImplicitNewmarkTable
     | RattleTable
     | ShakeTable
 )
