@@ -128,12 +128,19 @@ def cluster():
 
 @pytest.mark.parametrize(
     ("lattice", "kept"),
-    [(BOTH, (True, True)), (AROUND, (True, True)), (ACROSS, (True, False)), ({"offset": 0.0}, (False, False))],
+    [
+        (BOTH, (True, True, True)),
+        (AROUND, (True, True, True)),
+        (ACROSS, (True, False, False)),
+        ({"offset": 0.0}, (False, False, True)),
+        ({"seed": 1}, (False, False, False)),
+    ],
     ids=str,
 )
 def test_a_reflected_start_gives_the_reflected_motion(lattice, kept):
+    """In x, in y, and in both: the inversion, which copies keep as well if a vertex is in the origin."""
     system, state = cluster()
-    for mirror, invariant in zip(([-1.0, 1.0], [1.0, -1.0]), kept, strict=True):
+    for mirror, invariant in zip(([-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]), kept, strict=True):
         reflected = system.state(mirror * state.q, mirror * state.v)
         here, there = (ForceStepping(0.02, **lattice).start(system, s).advance(0.5) for s in (state, reflected))
         difference = np.abs(mirror * here.q - there.q).max()

@@ -119,6 +119,31 @@ CASES |= {
 }
 
 
+def linearly_implicit(**options):
+    """A case of Newmark's method with one iteration a step."""
+    return implicit(lambda dt: LinearlyImplicitNewmark(dt, **options), sizes=(0.02, 0.01, 0.005))
+
+
+CASES |= {
+    "VariationalEuler": Case(
+        make=lambda dt, seed: VariationalEuler(dt),
+        sizes=(0.004, 0.002, 0.001),
+        size=0.05,
+        impossible=lambda: VariationalEuler(1.0),
+        refusal=UnstableStep,
+        looks=8,
+    ),
+    "LinearlyImplicitNewmark": linearly_implicit(),
+    "LinearlyImplicitNewmark, evaluated": linearly_implicit(beta=0.4, accelerations="evaluated"),
+    "LinearlyImplicitNewmark, predicted": linearly_implicit(guess="predicted"),
+    "LinearlyImplicitNewmark, beta = 0.1": replace(
+        linearly_implicit(beta=0.1, guess="predicted", accelerations="evaluated"),
+        impossible=lambda: LinearlyImplicitNewmark(2.0, beta=0.1),
+        refusal=UnstableStep,
+    ),
+}
+
+
 def graham_jelenic(scheme, sizes=(0.04, 0.025, 0.02), size=0.05):
     """A case of one of Graham and Jelenić's methods."""
     return replace(implicit(lambda dt: GrahamJelenic(dt, scheme), sizes, size), looks=1, steps=1)
@@ -155,31 +180,6 @@ CASES |= {
         looks=8,
     ),
     "Composition, ZhangSkeel": implicit(lambda dt: Composition(ZhangSkeel(dt)), sizes=(0.05, 0.025, 0.0125), size=0.1),
-}
-
-
-def linearly_implicit(**options):
-    """A case of Newmark's method with one iteration a step."""
-    return implicit(lambda dt: LinearlyImplicitNewmark(dt, **options), sizes=(0.02, 0.01, 0.005))
-
-
-CASES |= {
-    "VariationalEuler": Case(
-        make=lambda dt, seed: VariationalEuler(dt),
-        sizes=(0.004, 0.002, 0.001),
-        size=0.05,
-        impossible=lambda: VariationalEuler(1.0),
-        refusal=UnstableStep,
-        looks=8,
-    ),
-    "LinearlyImplicitNewmark": linearly_implicit(),
-    "LinearlyImplicitNewmark, evaluated": linearly_implicit(beta=0.4, accelerations="evaluated"),
-    "LinearlyImplicitNewmark, predicted": linearly_implicit(guess="predicted"),
-    "LinearlyImplicitNewmark, beta = 0.1": replace(
-        linearly_implicit(beta=0.1, guess="predicted", accelerations="evaluated"),
-        impossible=lambda: LinearlyImplicitNewmark(2.0, beta=0.1),
-        refusal=UnstableStep,
-    ),
 }
 
 MOVES_SUPPORTS = Newmark, EnergyMomentum, Midpoint, GeneralizedAlpha, HilberHughesTaylor
