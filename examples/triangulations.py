@@ -1,4 +1,4 @@
-"""Triangulations that keep parity, and what they cost: Figure 4 of the force-stepping paper.
+"""Approximate potentials, and triangulations that keep parity: Figures 1 and 4 of the force-stepping paper.
 
     python examples/triangulations.py [--output DIR] [--full]
 
@@ -7,6 +7,9 @@ diagonal each, whose neighbours are copies or mirror images of each other across
 triangulations of the plane: copies in both directions, mirror images in both, and mirror images in one. The second can
 lie about the origin in two ways. For each: its diagonals as V_h has them, whether a motion that starts reflected is the
 reflection of the motion, and the error of the motion of four particles. ``--full`` takes more lattices.
+
+Before, Kepler's potential along a line past the centre, and what stands for it: terraces in energy-stepping, a
+continuous piecewise-linear function in force-stepping (Figure 1).
 """
 
 import argparse
@@ -31,6 +34,38 @@ LATTICES = {
 }
 H, DURATION = 0.02, 0.5  # of the reflected motions
 GRIDS, LONG = (0.01, 0.0025, 0.000625), 3.0  # of the errors
+
+
+TERRACE, CELL, ASIDE = 0.5, 0.2, 0.1  # height of terraces, grid size, and how far from the centre the line goes past it
+
+
+def approximations() -> dict[str, np.ndarray]:
+    """Return Kepler's potential along a line, ``x`` and ``exact``, with both approximations of it."""
+    fixed = np.array([[True, True], [False, False]])
+    kepler = sx.System(np.ones(2), {"V": sx.Bars([[0, 1]], sx.InverseDistance(1.0), dim=2)}, dim=2, fixed=fixed)
+    start = kepler.state([[0.0, 0.0], [1.01, ASIDE]], [[0.0, 0.0], [0.0, 1.0]])
+    flat = sx.EnergyStepping(TERRACE).start(kepler, start)
+    linear = sx.ForceStepping(CELL, offset=np.array([0.5, 0.5])).start(kepler, start)  # no vertex in the centre
+    x = np.linspace(-1.5, 1.5, 1201)
+    line = [np.array([[0.0, 0.0], [along, ASIDE]]) for along in x]
+    values = {
+        "exact": kepler.potential,
+        "terraces": flat.terraced_potential,
+        "piecewise linear": linear.lattice_potential,
+    }
+    return {"x": x} | {name: np.array([value(q) for q in line]) for name, value in values.items()}
+
+
+def draw_approximations(found: dict[str, np.ndarray], file: Path) -> None:
+    """Draw Figure 1."""
+    figure, axes = plt.subplots(figsize=(6, 3.6), dpi=80, layout="constrained")
+    colours = {"exact": "black", "terraces": "#c0392b", "piecewise linear": "#2c5fa8"}
+    for name, colour in colours.items():
+        axes.plot(found["x"], found[name], color=colour, linewidth=1.2, label=name)
+    axes.set(xlabel="x", ylabel="V", title=f"Kepler's potential along y = {ASIDE} (Figure 1)")
+    axes.legend()
+    figure.savefig(file)
+    plt.close(figure)
 
 
 def particles() -> tuple[sx.System, sx.State]:
@@ -114,7 +149,19 @@ def draw(diagonals: dict[str, np.ndarray], found: dict[str, list[float]], file: 
 def main(output: Path, full: bool) -> None:
     """Run all lattices, write numbers.json and the picture."""
     output.mkdir(parents=True, exist_ok=True)
-    numbers: dict = {}
+    along = approximations()
+    draw_approximations(along, output / "approximate_potentials.png")
+    numbers: dict = {
+        "Kepler: how far terraces are from V, in their height": [
+            float((sign * (along["terraces"] - along["exact"])).max() / TERRACE) for sign in (-1.0, 1.0)
+        ],
+        "Kepler: the lowest value of V and of its interpolation": [
+            float(along[name].min()) for name in ("exact", "piecewise linear")
+        ],
+        "Kepler: largest jump of the interpolation between points, of that of V": float(
+            np.abs(np.diff(along["piecewise linear"])).max() / np.abs(np.diff(along["exact"])).max()
+        ),
+    }
     diagonals, found = {}, {}
     for name, (mirrored, offset, _) in LATTICES.items():
         diagonals[name] = rising(mirrored, offset)

@@ -108,8 +108,12 @@ def test_the_papers_section(run_script, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_triangulations_of_figure_4(run_script, tmp_path):
+def test_the_potentials_and_triangulations_of_figures_1_and_4(run_script, tmp_path):
     numbers = run_script("triangulations.py", tmp_path)
+    assert numbers["Kepler: how far terraces are from V, in their height"] == pytest.approx([0.5, 0.5], abs=0.01)
+    lowest = [-10.0, -1.0 / np.hypot(0.1, 0.1)]  # of the interpolation: at the vertices next to the centre
+    assert numbers["Kepler: the lowest value of V and of its interpolation"] == pytest.approx(lowest)
+    assert numbers["Kepler: largest jump of the interpolation between points, of that of V"] < 1.0
     kept = {
         "copies": (False, False, True),
         "mirror images in both directions": (True, True, True),
@@ -124,7 +128,8 @@ def test_the_triangulations_of_figure_4(run_script, tmp_path):
         assert numbers[f"{name}: order of the error"] == pytest.approx(1.5, abs=0.2)
     for name in ("mirror images in both directions", "mirror images in one direction"):
         assert 3.0 < numbers[f"{name}: error, of that of copies"] < 6.0
-    assert (tmp_path / "triangulations.png").stat().st_size > 20_000
+    for name in ("triangulations", "approximate_potentials"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
 def test_both_scenarios_of_the_impact_differ_in_the_integrator_only():
