@@ -80,7 +80,7 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
         case ForceSteppingTable():
             normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
             axes = None if table.align is None else axes_along(np.array(normals[table.align]))
-            offset = None if table.offset is None else np.array(table.offset)
+            offset = np.array(table.offset) if isinstance(table.offset, tuple) else table.offset
             return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
         case EnergySteppingTable():
             return EnergyStepping(table.step, table.offset, table.stride)

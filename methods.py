@@ -17,7 +17,7 @@ from symplex.quantities import (
     one_of,
     positive,
     positive_or_auto,
-    vector,
+    vector_or_random,
     whole,
     yes_or_no_by_direction,
 )
@@ -252,7 +252,7 @@ class ForceSteppingTable(Method):
     kind: Literal["force-stepping"]
     grid: Annotated[float, positive("m")]
     seed: Annotated[int, whole(0)] = 0
-    offset: Annotated[Triple | None, vector("grid sizes")] = None
+    offset: Annotated[Triple | Literal["random"] | None, vector_or_random("grid sizes")] = None
     mirrored: Annotated[bool | tuple[bool, bool, bool], yes_or_no_by_direction()] = False
     align: str | None = None
     count_crossings: bool = False

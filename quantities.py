@@ -121,6 +121,17 @@ def vector(unit: str) -> Quantity:
     return Quantity(check, unit)
 
 
+def vector_or_random(unit: str) -> Quantity:
+    """Three numbers, or "random"."""
+
+    def check(value: Any) -> Triple | str:
+        if isinstance(value, str) and value != "random":
+            raise ValueError(f'is {value!r}, must be three numbers ({unit}) or "random"')
+        return value if value == "random" else vector(unit).check(value)
+
+    return Quantity(check, unit)
+
+
 def numbers(unit: str) -> Quantity:
     """One number or more."""
 

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
 from symplex.fem.system import System
 from symplex.time.force_stepping import ForceStepping
@@ -208,6 +208,19 @@ def test_mirroring_is_told_by_true_and_false():
     system, state = cluster()
     with pytest.raises(InvalidSystem, match=r"the mirroring of force-stepping has shape \(3,\); wanted a number"):
         ForceStepping(0.1, mirrored=(True, False, True)).start(system, state)
+
+
+@pytest.mark.parametrize("mirrored", [False, True, (True, False)])
+def test_a_start_on_the_mirrors_is_refused_and_a_random_offset_helps(mirrored):
+    """Two masses on the same planes fly alike: they cross all planes at once."""
+    system = System(np.ones(2), {"spring": Bars([[0, 1]], EngineeringStrain(3.0, 1.0), dim=2)}, dim=2)
+    alike = system.state([[0.0, 0.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(StepFailed, match=r'makes no progress .* another lattice offset \(offset = "random"\)'):
+        ForceStepping(0.1, offset=0.0, mirrored=mirrored).start(system, alike).advance(5.0)
+    motion = ForceStepping(0.1, offset="random", mirrored=mirrored).start(system, alike)
+    before = motion.energies(alike)["lattice_total"]
+    assert motion.energies(motion.advance(5.0))["lattice_total"] == pytest.approx(before, abs=1e-12)
+    assert len(np.unique(motion.offset)) == 4
 
 
 def test_the_step_is_symplectic(lattice):

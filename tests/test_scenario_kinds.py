@@ -169,6 +169,7 @@ def test_methods_are_what_the_keys_say():
     assert method("force-stepping", "grid = 0.1\nmirrored = true") == ForceStepping(0.1, mirrored=True)
     lattice = method("force-stepping", "grid = 0.1\noffset = [1, 0, 0.5]\nmirrored = [true, true, false]")
     assert (lattice.mirrored, *lattice.offset) == ((True, True, False), 1.0, 0.0, 0.5)
+    assert method("force-stepping", 'grid = 0.1\noffset = "random"') == ForceStepping(0.1, offset="random")
     assert method("energy-stepping", "step = 0.1\noffset = 0\nstride = 2") == EnergyStepping(0.1, 0.0, 2.0)
     assert method("rattle", "dt = 0.1\nbeta = 0.3\norder = 4", HUNG) == Composition(Rattle(0.1, {}, beta=0.3), 4)
     assert method("shake", "dt = 0.1", HUNG) == Shake(0.1, {})
@@ -364,6 +365,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
         (BODY, "force-stepping", "grid = 0.1\nmirrored = 1", "mirrored is 1, must be true or false, or three of these"),
         (BODY, "force-stepping", "grid = 0.1\nmirrored = [true, false]", "must be true or false, or three of these"),
         (BODY, "force-stepping", "grid = 0.1\noffset = 1", "offset is 1, must be three numbers (grid sizes)"),
+        (BODY, "force-stepping", 'grid = 0.1\noffset = "no"', "'no', must be three numbers (grid sizes) or \"random\""),
         (
             BODY + FLOOR,
             "graham-jelenic",

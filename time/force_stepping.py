@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +43,13 @@ class ForceStepping(Integrator):
     seed : int, default 0
         Seed of the lattice offset. The offset is drawn at random for every coordinate, so that no initial
         position lies on a lattice plane (a non-transversal start).
-    offset : float64 [n, dim], optional
-        The lattice offset in units of the grid size, instead of a random one.
+    offset : float64 [n, dim] or "random", optional
+        The lattice offset in units of the grid size; default: random where not mirrored, otherwise 0.
     mirrored : bool or tuple of bool, one for each direction; default False
         Let cells that are neighbours in these directions be mirror images of each other (Fig. 4 of the paper), with
         lattice planes through the origin unless an offset is given: V_h is then invariant under those reflections of
-        these directions that leave V as it is.
+        these directions that leave V as it is. A body whose nodes lie on such planes and fly alike is a non-transversal
+        start; ``offset="random"`` gives each coordinate mirrors of its own.
     axes : float64 [dim, dim], optional
         The directions of the lattice, one unit vector in each row; default: the coordinate axes. An obstacle that
         is much stiffer than the body acts on the scale of the grid as a wall of lattice facets: oblique to the
@@ -65,7 +67,7 @@ class ForceStepping(Integrator):
 
     grid: float | Array
     seed: int = 0
-    offset: Array | None = None
+    offset: Array | Literal["random"] | None = None
     axes: Array | None = None
     mirrored: bool | tuple[bool, ...] = False
     count_crossings: bool = False
@@ -99,9 +101,10 @@ class ForceStepping(Integrator):
 
     def _offset(self, mirrored: NDArray[np.bool_]) -> Array:
         """Return the offsets [n, dim] of coordinates that are mirrored, or not."""
-        if self.offset is not None:
-            return spread("offset", self.offset, mirrored.shape)
-        return np.where(mirrored, 0.0, np.random.default_rng(self.seed).random(mirrored.shape))
+        drawn = np.random.default_rng(self.seed).random(mirrored.shape)
+        if self.offset is None:
+            return np.where(mirrored, 0.0, drawn)
+        return drawn if isinstance(self.offset, str) else spread("offset", self.offset, mirrored.shape)
 
 
 class ForceSteppingMotion(Motion):
@@ -397,7 +400,10 @@ class ForceSteppingMotion(Motion):
         return f"ForceStepping makes no progress {place}: events pile up at one time. Try {self._another_offset()}."
 
     def _another_offset(self) -> str:
-        return f"another lattice offset (seed = {self.integrator.seed + 1})"
+        method = self.integrator
+        drawn = not np.any(method.mirrored) if method.offset is None else isinstance(method.offset, str)
+        advice = f"seed = {method.seed + 1}" if drawn else 'offset = "random"'
+        return f"another lattice offset ({advice})"
 
     def _infinite_energy(self, i: int) -> tuple[str, str]:
         """Return which energy is infinite around the vertex that dof i sees, and what to try."""

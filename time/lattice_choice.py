@@ -11,7 +11,7 @@ from symplex.fem.system import System
 
 
 def require_lattice(
-    grid: ArrayLike, offset: ArrayLike | None, axes: ArrayLike | None, mirrored: bool | tuple[bool, ...]
+    grid: ArrayLike, offset: ArrayLike | str | None, axes: ArrayLike | None, mirrored: bool | tuple[bool, ...]
 ) -> None:
     """Refuse parameters of `symplex.time.force_stepping.ForceStepping` that are of no lattice.
 
@@ -24,7 +24,8 @@ def require_lattice(
     sizes = _numbers("grid size", grid)
     if not (sizes.size and np.all(np.isfinite(sizes)) and np.all(sizes > 0)):
         raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {grid} m.")
-    if offset is not None and not np.all(np.isfinite(_numbers("offset", offset))):
+    random = offset is None or (isinstance(offset, str) and offset == "random")
+    if not random and not np.all(np.isfinite(_numbers("offset", offset))):
         raise ValueError(f"the offset of force-stepping must be finite; it is {offset}.")
     if axes is not None:
         rows = _numbers("axes", axes)
@@ -38,7 +39,7 @@ def require_lattice(
         )
 
 
-def _numbers(name: str, values: ArrayLike) -> Array:
+def _numbers(name: str, values: ArrayLike | None) -> Array:
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
