@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     )
     from symplex.time.jacobi_reduction import JacobiReduction as JacobiReduction
     from symplex.time.langevin import Langevin as Langevin, kinetic_temperature as kinetic_temperature
+    from symplex.time.linearly_implicit import LinearlyImplicitNewmark as LinearlyImplicitNewmark
     from symplex.time.manifold import (
         ComposedMethod as ComposedMethod,
         ManifoldMethod as ManifoldMethod,
@@ -176,6 +177,7 @@ if TYPE_CHECKING:
         record as record,
     )
     from symplex.time.variational import VariationalMidpoint as VariationalMidpoint
+    from symplex.time.variational_euler import VariationalEuler as VariationalEuler
     from symplex.time.zhang_skeel import ZhangSkeel as ZhangSkeel
     from symplex.time.zhang_skeel_force import ModifiedForce as ModifiedForce
 
@@ -234,6 +236,7 @@ _HOMES = {
     "symplex.time.integrator": ("Integrator", "Motion"),
     "symplex.time.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.langevin": ("Langevin", "kinetic_temperature"),
+    "symplex.time.linearly_implicit": ("LinearlyImplicitNewmark",),
     "symplex.time.manifold": ("ComposedMethod", "ManifoldMethod"),
     "symplex.time.midpoint": ("Midpoint",),
     "symplex.time.multipliers": ("project",),
@@ -257,6 +260,7 @@ _HOMES = {
     "symplex.time.sphere_methods": ("SphereEnergyMomentum", "SphereMidpoint", "SphereSymplectic"),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
     "symplex.time.variational": ("VariationalMidpoint",),
+    "symplex.time.variational_euler": ("VariationalEuler",),
     "symplex.time.zhang_skeel": ("ZhangSkeel",),
     "symplex.time.zhang_skeel_force": ("ModifiedForce",),
 }

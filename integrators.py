@@ -23,10 +23,12 @@ from symplex.methods import (
     HilberHughesTaylorTable,
     ImplicitTable,
     IntegratorTable,
+    LinearlyImplicitNewmarkTable,
     MidpointTable,
     NewmarkTable,
     RattleTable,
     ShakeTable,
+    VariationalEulerTable,
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
@@ -41,18 +43,26 @@ from symplex.time.graham_jelenic import GrahamJelenic
 from symplex.time.implicit import ImplicitIntegrator
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import Langevin
+from symplex.time.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
 from symplex.time.newton import Newton
 from symplex.time.rattle import Rattle, Shake
 from symplex.time.variational import VariationalMidpoint
+from symplex.time.variational_euler import VariationalEuler
 from symplex.time.zhang_skeel import ZhangSkeel
 
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
 _ROUNDING = 1e-12  # by how much a step may be longer than it should
 # What these cannot do is known at their start only.
-_PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable)
-_OF_ONE_SIZE = (Newmark, ImplicitIntegrator, Composition, GrahamJelenic, ZhangSkeel, Rattle, Shake)
+_PARTICULAR = (
+    *(GrahamJelenicTable, ZhangSkeelTable, VariationalEulerTable, LinearlyImplicitNewmarkTable),
+    *(RattleTable, ShakeTable, EnergySteppingTable),
+)
+_OF_ONE_SIZE = (
+    *(Newmark, ImplicitIntegrator, Composition, GrahamJelenic, ZhangSkeel, VariationalEuler, LinearlyImplicitNewmark),
+    *(Rattle, Shake),
+)
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
 
 
@@ -70,7 +80,8 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
         case ForceSteppingTable():
             normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
             axes = None if table.align is None else axes_along(np.array(normals[table.align]))
-            return ForceStepping(table.grid, table.seed, axes=axes, count_crossings=table.count_crossings)
+            offset = np.array(table.offset) if isinstance(table.offset, tuple) else table.offset
+            return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
         case EnergySteppingTable():
             return EnergyStepping(table.step, table.offset, table.stride)
         case NewmarkTable():
@@ -86,6 +97,10 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             newton = Newton(linear=table.solver)
             second = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)
             return second if table.order == 2 else Composition(second, table.order)
+        case VariationalEulerTable():
+            return VariationalEuler(table.dt)
+        case LinearlyImplicitNewmarkTable():
+            return LinearlyImplicitNewmark(table.dt, table.beta, table.guess, table.accelerations, linear=table.solver)
         case RattleTable():
             second = Rattle(table.dt, rods, beta=table.beta)
             return second if table.order == 2 else Composition(second, table.order)

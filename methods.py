@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from symplex.quantities import (
     Table,
+    Triple,
     between,
     not_negative,
     number,
@@ -16,10 +17,13 @@ from symplex.quantities import (
     one_of,
     positive,
     positive_or_auto,
+    vector_or_random,
     whole,
+    yes_or_no_by_direction,
 )
 from symplex.time.graham_jelenic import Scheme
 from symplex.time.langevin import BOLTZMANN
+from symplex.time.linearly_implicit import Accelerations, Guess
 from symplex.time.zhang_skeel_force import Variant
 
 Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
@@ -191,6 +195,32 @@ class ZhangSkeelTable(FixedStepTable):
         return self
 
 
+class VariationalEulerTable(FixedStepTable):
+    """The variational Euler method."""
+
+    kind: Literal["variational-euler"]
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """A consistent mass, and supports that move."""
+        return {"rods", "consistent mass", "moving supports"}
+
+
+class LinearlyImplicitNewmarkTable(FixedStepTable):
+    """Newmark's method with one iteration of Newton's method in each step."""
+
+    kind: Literal["linearly-implicit-newmark"]
+    beta: Annotated[float, positive("1")] = 0.25
+    guess: Guess = "last"
+    accelerations: Accelerations = "linearised"
+    solver: Solver = "auto"
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """Supports that move."""
+        return {"rods", "moving supports"}
+
+
 class RattleTable(FixedStepTable):
     """RATTLE, for rods, or its composition to a higher order."""
 
@@ -222,6 +252,8 @@ class ForceSteppingTable(Method):
     kind: Literal["force-stepping"]
     grid: Annotated[float, positive("m")]
     seed: Annotated[int, whole(0)] = 0
+    offset: Annotated[Triple | Literal["random"] | None, vector_or_random("grid sizes")] = None
+    mirrored: Annotated[bool | tuple[bool, bool, bool], yes_or_no_by_direction()] = False
     align: str | None = None
     count_crossings: bool = False
 
@@ -257,6 +289,8 @@ IntegratorTable = (
     | HilberHughesTaylorTable
     | GrahamJelenicTable
     | ZhangSkeelTable
+    | VariationalEulerTable
+    | LinearlyImplicitNewmarkTable
     | RattleTable
     | ShakeTable
 )

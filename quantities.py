@@ -121,6 +121,17 @@ def vector(unit: str) -> Quantity:
     return Quantity(check, unit)
 
 
+def vector_or_random(unit: str) -> Quantity:
+    """Three numbers, or "random"."""
+
+    def check(value: Any) -> Triple | str:
+        if isinstance(value, str) and value != "random":
+            raise ValueError(f'is {value!r}, must be three numbers ({unit}) or "random"')
+        return value if value == "random" else vector(unit).check(value)
+
+    return Quantity(check, unit)
+
+
 def numbers(unit: str) -> Quantity:
     """One number or more."""
 
@@ -130,6 +141,20 @@ def numbers(unit: str) -> Quantity:
         return tuple(_number(x) for x in value)
 
     return Quantity(check, unit)
+
+
+def yes_or_no_by_direction() -> Quantity:
+    """True or false, or one of them for each direction."""
+
+    def check(value: Any) -> bool | tuple[bool, bool, bool]:
+        if isinstance(value, bool):
+            return value
+        if not isinstance(value, list | tuple) or len(value) != 3 or not all(isinstance(one, bool) for one in value):
+            raise ValueError(f"is {value!r}, must be true or false, or three of these")
+        x, y, z = value
+        return x, y, z
+
+    return Quantity(check)
 
 
 def check_name(value: Any) -> str:

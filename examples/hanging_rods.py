@@ -111,46 +111,6 @@ class HangingRods:
         return Motion(times, q, v, np.array(tensions))
 
 
-class OneIterationNewmark:
-    """Newmark's method with γ = ½ and one iteration of Newton's method in each step: the paper's fifth row.
-
-    The paper does not say where the iteration starts, nor which accelerations the next step takes. Here it starts at
-    the last positions; the accelerations are those of the linearised equation, with which the double pendulum is stable
-    at a step of 0.1, or those of the forces that are found, with which it is not.
-
-    Parameters
-    ----------
-    dt, beta : float
-    of_forces : bool, default False
-        Which of them.
-    """
-
-    def __init__(self, dt: float, beta: float, of_forces: bool = False):
-        self.dt, self.beta, self.of_forces = dt, beta, of_forces
-
-    def record(self, system: sx.System, start: sx.State, steps: int) -> tuple[Array, Array]:
-        """Return positions and velocities [k, n, dim] after 0, 1, 2, … steps, as long as they are below 1000."""
-        free, h, s = ~system.fixed.ravel(), self.dt, self.beta * self.dt**2
-        inverse_mass = np.repeat(1.0 / np.asarray(system.mass), system.dim)
-        q, v, a = start.q, start.v, start.a
-        rows = [(q, v)]
-        for _ in range(steps):
-            advance = h * v + h * h * (0.5 - self.beta) * a  # q1 = q0 + advance + s a1
-            residual = (advance + s * system.state(q).a).ravel()
-            matrix = np.eye(q.size) + s * inverse_mass[:, None] * system.hessian(q).toarray()
-            change = np.zeros(q.size)
-            change[free] = np.linalg.solve(matrix[np.ix_(free, free)], residual[free])
-            change = change.reshape(q.shape)
-            q = q + change
-            if not np.abs(q).max() < 1e3:
-                break
-            before, a = a, system.state(q).a if self.of_forces else (change - advance) / s
-            v = v + 0.5 * h * (before + a)
-            rows.append((q, v))
-        qs, vs = zip(*rows, strict=True)
-        return np.array(qs), np.array(vs)
-
-
 def _with_support(values: Array) -> Array:
     """Return values [k, n, 2] with a row of zeros for the support."""
     return np.concatenate([np.zeros((len(values), 1, 2)), values], axis=1)

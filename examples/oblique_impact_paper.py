@@ -22,6 +22,8 @@ import symplex as sx
 HERE = Path(__file__).parent
 GRID, DURATION = 5e-4, 60e-6  # m, s
 FRAMES = (0, 8e-6, 16e-6, 24e-6, 32e-6, 40e-6, 48e-6, 60e-6)  # s
+SECTION_TIMES = 5e-6 * np.arange(12)  # s; those of Figure 19 are in its picture only
+SIDE, FACE = 0.1, 0.101  # m: of the cube, and where y = z meets the wall
 # Lattice axes with the wall's normal along the second.
 WALL_AXES = np.array([[1, 0, 0], [0, np.sqrt(0.5), np.sqrt(0.5)], [0, -np.sqrt(0.5), np.sqrt(0.5)]])
 
@@ -60,9 +62,65 @@ def both_methods(output: Path, full: bool) -> dict:
     numbers["Newmark: range of x-momentum"] = relative_range(newmark["momentum_x"])
     sx.compare_histories(histories, output / "figures_21_22.png")
     series = sx.read_series(output / "oblique_impact" / "motion.vtkhdf")
-    sx.render_snapshots(series, output / "figure_19.png", times=FRAMES, view=sx.View(section="x"))
     sx.render_snapshots(series, output / "figure_20.png", times=FRAMES)
     return numbers
+
+
+def section(output: Path, full: bool) -> dict:
+    """Follow the nodes that were in the yz mid-plane of the cube, by force-stepping and by Newmark (Fig. 19)."""
+    system, state = impact("I")
+    inside = np.isclose(state.q[:, 0], 0.5 * SIDE)
+    newmark = sx.Newmark(2e-10 if full else 1e-9)
+    stepping, steps = (
+        np.array([s.q[inside] for s in sx.march(system, method, state, SECTION_TIMES)])
+        for method in (sx.ForceStepping(GRID), newmark)
+    )
+    numbers = {"section: times [µs]": (SECTION_TIMES * 1e6).round(6).tolist()}
+    for label, path in (("force-stepping", stepping), ("Newmark", steps)):
+        depth = (2.0 * FACE - path[:, :, 1] - path[:, :, 2]) / np.sqrt(2.0)  # of each node before the wall
+        x = path[:, :, 0] - path[:, :, 0].mean(axis=1, keepdims=True)
+        numbers |= {
+            f"section, {label}: distance from the wall [mm]": (1e3 * depth.min(axis=1)).tolist(),
+            f"section, {label}: extent normal to the wall, of that at the start": (
+                np.ptp(depth, axis=1) / np.ptp(depth[0])
+            ).tolist(),
+            f"section, {label}: rotation [degrees]": np.degrees([rotation(path[0], q) for q in path]).tolist(),
+            f"section, {label}: largest distance from a plane x = constant [mm]": float(1e3 * np.abs(x).max()),
+        }
+    apart = np.linalg.norm(stepping - steps, axis=2).max(axis=1)
+    numbers["section: largest distance of a node between both methods [mm]"] = (1e3 * apart).tolist()
+    draw_section(inside, stepping, steps, output / "figure_19.png")
+    return numbers
+
+
+def rotation(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the angle in rad about x by which points [n, 3] have turned, in the least squares sense."""
+    (_, y0, z0), (_, y1, z1) = ((q - q.mean(axis=0)).T for q in (before, after))
+    return float(np.arctan2(np.sum(y0 * z1 - z0 * y1), np.sum(y0 * y1 + z0 * z1)))
+
+
+def draw_section(inside: np.ndarray, stepping: np.ndarray, steps: np.ndarray, file: Path) -> None:
+    """Draw the triangles of the mid-plane [times, nodes, 3] at all times, over those by Newmark."""
+    cells = sx.cube_mesh("I").cells["tetra"]
+    faces = np.sort(np.concatenate([np.delete(cells, k, axis=1) for k in range(4)]), axis=1)
+    faces = np.unique(faces[inside[faces].all(axis=1)], axis=0)
+    triangles = (np.cumsum(inside) - 1)[faces]
+    figure, panels = plt.subplots(2, 6, figsize=(13, 5.2), dpi=90, layout="constrained", sharex=True, sharey=True)
+    wall = 1e3 * (FACE + np.array([[-1.0, 1.0], [1.0, -1.0]]))
+    for t, ours, theirs, axes in zip(SECTION_TIMES, stepping, steps, panels.ravel(), strict=True):
+        axes.plot(*wall, color="#8a94a6", linewidth=3.0)
+        axes.triplot(*1e3 * theirs[:, 1:].T, triangles, color="#c0392b", linewidth=0.8)
+        axes.triplot(*1e3 * ours[:, 1:].T, triangles, color="#2c5fa8", linewidth=1.2)
+        axes.set_title(f"{t * 1e6:.0f} µs")
+        axes.set_aspect("equal")
+    panels[0, 0].set(xlim=(-8, 140), ylim=(-8, 140))
+    for axes in panels[-1]:
+        axes.set_xlabel("y in mm")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("z in mm")
+    figure.suptitle("yz mid-plane of the cube: force-stepping (blue), Newmark (red) (Figure 19)")
+    figure.savefig(file)
+    plt.close(figure)
 
 
 def relative_range(values: np.ndarray) -> float:
@@ -161,6 +219,7 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     numbers = both_methods(options.output, options.full)
+    numbers |= section(options.output, options.full)
     numbers |= average_steps(options.output, options.full)
     numbers |= convergence(options.output, options.full)
     numbers |= reversal()

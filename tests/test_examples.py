@@ -87,11 +87,49 @@ def test_the_papers_section(run_script, tmp_path):
     numbers = run_script("oblique_impact_paper.py", tmp_path)
     assert numbers["force-stepping: drift of K + V_h"] < 1e-12
     assert numbers["Newmark: range of x-momentum"] < 1e-12
+    # Figure 19: the section is pressed along the wall's normal, and comes back, as Newmark's does.
+    for method in ("force-stepping", "Newmark"):
+        extent = numbers[f"section, {method}: extent normal to the wall, of that at the start"]
+        assert extent[0] == 1.0
+        assert np.argmin(extent) == 7
+        assert extent[7] == pytest.approx(0.73, abs=0.01)
+        assert extent[-1] > 0.85
+    assert max(numbers["section: largest distance of a node between both methods [mm]"][:6]) < 0.8
+    assert max(numbers["section: largest distance of a node between both methods [mm]"]) < 2.0
+    assert numbers["section, Newmark: largest distance from a plane x = constant [mm]"] < 0.01
+    assert 0.1 < numbers["section, force-stepping: largest distance from a plane x = constant [mm]"] < 1.0
+    assert np.abs(numbers["section, Newmark: rotation [degrees]"]).max() < 0.01
+    assert 0.1 < np.abs(numbers["section, force-stepping: rotation [degrees]"]).max() < 1.0
     assert -2.1 < numbers["exponent of the average step in N"] < -1.75
     assert numbers["share of crossings that change nothing, mesh III"] > 0.95
     assert numbers["reversal after 10 µs: distance from the start [m]"] < 1e-13
     for name in ("figure_19", "figure_20", "figures_21_22", "figure_23", "convergence"):
         assert (tmp_path / f"{name}.png").exists()
+
+
+@pytest.mark.slow
+def test_the_potentials_and_triangulations_of_figures_1_and_4(run_script, tmp_path):
+    numbers = run_script("triangulations.py", tmp_path)
+    assert numbers["Kepler: how far terraces are from V, in their height"] == pytest.approx([0.5, 0.5], abs=0.01)
+    lowest = [-10.0, -1.0 / np.hypot(0.1, 0.1)]  # of the interpolation: at the vertices next to the centre
+    assert numbers["Kepler: the lowest value of V and of its interpolation"] == pytest.approx(lowest)
+    assert numbers["Kepler: largest jump of the interpolation between points, of that of V"] < 1.0
+    kept = {
+        "copies": (False, False, True),
+        "mirror images in both directions": (True, True, True),
+        "the same about another vertex": (True, True, True),
+        "mirror images in one direction": (True, False, False),
+    }
+    for name, reflections in kept.items():
+        differences = numbers[f"{name}: difference from the motion reflected in x, in y, in both"]
+        for difference, invariant in zip(differences, reflections, strict=True):
+            assert difference < 1e-11 if invariant else difference > 1e-4
+    for name in ("copies", "mirror images in both directions", "mirror images in one direction"):
+        assert numbers[f"{name}: order of the error"] == pytest.approx(1.5, abs=0.2)
+    for name in ("mirror images in both directions", "mirror images in one direction"):
+        assert 3.0 < numbers[f"{name}: error, of that of copies"] < 6.0
+    for name in ("triangulations", "approximate_potentials"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
 def test_both_scenarios_of_the_impact_differ_in_the_integrator_only():

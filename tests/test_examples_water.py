@@ -95,6 +95,7 @@ def test_seven_molecules(run_script, tmp_path):
     assert 0.01 < numbers["Zhang-Skeel: spread of the energy / kT"] < 0.1
     assert abs(numbers["Zhang-Skeel: drift of the energy from the first to the last quarter / kT"]) < 0.05
     assert numbers["one-iteration Newmark: spread of the energy / kT"] > 1.0
+    assert numbers["one iteration, predicted: spread of the energy / kT"] < 0.05
     assert numbers["RATTLE: largest change of angular momentum"] < 1e-11
     assert 1e-4 < numbers["Zhang-Skeel: largest change of angular momentum"] < 0.02
     assert numbers["RATTLE: largest error of a distance in a molecule [Å]"] < 1e-12

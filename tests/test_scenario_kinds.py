@@ -21,11 +21,14 @@ from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.energy_stepping import EnergyStepping
+from symplex.time.force_stepping import ForceStepping
 from symplex.time.langevin import Langevin
+from symplex.time.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.midpoint import Midpoint
 from symplex.time.newton import Newton
 from symplex.time.rattle import Rattle, Shake
 from symplex.time.variational import VariationalMidpoint
+from symplex.time.variational_euler import VariationalEuler
 from symplex.time.zhang_skeel import ZhangSkeel
 
 BODY = """
@@ -111,6 +114,8 @@ KINDS = {
     "hht": (BODY + FLOOR, "dt = 0.05", IMPLICIT),
     "graham-jelenic": (BODY + FLOOR, "dt = 0.05", {"steps", "iterations", "factorised"}),
     "zhang-skeel": (BODY + FLOOR, "dt = 0.05", {"steps", "modified_total"}),
+    "variational-euler": (BODY + FLOOR + PUSH, "dt = 0.01", {"steps", "balance", "work_push"}),
+    "linearly-implicit-newmark": (BODY + FLOOR + PUSH, "dt = 0.05", {"steps", "balance", "work_push"}),
     "rattle": (HUNG, "dt = 0.05", {"steps", "corrections"}),
     "shake": (HUNG, "dt = 0.05\nbeta = 0.3", {"steps", "corrections", "modified_total"}),
 }
@@ -155,6 +160,16 @@ def test_methods_are_what_the_keys_say():
     assert method(
         "zhang-skeel", 'dt = 0.1\nbeta = 0.5\nvariant = "simplified"\nstiff = ["floor"]\norder = 4', BODY + FLOOR
     ) == Composition(ZhangSkeel(0.1, 0.5, "simplified", ("floor",)), 4)
+    assert method("variational-euler", "dt = 0.1") == VariationalEuler(0.1)
+    assert method("linearly-implicit-newmark", "dt = 0.1") == LinearlyImplicitNewmark(0.1)
+    assert method(
+        "linearly-implicit-newmark",
+        'dt = 0.1\nbeta = 0.4\nguess = "predicted"\naccelerations = "evaluated"\nsolver = "sparse"',
+    ) == LinearlyImplicitNewmark(0.1, 0.4, "predicted", "evaluated", linear="sparse")
+    assert method("force-stepping", "grid = 0.1\nmirrored = true") == ForceStepping(0.1, mirrored=True)
+    lattice = method("force-stepping", "grid = 0.1\noffset = [1, 0, 0.5]\nmirrored = [true, true, false]")
+    assert (lattice.mirrored, *lattice.offset) == ((True, True, False), 1.0, 0.0, 0.5)
+    assert method("force-stepping", 'grid = 0.1\noffset = "random"') == ForceStepping(0.1, offset="random")
     assert method("energy-stepping", "step = 0.1\noffset = 0\nstride = 2") == EnergyStepping(0.1, 0.0, 2.0)
     assert method("rattle", "dt = 0.1\nbeta = 0.3\norder = 4", HUNG) == Composition(Rattle(0.1, {}, beta=0.3), 4)
     assert method("shake", "dt = 0.1", HUNG) == Shake(0.1, {})
@@ -324,6 +339,33 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
             "above the stability limit of Zhang and Skeel's method",
         ),
         (BODY + MOVING, "zhang-skeel", "dt = 0.1", "it moves, which zhang-skeel cannot follow"),
+        (BODY, "variational-euler", "dt = 0", "dt is 0, must be positive (s)"),
+        (
+            BODY.replace("mu = 1.0", "mu = 1e4"),
+            "variational-euler",
+            "dt = 0.1",
+            "above the stability limit of the variational Euler method",
+        ),
+        (BODY + MOVING, "variational-euler", "dt = 0.1", "it moves, which variational-euler cannot follow"),
+        (
+            BODY.replace("density = 1.0 }", 'density = 1.0 }\nmass = "consistent"'),
+            "variational-euler",
+            "dt = 0.01",
+            "with variational-euler take",
+        ),
+        (BODY, "linearly-implicit-newmark", "dt = 0.1\nbeta = 0", "beta is 0, must be positive"),
+        (BODY, "linearly-implicit-newmark", 'dt = 0.1\nguess = "lst"', "guess is 'lst'; did you mean 'last'?"),
+        (
+            BODY.replace("mu = 1.0", "mu = 1e4"),
+            "linearly-implicit-newmark",
+            "dt = 0.1\nbeta = 0.1",
+            "above the stability limit of Newmark's method with beta = 0.1",
+        ),
+        (BODY + MOVING, "linearly-implicit-newmark", "dt = 0.1", "it moves, which linearly-implicit-newmark cannot"),
+        (BODY, "force-stepping", "grid = 0.1\nmirrored = 1", "mirrored is 1, must be true or false, or three of these"),
+        (BODY, "force-stepping", "grid = 0.1\nmirrored = [true, false]", "must be true or false, or three of these"),
+        (BODY, "force-stepping", "grid = 0.1\noffset = 1", "offset is 1, must be three numbers (grid sizes)"),
+        (BODY, "force-stepping", 'grid = 0.1\noffset = "no"', "'no', must be three numbers (grid sizes) or \"random\""),
         (
             BODY + FLOOR,
             "graham-jelenic",

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
@@ -18,6 +19,7 @@ from symplex.fem.system import State, System
 from symplex.time import lattice_events as events, lattice_tracks as layout
 from symplex.time.integrator import Integrator, Motion
 from symplex.time.interaction import infinite_stencil, interactions, lattice_functions
+from symplex.time.lattice_choice import require_axes, require_lattice, spread
 from symplex.time.lattice_crossings import count_rest
 from symplex.time.lattice_energy import lattice_energy
 from symplex.time.pieces import Pieces
@@ -43,11 +45,13 @@ class ForceStepping(Integrator):
     seed : int, default 0
         Seed of the lattice offset. The offset is drawn at random for every coordinate, so that no initial
         position lies on a lattice plane (a non-transversal start).
-    offset : float64 [n, dim], optional
-        The lattice offset in units of the grid size, instead of a random one.
-    mirrored : bool, default False
-        Let neighbouring cells be mirror images of each other (Fig. 4 of the paper), with lattice planes through the
-        origin unless an offset is given: V_h is then invariant under the reflections that leave V as it is.
+    offset : float64 [n, dim] or "random", optional
+        The lattice offset in units of the grid size; default: random where not mirrored, otherwise 0.
+    mirrored : bool or tuple of bool, one for each direction; default False
+        Let cells that are neighbours in these directions be mirror images of each other (Fig. 4 of the paper), with
+        lattice planes through the origin unless an offset is given: V_h is then invariant under those reflections of
+        these directions that leave V as it is. A body whose nodes lie on such planes and fly alike is a non-transversal
+        start; ``offset="random"`` gives each coordinate mirrors of its own.
     axes : float64 [dim, dim], optional
         The directions of the lattice, one unit vector in each row; default: the coordinate axes. An obstacle that
         is much stiffer than the body acts on the scale of the grid as a wall of lattice facets: oblique to the
@@ -65,9 +69,9 @@ class ForceStepping(Integrator):
 
     grid: float | Array
     seed: int = 0
-    offset: Array | None = None
+    offset: Array | Literal["random"] | None = None
     axes: Array | None = None
-    mirrored: bool = False
+    mirrored: bool | tuple[bool, ...] = False
     count_crossings: bool = False
 
     order = 1.5
@@ -75,15 +79,7 @@ class ForceStepping(Integrator):
     symmetric = True
 
     def __post_init__(self):
-        grid = _numbers("grid size", self.grid)
-        if not (grid.size and np.all(np.isfinite(grid)) and np.all(grid > 0)):
-            raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {self.grid} m.")
-        if self.offset is not None and not np.all(np.isfinite(_numbers("offset", self.offset))):
-            raise ValueError(f"the offset of force-stepping must be finite; it is {self.offset}.")
-        if self.axes is not None:
-            axes = _numbers("axes", self.axes)
-            if axes.ndim != 2 or not np.allclose(axes @ axes.T, np.eye(len(axes))):
-                raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {self.axes}.")
+        require_lattice(self.grid, self.offset, self.axes, self.mirrored)
 
     def start(self, system: System, state: State) -> ForceSteppingMotion:
         """Return the motion that begins at a state.
@@ -105,12 +101,12 @@ class ForceStepping(Integrator):
         motion._restore(checkpoint)
         return motion
 
-    def _offset(self, shape: tuple[int, int]) -> Array:
-        if self.offset is not None:
-            return _spread("offset", self.offset, shape)
-        if self.mirrored:
-            return np.zeros(shape)
-        return np.random.default_rng(self.seed).random(shape)
+    def _offset(self, mirrored: NDArray[np.bool_]) -> Array:
+        """Return the offsets [n, dim] of coordinates that are mirrored, or not."""
+        drawn = np.random.default_rng(self.seed).random(mirrored.shape)
+        if self.offset is None:
+            return np.where(mirrored, 0.0, drawn)
+        return drawn if isinstance(self.offset, str) else spread("offset", self.offset, mirrored.shape)
 
 
 class ForceSteppingMotion(Motion):
@@ -130,8 +126,9 @@ class ForceSteppingMotion(Motion):
         shape = (system.n_nodes, system.dim)
         self._axes = None if integrator.axes is None else np.asarray(integrator.axes, float)
         if self._axes is not None:
-            _check_axes(system, self._axes)
-        spacing = _spread("grid size", integrator.grid, shape).ravel()
+            require_axes(system, self._axes)
+        spacing = spread("grid size", integrator.grid, shape).ravel()
+        mirrored = spread("mirroring", integrator.mirrored, shape) != 0.0
         self.system = system
         self.integrator = integrator
         self._t = t
@@ -142,9 +139,9 @@ class ForceSteppingMotion(Motion):
         self._tables = interactions(system.n_nodes, stencils, self._functions)
         self._lattice = layout.Lattice(
             spacing=np.ascontiguousarray(spacing),
-            offset=integrator._offset(shape).ravel().astype(float),
+            offset=integrator._offset(mirrored).ravel().astype(float),
             dim=np.uint32(system.dim),
-            mirrored=bool(integrator.mirrored),
+            mirrored=mirrored.ravel(),
         )
         self._tracks = layout.empty_tracks(self._tables, *shape)
         widest = max((nodes.shape[1] for nodes in stencils), default=1)
@@ -248,7 +245,7 @@ class ForceSteppingMotion(Motion):
         spacing = self._lattice.spacing.reshape(state.q.shape)[energy.nodes].reshape(m, -1)
         origin = spacing * self.offset[energy.nodes].reshape(m, -1)
         z = self._lattice_coordinates(self._to_axes(state.q))[energy.nodes].reshape(m, -1)
-        cell, sign, fraction = layout.place(z, self.integrator.mirrored)
+        cell, sign, fraction = layout.place(z, self._mirrored[energy.nodes].reshape(m, -1))
         order = np.argsort(-fraction, axis=1, kind="stable")
         vertex, step = origin + spacing * cell, sign * spacing
         rows = np.arange(m)
@@ -313,6 +310,11 @@ class ForceSteppingMotion(Motion):
 
     # -- inside ----------------------------------------------------------------------------------------------
 
+    @property
+    def _mirrored(self) -> NDArray[np.bool_]:
+        """Whether each coordinate [n, dim] is mirrored."""
+        return self._lattice.mirrored.reshape(self.offset.shape)
+
     def _begin(self, state: State) -> None:
         if state.q.shape != (self.system.n_nodes, self.system.dim) or state.v.shape != state.q.shape:
             raise InvalidSystem(
@@ -332,7 +334,7 @@ class ForceSteppingMotion(Motion):
                 f"ForceStepping cannot start: node {far // self.system.dim} is {abs(z.flat[far]):.3g} grid sizes away "
                 f"from the origin (at most {_MOST_CELLS:.3g}). Try a larger grid than {spacing.flat[far]:.3g} m."
             )
-        cell, sign, fraction = layout.place(z, self.integrator.mirrored)
+        cell, sign, fraction = layout.place(z, self._mirrored)
         tracks.of_dofs(self.system.dim, layout.CELL)[...] = cell
         tracks.of_dofs(self.system.dim, layout.STEP)[...] = sign * spacing
         mass = self.system.lumped_mass("force-stepping")[:, None]
@@ -368,7 +370,10 @@ class ForceSteppingMotion(Motion):
     def _identity(self) -> dict[str, np.ndarray]:
         """Return what a checkpoint must have in common with the motion that goes on from it."""
         axes = np.eye(self.system.dim) if self._axes is None else self._axes
-        return {"grid": self._lattice.spacing, "orientation": axes, "mirrored": np.array(self.integrator.mirrored)}
+        mirrored = self._mirrored
+        if mirrored.all() or not mirrored.any():  # as one, which is all that older checkpoints have
+            mirrored = mirrored.any()
+        return {"grid": self._lattice.spacing, "orientation": axes, "mirrored": np.array(mirrored)}
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"offset": self._lattice.offset, **self._tracks.arrays()}
@@ -414,7 +419,10 @@ class ForceSteppingMotion(Motion):
         return f"ForceStepping makes no progress {place}: events pile up at one time. Try {self._another_offset()}."
 
     def _another_offset(self) -> str:
-        return f"another lattice offset (seed = {self.integrator.seed + 1})"
+        method = self.integrator
+        drawn = not np.any(method.mirrored) if method.offset is None else isinstance(method.offset, str)
+        advice = f"seed = {method.seed + 1}" if drawn else 'offset = "random"'
+        return f"another lattice offset ({advice})"
 
     def _infinite_energy(self, i: int) -> tuple[str, str]:
         """Return which energy is infinite around the vertex that dof i sees, and what to try."""
@@ -432,33 +440,3 @@ class ForceSteppingMotion(Motion):
             reason = f"; an element of '{name}' (nodes {nodes}) is inverted there"
             return reason, "a finer mesh where the body is crushed"
         return f"; energy '{name}' (nodes {nodes}) has a pole there", self._another_offset()
-
-
-def _numbers(name: str, values: ArrayLike) -> Array:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"the {name} of force-stepping must be a number or an array; it is {values!r}.") from None
-
-
-def _spread(name: str, values: ArrayLike, shape: tuple[int, int]) -> Array:
-    """Return one value for each coordinate [n, dim]."""
-    array = _numbers(name, values)
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise InvalidSystem(
-            f"the {name} of force-stepping has shape {array.shape}; wanted a number, one for each direction "
-            f"{shape[1:]}, or one for each coordinate {shape}."
-        ) from None
-
-
-def _check_axes(system: System, axes: Array) -> None:
-    if axes.shape != (system.dim, system.dim):
-        raise InvalidSystem(f"the axes of force-stepping have shape {axes.shape}, wanted {(system.dim,) * 2}.")
-    partly = np.flatnonzero(system.fixed.any(axis=1) & ~system.fixed.all(axis=1))
-    if len(partly):
-        raise InvalidSystem(
-            f"force-stepping with rotated axes cannot hold single components fixed (node {partly[0]} is); "
-            "fix all components of a node, or use the coordinate axes."
-        )

@@ -5,7 +5,7 @@ from numba import njit
 
 from symplex.time.interaction import STAR
 from symplex.time.lattice_access import FOUR, ONE, OPTIONS, split
-from symplex.time.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, STEP, WEIGHT
+from symplex.time.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, WEIGHT
 
 _jit = njit(**OPTIONS)
 
@@ -26,12 +26,13 @@ def _integers_crossed(r, w, a, tau):
 
 
 @_jit
-def _motion_from(tracks, i, t):
-    """Return z less its cell, ż and z̈ of dof i at the time t."""
+def _motion_from(lattice, tracks, i, t):
+    """Return ⌊z⌋ (0 where mirrored), f, ḟ and f̈ of dof i at the time t."""
     node, c = split(i)
-    parabola, s = tracks.track[node], np.sign(tracks.dof[i, STEP])
+    parabola = tracks.track[node]
     tau, w, a = t - parabola[START, c], parabola[RATE, c], parabola[ACCEL, c]
-    return s * (parabola[FRACTION, c] + tau * (w + 0.5 * tau * a)), s * (w + tau * a), s * a
+    cell = 0.0 if lattice.mirrored[node * lattice.dim + c] else tracks.dof[i, CELL]
+    return cell, parabola[FRACTION, c] + tau * (w + 0.5 * tau * a), w + tau * a, a
 
 
 @_jit
@@ -45,17 +46,9 @@ def _crossings_of_pair(lattice, tracks, i, j, t):
     """Count the crossings of two dofs until t, since the later of their last changes."""
     start = max(_start(tracks, i), _start(tracks, j))
     tau = t - start
-    f_i, w_i, a_i = _motion_from(tracks, i, start)
-    f_j, w_j, a_j = _motion_from(tracks, j, start)
-    cell_i, cell_j = tracks.dof[i, CELL], tracks.dof[j, CELL]
-    difference = (cell_j - cell_i) + (f_j - f_i)
-    if not lattice.mirrored:
-        return _integers_crossed(difference, w_j - w_i, a_j - a_i, tau)
-    # Equal distances from the nearest even vertices: z_j − z_i or z_j + z_i is even.
-    total = (cell_j + cell_i) + (f_j + f_i)
-    return _integers_crossed(0.5 * difference, 0.5 * (w_j - w_i), 0.5 * (a_j - a_i), tau) + _integers_crossed(
-        0.5 * total, 0.5 * (w_j + w_i), 0.5 * (a_j + a_i), tau
-    )
+    cell_i, f_i, w_i, a_i = _motion_from(lattice, tracks, i, start)
+    cell_j, f_j, w_j, a_j = _motion_from(lattice, tracks, j, start)
+    return _integers_crossed((cell_j - cell_i) + (f_j - f_i), w_j - w_i, a_j - a_i, tau)
 
 
 @_jit

@@ -24,8 +24,8 @@ def lattice_energy(nodes, value, parameters, lattice, z):
     """Return the piecewise-linear energy V_h in J of one family of stencils at the lattice coordinates z [n·dim].
 
     V_h is linear on Kuhn simplices: from the vertex ⌊z⌋ one coordinate after the other goes up, that with
-    the largest fraction first, V_h = φ(u) + Σ f_k [φ(u + e_1 + … + e_k) − φ(u + e_1 + … + e_(k−1))]. On a mirrored
-    lattice u is the nearest even vertex, f the distance from it, and e points to the side of z.
+    the largest fraction first, V_h = φ(u) + Σ f_k [φ(u + e_1 + … + e_k) − φ(u + e_1 + … + e_(k−1))]. Where
+    mirrored u_i is the nearest even number, f_i the distance from it, and e_i points to the side of z_i.
     The sum is compensated (Neumaier).
 
     Parameters
@@ -45,7 +45,7 @@ def lattice_energy(nodes, value, parameters, lattice, z):
     for stencil in range(len(nodes)):
         for k in range(size):
             i = nodes[stencil, k // dim] * dim + k % dim
-            cell = 2.0 * np.round(0.5 * z[i]) if lattice.mirrored else np.floor(z[i])
+            cell = 2.0 * np.round(0.5 * z[i]) if lattice.mirrored[i] else np.floor(z[i])
             local[k] = lattice.spacing[i] * (cell + lattice.offset[i])
             step[k] = -lattice.spacing[i] if z[i] < cell else lattice.spacing[i]
             fraction[k] = abs(z[i] - cell)

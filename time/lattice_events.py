@@ -10,12 +10,12 @@ The topology is kept in integers that events change by ±1 and that no rounding 
 ``gap`` = ⌊z_j − z_i⌋. The lattice vertex seen by i has u_i = ⌊z_i⌋ and u_j = ⌊z_i⌋ + ⌊z_j − z_i⌋ + 1, and
 g_i = [φ(u + e_i) − φ(u)]/h_i.
 
-On a mirrored lattice the same holds for f, the distance from the nearest even vertex, in place of z (see
-`symplex.time.lattice_tracks`): ``gap`` = ⌊f_j − f_i⌋ is −1 or 0, u_j = ``cell`` + s_j (1 + ``gap``), and all steps are
-taken to the side s. At f = 0 and f = 1 the motion is reflected into the mirror image of the cell.
+Of a dof that is mirrored the same holds for f, the distance from the nearest even vertex, in place of z (see
+`symplex.time.lattice_tracks`): for two of them ``gap`` = ⌊f_j − f_i⌋ is −1 or 0, u_j = ``cell`` + s_j (1 + ``gap``),
+and all steps are taken to the side s. At f = 0 and f = 1 the motion is reflected into the mirror image of the cell.
 
 Both are the same thing for a pair: f_j passes f_i. Which of the two is behind is told by the integers, ``gap`` and the
-``layers`` of the dofs (⌊z⌋, or 0 on a mirrored lattice), of which eight bits each are enough.
+``layers`` of the dofs (⌊z⌋, or 0 if mirrored), of which eight bits each are enough.
 
 All times inside are counted from an epoch that follows the motion (`_rebase`): the round-off of an event time is that
 of the short time since the last events, however long the motion has lasted.
@@ -95,6 +95,13 @@ _bare = njit(**OPTIONS)
 
 
 @inlined
+def _number(lattice, i):
+    """Return the number of a dof, node · dim + component."""
+    node, component = split(i)
+    return np.int64(node * lattice.dim + component)
+
+
+@inlined
 def _changed(tracks, i):
     """Count a change of the parabola of dof i."""
     node, component = split(i)
@@ -131,7 +138,7 @@ def _integer_event(things, lattice, tracks, i, t, local):
     side = tracks.next[i, PARTNER]
     if side != NONE:
         up = side == UPPER
-        if lattice.mirrored:
+        if lattice.mirrored[_number(lattice, i)]:
             parabola[FRACTION, component] = 1.0 if up else 0.0
             if up:
                 me[CELL] += 2.0 if me[STEP] > 0.0 else -2.0
@@ -234,13 +241,6 @@ def log_all(log, logged, lattice, tracks):
     for i in range(len(tracks.dof)):
         if i % LANES < lattice.dim:
             _log(log, logged, lattice, tracks, np.uint32(i))
-
-
-@inlined
-def _number(lattice, i):
-    """Return the number of a dof, node · dim + component."""
-    node, component = split(i)
-    return np.int64(node * lattice.dim + component)
 
 
 @njit(**OPTIONS, nogil=True)
@@ -375,7 +375,7 @@ def begin(things, lattice, tracks, t):
         if tracks.dof[i, WEIGHT] == 0.0:
             continue
         _set_site(lattice, tracks, i)
-        if not lattice.mirrored:
+        if not lattice.mirrored[_number(lattice, i)]:
             tracks.layer[node, LAYERS + component] = np.int8(np.int64(tracks.dof[i, CELL]))
         tracks.dof[i, TIME] = 0.0
         tracks.next[i, PARTNER] = NONE

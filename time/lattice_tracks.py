@@ -1,10 +1,11 @@
 """What the event loop of force-stepping moves: the lattice, one parabola for each coordinate, and the queue.
 
 Lattice coordinates z = q/h − o. A plain (Kuhn) triangulation repeats the same cell everywhere: a dof is described by
-its cell ⌊z⌋ and its fraction f = z − ⌊z⌋. In a *mirrored* one (Fig. 4 of the paper: invariant under reflections at
-lattice planes) every cell is the mirror image of its neighbours: a dof is described by the nearest even vertex u, its
-distance f = |z − u| from it and the side s = ±1 it is on, z = u + s f. Then everything that holds for f in a plain
-cell holds for it here.
+its cell ⌊z⌋ and its fraction f = z − ⌊z⌋. Where it is *mirrored* in z_i (Fig. 4 of the paper: invariant under
+reflections at the lattice planes of that direction) every cell is the mirror image of its neighbours across these
+planes: such a dof is described by the nearest even vertex u, its distance f = |z − u| from it and the side s = ±1 it is
+on, z = u + s f. Then everything that holds for f in a plain cell holds for it here. Dofs of both kinds may be in one
+lattice.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ class Lattice(NamedTuple):
     spacing, offset : float64 [n·dim]
         h_i in m and o_i: lattice planes are at q_i = h_i (u + o_i).
     dim : uint32
-    mirrored : bool
-        Whether neighbouring cells are mirror images.
+    mirrored : bool [n·dim]
+        Whether cells that are neighbours in z_i are mirror images.
     """
 
     spacing: NDArray[np.float64]
     offset: NDArray[np.float64]
     dim: np.uint32
-    mirrored: bool
+    mirrored: NDArray[np.bool_]
 
 
 class Tracks(NamedTuple):
@@ -72,14 +73,14 @@ class Tracks(NamedTuple):
         For each component of a node the fraction f with ḟ and f̈ at the time ``START``. In the spare lane, in the row
         of the number of a component, how often its parabola has changed (its version).
     layer : int8 [n, 128]
-        The same memory; from ``LAYERS`` on the cells ⌊z⌋ modulo 256, or 0 on a mirrored lattice.
+        The same memory; from ``LAYERS`` on the cells ⌊z⌋ modulo 256, or 0 where mirrored.
     site : float64 [n, 8]
         For each component the position of the vertex in m (from 0 on), and of the next one to the side (from 4 on).
     gap : int8 [...]
-        For each dof i and each component of each node of its star ⌊z_j − z_i⌋ on a plain lattice, ⌊f_j − f_i⌋ on a
-        mirrored one, modulo 256: the layer of j less that of i less this is 0 or 1, and 1 for i itself.
+        For each dof i and each component of each node of its star ⌊z_j − z_i⌋ modulo 256, where f stands for z if a dof
+        is mirrored: the layer of j less that of i less this is 0 or 1, and 1 for i itself.
     dof : float64 [n·LANES, COLUMNS]
-        The cell ⌊z⌋ or vertex u; the step s h in m to the side s (1 on a plain lattice); 1/(m h²), or 0 if fixed; the
+        The cell ⌊z⌋ or vertex u; the step s h in m to the side s (1 if not mirrored); 1/(m h²), or 0 if fixed; the
         time of the next event, and of that after it if that one turns out to be none; the versions of the
         partners in both when they were scheduled.
     next : int32 [n·LANES, 2·COLUMNS]
@@ -143,12 +144,9 @@ def _aligned(shape: tuple[int, ...]) -> Array:
     return memory[start : start + 8 * size].view(np.float64).reshape(shape)
 
 
-def place(z: Array, mirrored: bool) -> tuple[Array, Array, Array]:
+def place(z: Array, mirrored: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
     """Return the cells, signs and fractions of lattice coordinates z: z = cell + sign · fraction."""
-    if not mirrored:
-        cell = np.floor(z)
-        return cell, np.ones_like(z), z - cell
-    cell = 2.0 * np.round(0.5 * z)
+    cell = np.where(mirrored, 2.0 * np.round(0.5 * z), np.floor(z))
     return cell, np.where(z < cell, -1.0, 1.0), np.abs(z - cell)
 
 

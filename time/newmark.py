@@ -159,7 +159,8 @@ class Newmark(Integrator):
     def _step(self, system: System, state: State) -> float:
         """Return dt in s, checked against the stability limit where there is one."""
         if not self.explicit:
-            return self._implicit_step(system, state)
+            require_stable(system, state, float(self.dt), self.beta, self.gamma)
+            return float(self.dt)
         limit = stable_step(system, state.q)
         contact = latent_frequency(system)
         advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
@@ -174,18 +175,24 @@ class Newmark(Integrator):
             )
         return float(self.dt)
 
-    def _implicit_step(self, system: System, state: State) -> float:
-        dt = float(self.dt)
-        if 2.0 * self.beta >= self.gamma or not system.is_lumped:
-            return dt
-        # stable_step is 2/ω, the limit of the explicit member.
-        limit = 0.5 * stable_step(system, state.q) / math.sqrt(0.5 * self.gamma - self.beta)
-        if dt > limit:
-            raise UnstableStep(
-                f"dt = {dt:.4g} s is above the stability limit of Newmark's method with beta = {self.beta:.4g}, "
-                f"{limit:.4g} s. Try dt = {0.8 * limit:.3g} s, or Newmark.trapezoidal."
-            )
-        return dt
+
+def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
+    """Check a step dt in s of an implicit member against its stability limit, if it has one and the mass is lumped.
+
+    Raises
+    ------
+    UnstableStep
+        If it is above.
+    """
+    if 2.0 * beta >= gamma or not system.is_lumped:
+        return
+    # stable_step is 2/ω, the limit of the explicit member.
+    limit = 0.5 * stable_step(system, state.q) / math.sqrt(0.5 * gamma - beta)
+    if dt > limit:
+        raise UnstableStep(
+            f"dt = {dt:.4g} s is above the stability limit of Newmark's method with beta = {beta:.4g}, {limit:.4g} s. "
+            f"Try dt = {0.8 * limit:.3g} s, or beta = 0.25."
+        )
 
 
 @final

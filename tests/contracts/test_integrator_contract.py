@@ -26,9 +26,11 @@ from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.graham_jelenic import GrahamJelenic
 from symplex.time.integrator import Integrator
 from symplex.time.jacobi_reduction import JacobiReduction
+from symplex.time.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
 from symplex.time.variational import VariationalMidpoint
+from symplex.time.variational_euler import VariationalEuler
 from symplex.time.zhang_skeel import ZhangSkeel
 
 
@@ -114,6 +116,31 @@ CASES |= {
         lambda dt: Composition(EnergyMomentum(dt), scheme="triple jump"), sizes=(0.04, 0.02, 0.01), size=0.2
     ),
     "Composition, explicit": implicit(lambda dt: Composition(Newmark(dt)), sizes=(0.1, 0.05, 0.025), size=0.1),
+}
+
+
+def linearly_implicit(**options):
+    """A case of Newmark's method with one iteration a step."""
+    return implicit(lambda dt: LinearlyImplicitNewmark(dt, **options), sizes=(0.02, 0.01, 0.005))
+
+
+CASES |= {
+    "VariationalEuler": Case(
+        make=lambda dt, seed: VariationalEuler(dt),
+        sizes=(0.004, 0.002, 0.001),
+        size=0.05,
+        impossible=lambda: VariationalEuler(1.0),
+        refusal=UnstableStep,
+        looks=8,
+    ),
+    "LinearlyImplicitNewmark": linearly_implicit(),
+    "LinearlyImplicitNewmark, evaluated": linearly_implicit(beta=0.4, accelerations="evaluated"),
+    "LinearlyImplicitNewmark, predicted": linearly_implicit(guess="predicted"),
+    "LinearlyImplicitNewmark, beta = 0.1": replace(
+        linearly_implicit(beta=0.1, guess="predicted", accelerations="evaluated"),
+        impossible=lambda: LinearlyImplicitNewmark(2.0, beta=0.1),
+        refusal=UnstableStep,
+    ),
 }
 
 
