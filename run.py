@@ -234,11 +234,13 @@ class _Run:
 
     def finish(self, status: str, reason: str, pictures: bool, stop: Stop) -> dict[str, Any]:
         """Write the summary, draw pictures, and return the summary."""
-        summary = self._summarize(status, reason)
+        with stop.noted():
+            summary = self._summarize(status, reason)
         if pictures and self._problem.scenario.tables.output.pictures and "t_end" in summary:
             skipped = self._draw(stop)
-            summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
-            self._folder.write_summary(summary)
+            with stop.noted():
+                summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
+                self._folder.write_summary(summary)
         return summary
 
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
