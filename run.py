@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -196,10 +196,11 @@ class _Run:
 
     def go(self, stop: Stop) -> None:
         """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
-        with self._clock.part("prepare"):
-            motion, first, history, series = self._begun(*self._started) if self._started else self._continued()
         last = len(self._times) - 1
-        with stop.noted(1), history, series:
+        with stop.noted(1), ExitStack() as opened:
+            with self._clock.part("prepare"):
+                begin = self._begin if self._started else self._continue
+                motion, first, history, series = begin(opened)
             self._shown.begin(float(self._times[first]), float(self._times[-1]))
             try:
                 for k in range(first + 1, last + 1):
@@ -267,15 +268,17 @@ class _Run:
 
     # -- where it begins --------------------------------------------------------------------------------------
 
-    def _begun(self, motion: Motion, state: State) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+    def _begin(self, opened: ExitStack) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         problem, folder = self._problem, self._folder
-        history = HistoryWriter(folder.history)
-        series = open_series(folder.series, problem.mesh.points, blocks_of(problem))
+        assert self._started is not None, "it would go on"
+        motion, state = self._started
+        history = opened.enter_context(HistoryWriter(folder.history))
+        series = opened.enter_context(open_series(folder.series, problem.mesh.points, blocks_of(problem)))
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series
 
-    def _continued(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+    def _continue(self, opened: ExitStack) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         problem, folder = self._problem, self._folder
         checkpoint = self._checkpoint
         assert checkpoint is not None, "the run would have been started"
@@ -283,8 +286,8 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        history = HistoryWriter.resume(folder.history, t)
-        series = resume_series(folder.series, t)
+        history = opened.enter_context(HistoryWriter.resume(folder.history, t))
+        series = opened.enter_context(resume_series(folder.series, t))
         self._statistics = motion.statistics()
         past = read_history(folder.history)
         if len(past["t"]) != checkpoint.sample + 1:
