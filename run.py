@@ -97,14 +97,17 @@ def _computed(
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
     shown.say(scenario.tables.title or scenario.name)
-    with folder.held(), told_of_compiling(shown):
+    with folder.held(), told_of_compiling(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(scenario.build(), folder, clock, shown, checkpoint)
+            run = _Run(scenario.build(), folder, clock, shown, opened)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
             folder.create(scenario.text, overwrite)
+        else:
+            run.resume(checkpoint)  # and what is refused leaves all as it is
         try:
-            run.go(stop)
+            with stop.noted(1):
+                run.go(stop)
         except Exception as error:
             with suppress(OutputError):  # where the disk is full, the first error is the one to tell
                 run.finish("failed", str(error), pictures, stop)
@@ -169,11 +172,16 @@ def default_folder(scenario: Scenario) -> Path:
 
 
 class _Run:
-    """One run, from its first or from a stored sample to the end."""
+    """One run, from its first or from a stored sample to the end.
 
-    def __init__(
-        self, problem: Problem, folder: Folder, clock: Clock, shown: Display, checkpoint: Checkpoint | None = None
-    ):
+    Parameters
+    ----------
+    problem, folder, clock, shown
+    opened : ExitStack
+        Closes the files of the run.
+    """
+
+    def __init__(self, problem: Problem, folder: Folder, clock: Clock, shown: Display, opened: ExitStack):
         self._problem = problem
         self._folder = folder
         self._clock = clock
@@ -181,12 +189,13 @@ class _Run:
         self._times = problem.scenario.times
         self._version = versions()["symplex"]
         self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
-        self._checkpoint = checkpoint
+        self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._energy_scale = self._drift = 0.0
         self._started: tuple[Motion, State] | None = None
+        self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
     def start(self) -> None:
         """Set the system in motion; nothing is written yet."""
@@ -194,28 +203,32 @@ class _Run:
             motion = self._problem.integrator.start(self._problem.system, self._problem.state)
             self._started = motion, self._advanced(motion, 0)
 
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Set the system in motion from a checkpoint, and cut history and series to its sample."""
+        with self._clock.part("prepare"):
+            self._resumed = self._continued(checkpoint)
+
     def go(self, stop: Stop) -> None:
         """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
+        with self._clock.part("prepare"):
+            motion, first, history, series = self._resumed or self._begun()
         last = len(self._times) - 1
-        with stop.noted(1), ExitStack() as opened:
-            with self._clock.part("prepare"):
-                begin = self._begin if self._started else self._continue
-                motion, first, history, series = begin(opened)
-            self._shown.begin(float(self._times[first]), float(self._times[-1]))
-            try:
-                for k in range(first + 1, last + 1):
-                    self._approach(k, motion, stop)
-                    with self._clock.part("stepping"):
-                        state = self._advanced(motion, k)
-                    with self._clock.part("output"), stop.noted():
-                        self._record(k, state, motion, history, series)
-                        if k == last or self._is_due or stop.signal:
-                            self._save(k, motion)
-                    self._shown.update(state.t, self._drift, self._done())
-                    if k < last:
-                        stop.raise_if_asked()
-            finally:
-                self._shown.end()
+        self._shown.begin(float(self._times[first]), float(self._times[-1]))
+        try:
+            for k in range(first + 1, last + 1):
+                self._approach(k, motion, stop)
+                with self._clock.part("stepping"):
+                    state = self._advanced(motion, k)
+                with self._clock.part("output"), stop.noted():
+                    self._record(k, state, motion, history, series)
+                    if k == last or self._is_due or stop.signal:
+                        self._save(k, motion)
+                self._shown.update(state.t, self._drift, self._done())
+                if k < last:
+                    stop.raise_if_asked()
+        finally:
+            self._shown.end()
+            self._opened.close()
 
     def _approach(self, k: int, motion: Motion, stop: Stop) -> None:
         """Let the motion go on to sample k, with checkpoints on the way if it takes long."""
@@ -268,9 +281,10 @@ class _Run:
 
     # -- where it begins --------------------------------------------------------------------------------------
 
-    def _begin(self, opened: ExitStack) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
-        problem, folder = self._problem, self._folder
-        assert self._started is not None, "it would go on"
+    def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        """Return the motion at the first sample, with a history and a series that hold it."""
+        problem, folder, opened = self._problem, self._folder, self._opened
+        assert self._started is not None, "it would have been resumed"
         motion, state = self._started
         history = opened.enter_context(HistoryWriter(folder.history))
         series = opened.enter_context(open_series(folder.series, problem.mesh.points, blocks_of(problem)))
@@ -278,10 +292,8 @@ class _Run:
         self._save(0, motion)
         return motion, 0, history, series
 
-    def _continue(self, opened: ExitStack) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
-        problem, folder = self._problem, self._folder
-        checkpoint = self._checkpoint
-        assert checkpoint is not None, "the run would have been started"
+    def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        problem, folder, opened = self._problem, self._folder, self._opened
         refuse_changed_files(checkpoint, self._version, self._inputs, folder)
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
