@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,10 @@ import numpy as np
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import System
+from symplex.files import damage_told, refuse_special
 
 _MOTION = "motion."
+_CHECKSUM = "checksum"
 
 
 class Checkpoint(NamedTuple):
@@ -50,6 +51,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """
     arrays: dict[str, Any] = {_MOTION + name: array for name, array in checkpoint.motion.items()}
     arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "fingerprint": checkpoint.fingerprint}
+    arrays[_CHECKSUM] = _checksum(arrays)
     aside = path.with_name(path.name + ".new")
     try:
         with aside.open("wb") as file:
@@ -69,18 +71,30 @@ def load_checkpoint(path: Path) -> Checkpoint:
     Raises
     ------
     OutputError
-        If it cannot be read.
+        If it cannot be read, or is not as it was written: what a motion finds in it, it takes without asking.
     """
-    try:
+    with damage_told(path, "checkpoint", "start anew with --overwrite, or in another folder with --output"):
+        refuse_special(path)
         with np.load(path, allow_pickle=False) as file:
-            return Checkpoint(
-                int(file["sample"]),
-                float(file["wall_time"]),
-                str(file["fingerprint"]),
-                {name.removeprefix(_MOTION): file[name] for name in file.files if name.startswith(_MOTION)},
-            )
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise OutputError(f"{path}: the checkpoint cannot be read: {error}.") from error
+            arrays = dict(file)
+        if str(arrays.pop(_CHECKSUM)) != _checksum(arrays):
+            raise ValueError("it is not as it was written")
+        return Checkpoint(
+            int(arrays["sample"]),
+            float(arrays["wall_time"]),
+            str(arrays["fingerprint"]),
+            {name.removeprefix(_MOTION): array for name, array in arrays.items() if name.startswith(_MOTION)},
+        )
+
+
+def _checksum(arrays: Mapping[str, Any]) -> str:
+    """Return a hash of all arrays and their names."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def fingerprint(system: System, points: Array) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from symplex import __version__
 from symplex.errors import OutputError, StepFailed, SymplexError
+from symplex.files import reason_of
+from symplex.streams import drop_output, prepare_streams
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -27,9 +28,12 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status: 0 done, 1 a run failed, 2 bad input, 130 interrupted."""
+    prepare_streams()
     arguments = _parser().parse_args(argv)
     try:
-        return arguments.command(arguments)
+        status = arguments.command(arguments)
+        sys.stdout.flush()
+        return status
     except SymplexError as error:
         if arguments.debug:
             raise
@@ -45,8 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("symplex: interrupted.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as head, has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return OK
+    except OSError as error:  # of a place where it is not told otherwise, or of standard output
+        if arguments.debug:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else "a file or the output cannot be written: "
+        print(f"symplex: error: {where}{reason_of(error)}.", file=sys.stderr)
+        drop_output()
+        return BAD_INPUT
 
 
 # -- commands -----------------------------------------------------------------------------------------------------

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
+
+from symplex.errors import OutputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +24,7 @@ def write_whole(path: Path, data: bytes) -> None:
     OSError
         If it cannot be written; nothing is left of it then.
     """
-    aside = path.with_name(path.name + ".new")
+    aside = aside_of(path)
     try:
         with aside.open("wb") as file:
             file.write(data)
@@ -32,6 +35,11 @@ def write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
         raise
+
+
+def aside_of(path: Path) -> Path:
+    """Return the path under which a file is written before it takes its place."""
+    return path.with_name(path.name + ".new")
 
 
 def save_figure(figure: Figure, path: Path, **options: Any) -> Path:
@@ -75,8 +83,32 @@ def refuse_special(path: Path) -> None:
         raise OSError("it is no file")
 
 
+@contextmanager
+def damage_told(path: Path, kind: str, way_out: str) -> Iterator[None]:
+    """Turn whatever reading a damaged file ends in into an `OutputError`.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str
+        What the file should be, as in "is not a checkpoint".
+    way_out : str
+        What to do, as the end of a sentence.
+    """
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read ({reason_of(error)}); {way_out}.") from error
+    except Exception as error:  # of a damaged zip, array, HDF5 or XML file almost any can come
+        raise OutputError(f"{path} is not a {kind}, or damaged ({reason_of(error)}); {way_out}.") from error
+
+
 def reason_of(error: Exception) -> str:
     """Return why something failed, as part of a sentence in one line."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error).strip() or type(error).__name__
+    if isinstance(error, KeyError) and error.args:
+        reason = str(error.args[0]) if " " in str(error.args[0]) else f"there is no '{error.args[0]}' in it"
     reason = shorten(reason.splitlines()[0].rstrip("."), 200)
     return reason if reason[1:2].isupper() else reason[:1].lower() + reason[1:]

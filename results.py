@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
+from symplex.files import damage_told, read_whole
 from symplex.integrators import axes_along
 from symplex.meshes.series import Block
 from symplex.scenario import Problem
@@ -154,20 +156,40 @@ class Folder:
             raise OutputError(f"{self.summary} cannot be written: {_reason(error)}.") from error
 
     def read_summary(self) -> dict[str, Any]:
-        """Return the content of ``summary.json``, empty if there is none."""
-        try:
-            return json.loads(self.summary.read_text("utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:
-            raise OutputError(f"{self.summary} cannot be read: {error}.") from error
+        """Return the content of ``summary.json``, empty if there is none.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be read.
+        """
+        with damage_told(self.summary, "summary", "remove it, and --resume writes it anew"):
+            try:
+                summary = json.loads(read_whole(self.summary))
+            except FileNotFoundError:
+                return {}
+            if not isinstance(summary, dict):
+                raise ValueError(f"a {type(summary).__name__} instead of an object")
+            return summary
+
+    def read_scenario(self) -> dict[str, Any]:
+        """Return the tables of the run's own copy of its scenario.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be read.
+        """
+        with damage_told(self.scenario, "scenario", "put it back as the run wrote it, or start anew with --overwrite"):
+            return tomllib.loads(read_whole(self.scenario).decode())
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that it is there whole or not at all."""
     aside = path.with_name(path.name + ".new")
     try:
-        with aside.open("w", encoding="utf-8", newline="\n") as file:
+        # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
+        with aside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
