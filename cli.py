@@ -10,7 +10,7 @@ from pathlib import Path
 from symplex import __version__
 from symplex.errors import OutputError, StepFailed, SymplexError
 from symplex.files import reason_of
-from symplex.streams import drop_output, prepare_streams
+from symplex.streams import drop_output, prepare_streams, tell
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -38,15 +38,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.debug:
             raise
         for line in str(error).splitlines():
-            print(f"symplex: error: {line}", file=sys.stderr)
+            tell(f"symplex: error: {line}")
         return FAILED if isinstance(error, StepFailed) else BAD_INPUT
     except MemoryError as error:
         why = str(error)
         why = f" ({why[:1].lower()}{why[1:]})" if why else ""
-        print(f"symplex: error: there is not enough memory{why}; try a coarser mesh or fewer samples.", file=sys.stderr)
+        tell(f"symplex: error: there is not enough memory{why}; try a coarser mesh or fewer samples.")
         return BAD_INPUT
     except KeyboardInterrupt:
-        print("symplex: interrupted.", file=sys.stderr)
+        tell("symplex: interrupted.")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as head, has gone
         drop_output()
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.debug:
             raise
         where = f"{error.filename}: " if error.filename is not None else "a file or the output cannot be written: "
-        print(f"symplex: error: {where}{reason_of(error)}.", file=sys.stderr)
+        tell(f"symplex: error: {where}{reason_of(error)}.")
         drop_output()
         return BAD_INPUT
 
@@ -83,12 +83,12 @@ def _run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         begun = Folder(output).checkpoint.exists()
         done = f"what was computed is in {output}; {again}" if begun else "nothing was computed yet."
-        print(f"symplex: interrupted; {done}", file=sys.stderr)
+        tell(f"symplex: interrupted; {done}")
         return INTERRUPTED
     except StepFailed as error:
         kept = Folder(output).read_summary()
         if kept.get("reason") == str(error):
-            print(f"symplex: what was computed, to t = {kept['t_end']:.6g} s, is in {output}", file=sys.stderr)
+            tell(f"symplex: what was computed, to t = {kept['t_end']:.6g} s, is in {output}")
         raise
     if not arguments.quiet:
         from symplex.report import run_report

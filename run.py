@@ -262,9 +262,17 @@ class _Run:
                 f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
                 f"wanted {sample + 1} at the times of the scenario. {_WAY_OUT}"
             )
-        if missing := [name for name in ("kinetic", "total") if name not in past]:
+        if missing := [name for name in self._columns_needed() if name not in past]:
             raise OutputError(f"{self._folder.path} cannot be resumed: {path.name} lacks '{missing[0]}'. {_WAY_OUT}")
         return zip(past[conserved_energy(past)][: sample + 1], past["kinetic"][: sample + 1], strict=True)
+
+    def _columns_needed(self) -> list[str]:
+        """Return the columns without which there is no summary."""
+        problem = self._problem
+        vectors = ["momentum", "angular_momentum"] + ["contact_force"] * bool(problem.contacts)
+        names = ["kinetic", *problem.system.energies, "total", *(f"{name}_{axis}" for name in vectors for axis in "xyz")]
+        names += ["penetration"] * bool(problem.contacts)
+        return names + ["temperature"] * isinstance(problem.integrator, Langevin)
 
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 
 # What units and sentences are written with, for encodings that lack it.
@@ -29,6 +30,12 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=_ERRORS)
+
+
+def tell(line: str) -> None:
+    """Print a line to standard error, if it can be."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def drop_output() -> None:
