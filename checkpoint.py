@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import json
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.fem.energy import Array
-from symplex.fem.system import System
-from symplex.files import damage_told, refuse_special
+from symplex.files import damage_told, reason_of, refuse_special, replacing
 
 _MOTION = "motion."
 _CHECKSUM = "checksum"
 
 
 class Checkpoint(NamedTuple):
-    """A moment of a run.
+    """A moment of a run: at a sample of its history, or on the way from it to the next one.
 
     Attributes
     ----------
@@ -29,15 +26,18 @@ class Checkpoint(NamedTuple):
         Index of the last row of the history.
     wall_time : float
         Seconds spent up to here.
-    fingerprint : str
-        Of the system (`fingerprint`).
+    version : str
+        Of symplex, by which it was computed.
+    inputs : mapping of str to str
+        Hashes of what it was computed from, by name (`symplex.inputs`).
     motion : mapping of str to array
         The checkpoint of the motion.
     """
 
     sample: int
     wall_time: float
-    fingerprint: str
+    version: str
+    inputs: Mapping[str, str]
     motion: Mapping[str, np.ndarray]
 
 
@@ -50,19 +50,14 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         If it cannot be written; the earlier one is then untouched.
     """
     arrays: dict[str, Any] = {_MOTION + name: array for name, array in checkpoint.motion.items()}
-    arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "fingerprint": checkpoint.fingerprint}
+    arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "version": checkpoint.version}
+    arrays |= {"inputs": json.dumps(dict(checkpoint.inputs))}
     arrays[_CHECKSUM] = _checksum(arrays)
-    aside = path.with_name(path.name + ".new")
     try:
-        with aside.open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
     except OSError as error:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise OutputError(f"{path}: the checkpoint cannot be written: {error.strerror or error}.") from error
+        raise OutputError(f"{path}: the checkpoint cannot be written: {reason_of(error)}.") from error
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
@@ -71,18 +66,25 @@ def load_checkpoint(path: Path) -> Checkpoint:
     Raises
     ------
     OutputError
-        If it cannot be read, or is not as it was written: what a motion finds in it, it takes without asking.
+        If it cannot be read, is not as it was written (a motion takes what it finds in it without asking), or is of a
+        version of symplex that did not tell what it was computed from.
     """
-    with damage_told(path, "checkpoint", "start anew with --overwrite, or in another folder with --output"):
+    with damage_told(path, "checkpoint", "start anew with --overwrite or another --output"):
         refuse_special(path)
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
+        if "version" not in arrays and "fingerprint" in arrays:
+            raise OutputError(
+                f"{path}: the checkpoint is of an earlier version of symplex, which did not keep what a run is "
+                "computed from. Resume it with that version, or start anew with --overwrite or another --output."
+            )
         if str(arrays.pop(_CHECKSUM)) != _checksum(arrays):
             raise ValueError("it is not as it was written")
         return Checkpoint(
             int(arrays["sample"]),
             float(arrays["wall_time"]),
-            str(arrays["fingerprint"]),
+            str(arrays["version"]),
+            json.loads(str(arrays["inputs"])),
             {name.removeprefix(_MOTION): array for name, array in arrays.items() if name.startswith(_MOTION)},
         )
 
@@ -94,15 +96,4 @@ def _checksum(arrays: Mapping[str, Any]) -> str:
         array = np.asarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def fingerprint(system: System, points: Array) -> str:
-    """Return a hash of the mesh, masses and supports of a system, to tell whether they are still the same."""
-    parts = [points, system.apply_mass(np.ones_like(points)), system.fixed]
-    parts += [energy.nodes for energy in system.energies.values()]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(str(part.shape).encode())
-        digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()

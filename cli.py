@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from symplex import __version__
-from symplex.errors import OutputError, StepFailed, SymplexError
+from symplex.errors import Interrupted, OutputError, StepFailed, SymplexError
 from symplex.files import reason_of
-from symplex.streams import drop_output, prepare_streams, tell
+from symplex.streams import bounded, complain, prepare_streams, printable, say, settle
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+STATUSES = """\
+exit status:
+  0    done; for 'run', the run is finished
+  1    the motion failed (what was computed is kept), check found that it will, or the output could not be written
+  2    the command line, a file or a folder is not as it should be, or memory is short; one line on stderr tells why
+  130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP: 'run' keeps a checkpoint, and --resume goes on from it
+"""
 
 _EXAMPLES = """\
 examples:
@@ -27,37 +36,54 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit status: 0 done, 1 a run failed, 2 bad input, 130 interrupted."""
+    """Run a command and return the exit status (see `STATUSES`)."""
     prepare_streams()
+    try:
+        status = _command(argv)
+    except SystemExit as end:  # of --help, or of arguments that are wrong
+        if settle() is not None and not end.code:
+            return FAILED
+        raise
+    settle()
+    return status
+
+
+def _command(argv: Sequence[str] | None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        status = arguments.command(arguments)
-        sys.stdout.flush()
-        return status
+        return arguments.command(arguments)
     except SymplexError as error:
         if arguments.debug:
             raise
-        for line in str(error).splitlines():
-            tell(f"symplex: error: {line}")
+        complain("\n".join(f"error: {line}" for line in str(error).split("\n")))
         return FAILED if isinstance(error, StepFailed) else BAD_INPUT
     except MemoryError as error:
         why = str(error)
         why = f" ({why[:1].lower()}{why[1:]})" if why else ""
-        tell(f"symplex: error: there is not enough memory{why}; try a coarser mesh or fewer samples.")
+        complain(f"error: there is not enough memory{why}; try a coarser mesh or fewer samples.")
         return BAD_INPUT
-    except KeyboardInterrupt:
-        tell("symplex: interrupted.")
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output, such as head, has gone
-        drop_output()
-        return OK
-    except OSError as error:  # of a place where it is not told otherwise, or of standard output
+    except OSError as error:  # of a place that does not tell it better
         if arguments.debug:
             raise
-        where = f"{error.filename}: " if error.filename is not None else "a file or the output cannot be written: "
-        tell(f"symplex: error: {where}{reason_of(error)}.")
-        drop_output()
+        where = f"{error.filename}: " if error.filename is not None else "a file cannot be read or written: "
+        complain(f"error: {where}{reason_of(error)}.")
         return BAD_INPUT
+    except KeyboardInterrupt as error:
+        complain("interrupted.")
+        return _status_of(error)
+
+
+def _status_of(error: KeyboardInterrupt) -> int:
+    return 128 + error.signal if isinstance(error, Interrupted) else INTERRUPTED
+
+
+def _report(text: str) -> int:
+    """Print what a command is for; return a failure if it cannot be printed, unless the reader wants no more of it."""
+    failure = say(text)
+    if failure is None or isinstance(failure, BrokenPipeError):
+        return OK
+    complain(f"error: the output cannot be written: {reason_of(failure)}.")
+    return FAILED
 
 
 # -- commands -----------------------------------------------------------------------------------------------------
@@ -70,7 +96,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
     scenario = Scenario.read(arguments.scenario)
     output = arguments.output or default_folder(scenario)
-    again = f"resume with: symplex run {arguments.scenario}{_option('--output', arguments.output)} --resume"
     try:
         summary = simulate(
             scenario,
@@ -80,29 +105,33 @@ def _run(arguments: argparse.Namespace) -> int:
             progress=not arguments.quiet,
             pictures=not arguments.no_pictures,
         )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         begun = Folder(output).checkpoint.exists()
-        done = f"what was computed is in {output}; {again}" if begun else "nothing was computed yet."
-        tell(f"symplex: interrupted; {done}")
-        return INTERRUPTED
+        again = shlex.join(["symplex", "run", arguments.scenario, *_option("--output", arguments.output), "--resume"])
+        done = f"what was computed is in {output}; resume with: {again}" if begun else "nothing was computed yet."
+        complain(f"interrupted; {done}")
+        return _status_of(error)
     except StepFailed as error:
         kept = Folder(output).read_summary()
         if kept.get("reason") == str(error):
-            tell(f"symplex: what was computed, to t = {kept['t_end']:.6g} s, is in {output}")
+            complain(f"what was computed, to t = {kept['t_end']:.6g} s, is in {output}")
         raise
     if not arguments.quiet:
         from symplex.report import run_report
 
-        print(run_report(summary, output))
+        say(run_report(summary, output))  # the run is done, whether this can be printed or not
     return OK
 
 
 def _check(arguments: argparse.Namespace) -> int:
     from symplex.report import check_report
+    from symplex.run import default_folder
     from symplex.scenario import Scenario
 
-    print(check_report(Scenario.read(arguments.scenario).build()))
-    return OK
+    scenario = Scenario.read(arguments.scenario)
+    default_folder(scenario)  # where it may not be, this tells
+    report, failure = check_report(scenario.build())
+    return _report(report) or (FAILED if failure else OK)
 
 
 def _info(arguments: argparse.Namespace) -> int:
@@ -111,15 +140,14 @@ def _info(arguments: argparse.Namespace) -> int:
     path = Path(arguments.path)
     if path.suffix == ".toml":
         raise OutputError(f"{path.name} is a scenario; look at it with: symplex check {path}")
-    print(result_report(path) if path.is_dir() else mesh_report(path))
-    return OK
+    return _report(result_report(path) if path.is_dir() else mesh_report(path))
 
 
 def _plot(arguments: argparse.Namespace) -> int:
     from symplex.pictures import draw_plot
     from symplex.results import Folder
 
-    print(draw_plot([Folder.of_run(result) for result in arguments.results], arguments.output))
+    say(str(draw_plot([Folder.of_run(result) for result in arguments.results], arguments.output)))
     return OK
 
 
@@ -129,9 +157,9 @@ def _render(arguments: argparse.Namespace) -> int:
 
     folder, view = Folder.of_run(arguments.result), view_of(arguments.view, arguments.slice)
     field, output = arguments.field, arguments.output
-    print(draw_snapshots(folder, field=field, view=view, times=arguments.times, output=output))
+    say(str(draw_snapshots(folder, field=field, view=view, times=arguments.times, output=output)))
     if arguments.film != "none":
-        print(draw_film(folder, arguments.film, field=field, view=view))
+        say(str(draw_film(folder, arguments.film, field=field, view=view)))
     return OK
 
 
@@ -168,22 +196,30 @@ def _save(mesh, path: str) -> int:
 
     save_mesh(mesh, path)
     cells = ", ".join(f"{len(cells)} {kind}" for kind, cells in mesh.cells.items())
-    print(f"{path}: {len(mesh.points)} nodes, {cells}")
+    say(f"{path}: {len(mesh.points)} nodes, {cells}")
     return OK
 
 
-def _option(name: str, value: str | None) -> str:
-    return f" {name} {value}" if value else ""
+def _option(name: str, value: str | None) -> list[str]:
+    return [name, value] if value else []
 
 
 # -- arguments ----------------------------------------------------------------------------------------------------
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints about arguments cannot steer the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and exit."""
+        super().error(" ".join(bounded(printable(message))))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="symplex",
         description="Finite-element structural dynamics with integrators that keep what the physics keeps.",
-        epilog=_EXAMPLES,
+        epilog=f"{_EXAMPLES}\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"symplex {__version__}")

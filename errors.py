@@ -33,6 +33,20 @@ class StepFailed(SymplexError):
     """A time step that could not be taken; the trajectory up to it is kept."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """The wish of a user, a scheduler or the system that a run should end; it can be resumed.
+
+    Attributes
+    ----------
+    signal : int
+        By which it came.
+    """
+
+    def __init__(self, signal: int):
+        super().__init__(f"stopped by signal {signal}")
+        self.signal = signal
+
+
 class NoEquilibrium(SymplexError):
     """A balance of forces that does not exist, or was not found."""
 

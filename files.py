@@ -1,14 +1,15 @@
-"""Files that are there whole or not at all, and files that are none."""
+"""Files that are there whole or not at all and are not written through links, and files that are none."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from symplex.errors import OutputError
 
@@ -24,17 +25,54 @@ def write_whole(path: Path, data: bytes) -> None:
     OSError
         If it cannot be written; nothing is left of it then.
     """
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of another, whole and on the disk, when the block ends without an error.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left of it then, and the other one is as it was.
+    """
     aside = aside_of(path)
-    try:
-        with aside.open("wb") as file:
-            file.write(data)
+    with new_file(aside) as file:
+        try:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        aside.replace(path)
+            file.close()  # where it is open, Windows would not rename it
+            aside.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                file.close()
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
+            raise
+
+
+def new_file(path: Path) -> IO[bytes]:
+    """Open a file that is not there yet, but for what a process that was killed has left of it; never through a link.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; `FileExistsError` if there is a link, a folder or the like.
+    """
+    if is_file(path):
+        path.unlink()
+    return path.open("xb")
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is a file, and not a link to one."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
+        return False
 
 
 def aside_of(path: Path) -> Path:

@@ -57,6 +57,8 @@ def draw_plot(folders: Sequence[Folder], output: str | Path | None = None) -> Pa
         If a history cannot be read or the picture cannot be written.
     """
     if len(folders) == 1:
+        if output is None:
+            folders[0].refuse_links()
         title = folders[0].read_summary().get("title")
         return plot_history(read_history(folders[0].history), output or folders[0].plot, title=title)
     names = [folder.path.resolve().name for folder in folders]
@@ -82,6 +84,8 @@ def draw_snapshots(
     OutputError
         If the frames cannot be read, or a time is outside the run.
     """
+    if output is None:
+        folder.refuse_links()
     series = read_series(folder.series)
     return render_snapshots(series, output or folder.snapshots, times=times, field=field or _field(series), view=view)
 
@@ -101,9 +105,9 @@ def draw_film(
     RenderError, OutputError
         As `draw_snapshots`; also if an .mp4 is asked for and cannot be encoded here.
     """
+    folder.refuse_links()
     series = read_series(folder.series)
-    suffix = "gif" if kind == "gif" else "mp4"
-    path = folder.path / f"film.{suffix}"
+    path = folder.film("gif" if kind == "gif" else "mp4")
     show("the film", 0.0)
     path = render_film(
         series, path, field=field or _field(series), view=view, progress=lambda part: show("the film", part)

@@ -1,4 +1,4 @@
-"""What a run shows on the terminal while it goes on."""
+"""What a run shows on the terminal while it goes on; the run does not depend on whether it can be shown."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
+from symplex.streams import Writer, printable, say
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Lines:
 
     def say(self, message: str) -> None:
         """Print a line."""
-        print(message, flush=True)
+        say(message)
 
     def begin(self, t: float, duration: float) -> None:
         """The motion goes on from t."""
@@ -115,9 +116,9 @@ class Bar:
     def say(self, message: str) -> None:
         """Print a line, above the bar if there is one."""
         if self._progress is not None:
-            self._progress.console.print(message, markup=False, highlight=False)
+            self._progress.console.print(printable(message), markup=False, highlight=False)
         else:
-            print(message, flush=True)
+            say(message)
 
     def begin(self, t: float, duration: float) -> None:
         """Show the bar."""
@@ -139,10 +140,11 @@ class Bar:
             self._progress.update(self._task, completed=part, description=f"drawing {picture}")
 
     def _show(self, total: float, completed: float, *, transient: bool = False) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
         columns = BarColumn(bar_width=24), TextColumn("{task.description}", markup=False)
-        self._progress = Progress(*columns, transient=transient)
+        self._progress = Progress(*columns, console=Console(file=cast(TextIO, Writer(sys.stdout))), transient=transient)
         self._task = self._progress.add_task("", total=total)
         self._progress.update(self._task, completed=completed)
         self._progress.start()
@@ -193,4 +195,4 @@ def display(progress: bool) -> Display:
     """Return the display that suits where the output goes; a silent one if progress is not wanted."""
     if not progress:
         return Silent()
-    return Bar() if sys.stdout.isatty() else Lines()
+    return Bar() if Writer(sys.stdout).isatty() else Lines()

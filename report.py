@@ -176,8 +176,8 @@ def mesh_report(path: Path) -> str:
     return f"{path.name}\n{table(rows)}"
 
 
-def check_report(problem: Problem) -> str:
-    """Return sizes, stable step, and the estimated memory and time of a run; takes about a second."""
+def check_report(problem: Problem) -> tuple[str, str]:
+    """Return sizes, stable step, and the estimated memory and time of a run; and why it fails early, if it does."""
     scenario, system = problem.scenario, problem.system
     tables = scenario.tables
     rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
@@ -217,9 +217,10 @@ def check_report(problem: Problem) -> str:
     run = tables.run
     rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))
     rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
-    rows.append(("time", _estimate(problem)))
+    time, failure = _estimate(problem)
+    rows.append(("time", time))
     rows.append(("memory", _memory()))
-    return f"{scenario.path.name} is valid.\n{table(rows)}"
+    return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}", failure
 
 
 def _elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
@@ -237,8 +238,8 @@ def _disk(problem: Problem) -> float:
     return (problem.scenario.tables.run.frames + 1) * (per_node * problem.system.n_nodes + per_cell * elements)
 
 
-def _estimate(problem: Problem) -> str:
-    """Return how long a run will take at the speed of its first moments."""
+def _estimate(problem: Problem) -> tuple[str, str]:
+    """Return how long a run will take at the speed of its first moments, and why these fail, if they do."""
     duration = problem.scenario.tables.run.duration
     try:
         motion = problem.integrator.start(problem.system, problem.state)
@@ -249,11 +250,11 @@ def _estimate(problem: Problem) -> str:
             pieces *= 2
             motion.advance(pieces * piece)
     except (StepFailed, InvalidSystem) as error:
-        return f"fails early: {error}"
+        return f"fails early: {error}", str(error)
     if pieces == 1:
-        return "a moment"
+        return "a moment", ""
     rate = (pieces - 1) * piece / (perf_counter() - start)
-    return f"about {clock(duration / rate)} at the speed of the first {si(pieces * piece, 's')}, plus output"
+    return f"about {clock(duration / rate)} at the speed of the first {si(pieces * piece, 's')}, plus output", ""
 
 
 def _memory() -> str:

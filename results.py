@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,12 +17,15 @@ from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
-from symplex.files import damage_told, read_whole
+from symplex.files import aside_of, damage_told, is_file, read_whole, replacing
 from symplex.integrators import axes_along
+from symplex.meshes.pvd import files_beside
+from symplex.meshes.redo import log_of
 from symplex.meshes.series import Block
 from symplex.scenario import Problem
 from symplex.time.integrator import Motion
 
+_MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 _PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene
 _RINGS = 24  # of a drawn sphere, from pole to pole
 
@@ -46,6 +49,7 @@ class Folder:
         self.plot = self.path / "history.png"
         self.snapshots = self.path / "snapshots.png"
         self._lock = self.path / ".lock"
+        self._lock_file: IO[bytes] | None = None  # while it is held
 
     @classmethod
     def of_run(cls, path: str | Path) -> Folder:
@@ -68,19 +72,86 @@ class Folder:
         """Whether there is a run in the folder."""
         return self.scenario.exists() or self.summary.exists()
 
-    def refuse_taken(self) -> None:
-        """Refuse to begin a new run where there is one already.
+    def film(self, suffix: str) -> Path:
+        """Return the file of a film in a format, ``mp4`` or ``gif``."""
+        return self.path / f"film.{suffix}"
+
+    # -- what is the run's, and what the user's -------------------------------------------------------------------
+
+    def refuse_taken(self, overwrite: bool = False) -> None:
+        """Refuse to begin a new run where there is one already, or where its files would take the place of others.
+
+        Parameters
+        ----------
+        overwrite : bool, default False
+            Whether a run that is there may be replaced.
 
         Raises
         ------
         OutputError
-            If there is.
+            If there is one, or there are files of the same names that are not of a run.
         """
-        if self.holds_run:
+        if self.is_of_run:
+            if not overwrite:
+                raise OutputError(
+                    f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
+                    "or choose another folder with --output."
+                )
+        elif there := [path.name for path in self._files() if os.path.lexists(path)]:
             raise OutputError(
-                f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
-                "or choose another folder with --output."
+                f"{self.path} holds {' and '.join(there[:3])}, but no run that was begun there by symplex; what a run "
+                "writes would take their place. Move them away, or choose another folder with --output."
             )
+        self.refuse_links()
+
+    def refuse_links(self) -> None:
+        """Refuse to write to a folder in which a name of a run's file is that of a link, a folder or the like.
+
+        Raises
+        ------
+        OutputError
+            If one is.
+        """
+        wanted_kinds = dict.fromkeys(self._files(), stat.S_ISREG)
+        if self.series.suffix == ".pvd":
+            wanted_kinds[self.series.with_suffix("")] = stat.S_ISDIR
+        for path, wanted in wanted_kinds.items():
+            try:
+                mode = path.lstat().st_mode
+            except OSError:  # it is not there; what else there may be, writing will tell
+                continue
+            if not wanted(mode):
+                kind = "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "file of another kind"
+                raise OutputError(f"{path} is a {kind}, to which a run does not write; remove it or move it away.")
+
+    def _files(self) -> list[Path]:
+        """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
+        indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
+        whole = [self.checkpoint, self.summary, self.history, self.scenario, *indices]
+        asides = [aside_of(path) for path in whole]
+        logs = [log_of(path) for path in (whole[-1], asides[-1])]
+        pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
+        return [*whole, *asides, *logs, *pictures, *files_beside(indices[0])]
+
+    @property
+    def is_of_run(self) -> bool:
+        """Whether the files in the folder are of a run: it has the mark of one, or a summary or checkpoint.
+
+        Earlier versions left no mark.
+        """
+        try:
+            if not self.holds_run:
+                return False
+            if is_file(self._lock) and self._lock.read_bytes() == _MARK:
+                return True
+            if is_file(self.summary) and {"status", "scenario_sha256"} <= json.loads(self.summary.read_bytes()).keys():
+                return True
+            with np.load(self.checkpoint, allow_pickle=False) as file:
+                return {"sample", "wall_time"} <= set(file.files)
+        except Exception:  # whatever is wrong with files that need not be ours
+            return False
+
+    # -- a run in the folder --------------------------------------------------------------------------------------
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -97,7 +168,10 @@ class Folder:
         made = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            file = self._lock.open("ab")
+            begun = is_file(self._lock)
+            file = self._lock.open("r+b" if begun else "xb")
+        except FileExistsError:
+            raise OutputError(f"{self._lock} is not a file; remove it or move it away.") from None
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
         with file:
@@ -109,38 +183,49 @@ class Folder:
                 ) from None
             except OSError:
                 pass
+            self._lock_file = file
             try:
                 yield
             finally:
-                if made and not self.holds_run:
+                self._lock_file = None
+                if not begun and not self.holds_run:
                     with suppress(OSError):  # on Windows a file that is open cannot be removed
                         self._lock.unlink()
-                        self.path.rmdir()
+                        if made:
+                            self.path.rmdir()
 
-    def create(self, scenario_text: str) -> None:
-        """Begin a new run in the folder, with a copy of its scenario, and remove an earlier run from it.
+    def create(self, scenario_text: str, overwrite: bool = False) -> None:
+        """Begin a new run in the folder, which is held, with a copy of its scenario.
+
+        Parameters
+        ----------
+        scenario_text : str
+        overwrite : bool, default False
+            Whether to remove a run that is there.
 
         Raises
         ------
         OutputError
-            If it cannot be written.
+            If it cannot be written; as `refuse_taken`.
         """
+        self.refuse_taken(overwrite)
         try:
             self._clear()
+            if self._lock_file is not None:
+                self._lock_file.seek(0)
+                self._lock_file.write(_MARK)
+                self._lock_file.flush()
             write_whole(self.scenario, scenario_text)
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
 
     def _clear(self) -> None:
-        """Remove what an earlier run has left, and nothing else."""
-        for pattern in ("motion.*", "history.*", "snapshots.png", "film.*", "summary.json*", "checkpoint.npz*"):
-            for path in self.path.glob(pattern):
-                if path.is_dir():
-                    for file in path.iterdir():
-                        file.unlink()
-                    path.rmdir()
-                else:
-                    path.unlink()
+        """Remove what an earlier run has left, and nothing else: its checkpoint first, and not yet its scenario."""
+        for path in self._files():
+            if path != self.scenario:
+                path.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or holds something else
+            self.series.with_name("motion").rmdir()
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write ``summary.json``.
@@ -172,32 +257,12 @@ class Folder:
                 raise ValueError(f"a {type(summary).__name__} instead of an object")
             return summary
 
-    def read_scenario(self) -> dict[str, Any]:
-        """Return the tables of the run's own copy of its scenario.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be read.
-        """
-        with damage_told(self.scenario, "scenario", "put it back as the run wrote it, or start anew with --overwrite"):
-            return tomllib.loads(read_whole(self.scenario).decode())
-
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that it is there whole or not at all."""
-    aside = path.with_name(path.name + ".new")
-    try:
-        # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
-        with aside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
+    # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
+    with replacing(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _reason(error: OSError) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -14,22 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from symplex.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
-from symplex.errors import OutputError
+from symplex.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.history import HistoryWriter, read_history
+from symplex.inputs import fingerprint, hashes, refuse_changed_files, refuse_changed_scenario
+from symplex.interrupts import Stop, heeded
 from symplex.meshes.series import SeriesWriter, open_series, resume_series
 from symplex.progress import Display, display, told_of_compiling
 from symplex.results import Folder, blocks_of, contact_forces, fields_of
 from symplex.scenario import Problem, Scenario
-from symplex.summary import Clock, conserved_energy, summarize
+from symplex.summary import Clock, conserved_energy, summarize, versions
 from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
 
-# What may change before a run is resumed.
-_FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
 _WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
+_LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
 
 def simulate(
@@ -51,7 +49,7 @@ def simulate(
     resume : bool, default False
         Go on from the last checkpoint in the folder; the result is bit-identical to that of an uninterrupted run.
     overwrite : bool, default False
-        Replace a run that is in the folder.
+        Replace a run that is in the folder. Files that are not of a run are never replaced or removed.
     progress : bool, default True
         Whether to print how far it is.
     pictures : bool, default True
@@ -67,101 +65,140 @@ def simulate(
     ScenarioError
         If the scenario is not valid.
     OutputError
-        If the folder holds a run already, cannot be written, or cannot be resumed.
+        If the folder holds a run already, or files that a run would replace, cannot be written, or cannot be resumed.
     StepFailed
         If the motion cannot go on; all that was computed is kept.
-    KeyboardInterrupt
-        On Ctrl-C or SIGTERM, with a checkpoint to resume from.
+    Interrupted
+        On Ctrl-C, SIGTERM or SIGHUP, with a checkpoint to resume from; it is a KeyboardInterrupt.
     """
-    clock = Clock()
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
     folder = Folder(output or default_folder(scenario), scenario.tables.output.format)
     shown = display(progress)
-    if resume:
-        refuse_changed(scenario, folder)
+    with heeded() as stop:
+        if not resume:
+            folder.refuse_taken(overwrite)
+            return _computed(scenario, folder, shown, stop, None, overwrite, pictures)
+        refuse_changed_scenario(scenario, folder)
         finished = folder.read_summary()
         if finished.get("status") == "finished":
             shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
             return finished
-    elif not overwrite:
-        folder.refuse_taken()
+        folder.refuse_links()
+        return _computed(scenario, folder, shown, stop, _last_checkpoint(scenario, folder), True, pictures)
+
+
+def _computed(
+    scenario: Scenario,
+    folder: Folder,
+    shown: Display,
+    stop: Stop,
+    checkpoint: Checkpoint | None,
+    overwrite: bool,
+    pictures: bool,
+) -> dict[str, Any]:
+    """Run from a checkpoint, or else from the beginning, and return the summary."""
+    clock = Clock()
     shown.say(scenario.tables.title or scenario.name)
-    with folder.held(), told_of_compiling(shown):
+    with folder.held(), told_of_compiling(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(scenario.build(), folder, clock, shown)
-        if not (resume and folder.checkpoint.exists()):
+            run = _Run(scenario.build(), folder, clock, shown, opened)
+        if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
-            folder.create(scenario.text)
-        return _kept(run, pictures)
+            folder.create(scenario.text, overwrite)
+        else:
+            run.resume(checkpoint)  # and what is refused leaves all as it is
+        try:
+            with stop.noted(1):
+                run.go(stop)
+        except Exception as error:
+            with suppress(OutputError):  # where the disk is full, the first error is the one to tell
+                run.finish("failed", str(error), pictures, stop)
+            raise
+        except KeyboardInterrupt:
+            with suppress(OutputError):
+                run.finish("interrupted", "stopped from outside", False, stop)
+            raise
+        return run.finish("finished", "", pictures, stop)
 
 
-def _kept(run: _Run, pictures: bool) -> dict[str, Any]:
-    """Run to the end, or to whatever ends it, and return the summary."""
-    try:
-        with _stoppable() as stop:
-            run.go(stop)
-    except Exception as error:
-        with suppress(OutputError):  # where the disk is full, the first error is the one to tell
-            run.finish("failed", str(error), pictures)
-        raise
-    except KeyboardInterrupt:
-        run.finish("interrupted", "stopped from outside", False)
-        raise
-    return run.finish("finished", "", pictures)
-
-
-def default_folder(scenario: Scenario) -> Path:
-    """Return the results folder that a scenario names: relative to it, or else ``NAME-results`` here."""
-    directory = scenario.tables.output.directory
-    return Path(f"{scenario.name}-results") if directory is None else scenario.path.parent / directory
-
-
-def refuse_changed(scenario: Scenario, folder: Folder) -> None:
-    """Refuse to go on with the run in a folder if its scenario was another.
+def _last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
+    """Return the checkpoint of a run, or None if it was killed before its first, with nothing computed.
 
     Raises
     ------
     OutputError
-        If there is no run, or a value differs.
+        If it cannot be read, there is none though there was something computed, or the run is of other files.
     """
-    if not folder.scenario.exists():
+    if not folder.is_of_run:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
-    before, now = _flat(folder.read_scenario()), _flat(tomllib.loads(scenario.text))
-    for key in [*before, *now]:
-        old, new = before.get(key, "not given"), now.get(key, "not given")
-        if old != new and key not in _FREE:
-            raise OutputError(
-                f"{folder.path} cannot be resumed: {scenario.path.name} has changed since ({key} was {old}, is {new}). "
-                "Restore it, or start anew with --overwrite or another --output."
-            )
+    if folder.checkpoint.exists():
+        checkpoint = load_checkpoint(folder.checkpoint)
+        refuse_changed_files(checkpoint, versions()["symplex"], hashes(scenario.files), folder)
+        return checkpoint
+    try:
+        rows = folder.history.read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OutputError(f"{folder.history} cannot be read: {error.strerror or error}.") from error
+    if rows > 2:  # the names of the columns, and the row of the start, after which the first checkpoint comes
+        raise OutputError(
+            f"{folder.path} cannot be resumed: it has no {folder.checkpoint.name}, but a history of {rows - 1} rows. "
+            "Put the checkpoint there again, or start anew with --overwrite or another --output."
+        )
+    return None
 
 
-def _flat(value: Any, key: str = "") -> dict[str, Any]:
-    """Return the values of nested tables and lists by dotted keys."""
-    if isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, list):
-        items = ((str(k + 1), item) for k, item in enumerate(value))
-    else:
-        return {key: value}
-    return {k: v for name, item in items for k, v in _flat(item, f"{key}.{name}" if key else name).items()}
+def default_folder(scenario: Scenario) -> Path:
+    """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here.
+
+    Raises
+    ------
+    ScenarioError
+        If it names one elsewhere, which only the user may.
+    """
+    directory = scenario.tables.output.directory
+    if directory is None:
+        return Path(f"{scenario.name}-results")
+    home = scenario.path.parent
+    try:
+        inside = (home / directory).resolve().is_relative_to(home.resolve())
+    except (OSError, ValueError, RuntimeError):  # no path, or links that go round
+        inside = False
+    if not inside:
+        raise ScenarioError(
+            f"{scenario.path.name}: [output]: directory is '{directory}', which is not in the folder of the scenario; "
+            "name it on the command line, with --output."
+        )
+    return home / directory
 
 
 class _Run:
-    """One run, from its first or from a stored sample to the end."""
+    """One run, from its first or from a stored sample to the end.
 
-    def __init__(self, problem: Problem, folder: Folder, clock: Clock, shown: Display):
+    Parameters
+    ----------
+    problem, folder, clock, shown
+    opened : ExitStack
+        Closes the files of the run.
+    """
+
+    def __init__(self, problem: Problem, folder: Folder, clock: Clock, shown: Display, opened: ExitStack):
         self._problem = problem
         self._folder = folder
         self._clock = clock
         self._shown = shown
         self._times = problem.scenario.times
-        self._fingerprint = fingerprint(problem.system, problem.mesh.points)
+        self._version = versions()["symplex"]
+        self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
+        self._opened = opened
+        self._saved = perf_counter()  # the time of the last checkpoint
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._energy_scale = self._drift = 0.0
         self._started: tuple[Motion, State] | None = None
+        self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
     def start(self) -> None:
         """Set the system in motion; nothing is written yet."""
@@ -169,37 +206,58 @@ class _Run:
             motion = self._problem.integrator.start(self._problem.system, self._problem.state)
             self._started = motion, self._advanced(motion, 0)
 
-    def go(self, stop: threading.Event) -> None:
-        """Compute all samples that are not there yet."""
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Set the system in motion from a checkpoint, and cut history and series to its sample."""
         with self._clock.part("prepare"):
-            motion, first, history, series = self._begun(*self._started) if self._started else self._continued()
-        last = len(self._times) - 1
-        saved = perf_counter()
-        with history, series:
-            self._shown.begin(float(self._times[first]), float(self._times[-1]))
-            try:
-                for k in range(first + 1, last + 1):
-                    with self._clock.part("stepping"):
-                        state = self._advanced(motion, k)
-                    with self._clock.part("output"):
-                        self._record(k, state, motion, history, series)
-                        due = perf_counter() - saved > self._problem.scenario.tables.run.checkpoint
-                        if due or k == last or stop.is_set():
-                            self._save(k, motion)
-                            saved = perf_counter()
-                    self._shown.update(state.t, self._drift, self._done())
-                    if stop.is_set() and k < last:
-                        raise KeyboardInterrupt
-            finally:
-                self._shown.end()
+            self._resumed = self._continued(checkpoint)
 
-    def finish(self, status: str, reason: str, pictures: bool) -> dict[str, Any]:
+    def go(self, stop: Stop) -> None:
+        """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
+        with self._clock.part("prepare"):
+            motion, first, history, series = self._resumed or self._begun()
+        last = len(self._times) - 1
+        self._shown.begin(float(self._times[first]), float(self._times[-1]))
+        try:
+            for k in range(first + 1, last + 1):
+                self._approach(k, motion, stop)
+                with self._clock.part("stepping"):
+                    state = self._advanced(motion, k)
+                with self._clock.part("output"), stop.noted():
+                    self._record(k, state, motion, history, series)
+                    if k == last or self._is_due or stop.signal:
+                        self._save(k, motion)
+                self._shown.update(state.t, self._drift, self._done())
+                if k < last:
+                    stop.raise_if_asked()
+        finally:
+            self._shown.end()
+            self._opened.close()
+
+    def _approach(self, k: int, motion: Motion, stop: Stop) -> None:
+        """Let the motion go on to sample k, with checkpoints on the way if it takes long."""
+        reached = False
+        while not reached:
+            with self._clock.part("stepping"):
+                reached = motion.approach(float(self._times[k]), _LOOK)
+            if not reached and (self._is_due or stop.signal):
+                with self._clock.part("output"), stop.noted():
+                    self._save(k - 1, motion)
+                stop.raise_if_asked()
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether the last checkpoint is old."""
+        return perf_counter() - self._saved > self._problem.scenario.tables.run.checkpoint
+
+    def finish(self, status: str, reason: str, pictures: bool, stop: Stop) -> dict[str, Any]:
         """Write the summary, draw pictures, and return the summary."""
-        summary = self._summarize(status, reason)
+        with stop.noted():
+            summary = self._summarize(status, reason)
         if pictures and self._problem.scenario.tables.output.pictures and "t_end" in summary:
-            skipped = self._draw()
-            summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
-            self._folder.write_summary(summary)
+            skipped = self._draw(stop)
+            with stop.noted():
+                summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
+                self._folder.write_summary(summary)
         return summary
 
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
@@ -207,12 +265,13 @@ class _Run:
         self._folder.write_summary(summary)
         return summary
 
-    def _draw(self) -> str:
+    def _draw(self, stop: Stop) -> str:
         """Draw all pictures; return why some were skipped, if they were."""
         from symplex.pictures import draw_all
 
         tables = self._problem.scenario.tables
         try:
+            stop.raise_if_asked()  # at the last sample
             with self._clock.part("pictures"):
                 skipped = draw_all(self._folder, film=tables.output.film, title=tables.title, show=self._shown.draw)
         except KeyboardInterrupt:
@@ -225,29 +284,28 @@ class _Run:
 
     # -- where it begins --------------------------------------------------------------------------------------
 
-    def _begun(self, motion: Motion, state: State) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
-        problem, folder = self._problem, self._folder
-        history = HistoryWriter(folder.history)
-        series = open_series(folder.series, problem.mesh.points, blocks_of(problem))
+    def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        """Return the motion at the first sample, with a history and a series that hold it."""
+        problem, folder, opened = self._problem, self._folder, self._opened
+        assert self._started is not None, "it would have been resumed"
+        motion, state = self._started
+        history = opened.enter_context(HistoryWriter(folder.history))
+        series = opened.enter_context(open_series(folder.series, problem.mesh.points, blocks_of(problem)))
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series
 
-    def _continued(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
-        problem, folder = self._problem, self._folder
-        checkpoint = load_checkpoint(folder.checkpoint)
-        if checkpoint.fingerprint != self._fingerprint:
-            raise OutputError(
-                f"{folder.path} cannot be resumed: the meshes are no longer those of the run. "
-                "Restore them, or start anew with --overwrite or another --output."
-            )
+    def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        problem, folder, opened = self._problem, self._folder, self._opened
+        refuse_changed_files(checkpoint, self._version, self._inputs, folder)
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
         for energy, kinetic in self._energies_until(checkpoint.sample):  # before anything is cut
             self._watch(energy, kinetic)
-        series = resume_series(folder.series, t, checkpoint.sample // problem.scenario.samples_per_frame + 1)
-        history = HistoryWriter.resume(folder.history, t)
+        frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
+        series = opened.enter_context(resume_series(folder.series, t, frames))
+        history = opened.enter_context(HistoryWriter.resume(folder.history, t))
         self._statistics = motion.statistics()
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
@@ -270,7 +328,12 @@ class _Run:
         """Return the columns without which there is no summary."""
         problem = self._problem
         vectors = ["momentum", "angular_momentum"] + ["contact_force"] * bool(problem.contacts)
-        names = ["kinetic", *problem.system.energies, "total", *(f"{name}_{axis}" for name in vectors for axis in "xyz")]
+        names = [
+            "kinetic",
+            *problem.system.energies,
+            "total",
+            *(f"{name}_{axis}" for name in vectors for axis in "xyz"),
+        ]
         names += ["penetration"] * bool(problem.contacts)
         return names + ["temperature"] * isinstance(problem.integrator, Langevin)
 
@@ -316,33 +379,11 @@ class _Run:
         return f"{count:,} {name}"
 
     def _save(self, k: int, motion: Motion) -> None:
-        moment = Checkpoint(k, self._clock.total, self._fingerprint, motion.checkpoint())
+        """Keep the motion, at sample k or between that and the next one."""
+        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint())
         save_checkpoint(self._folder.checkpoint, moment)
+        self._saved = perf_counter()
 
 
 def _components(name: str, vector: Array) -> dict[str, float]:
     return {f"{name}_{axis}": float(x) for axis, x in zip("xyz", vector, strict=True)}
-
-
-@contextmanager
-def _stoppable() -> Iterator[threading.Event]:
-    """Give an event that Ctrl-C and SIGTERM set, so that a run ends between two samples; a second one ends it at once.
-
-    Outside the main thread, where Python allows no signal handlers, nothing sets it.
-    """
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def handle(number: int, frame: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

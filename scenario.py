@@ -108,6 +108,14 @@ class Scenario:
         return hashlib.sha256(self.text.replace("\r\n", "\n").encode()).hexdigest()
 
     @property
+    def files(self) -> dict[str, Path]:
+        """The files that it names: meshes, and tables of loads and supports."""
+        tables = self.tables
+        histories = [item.history for item in (*tables.support, *tables.load) if item.history is not None]
+        names = [body.mesh.file for body in tables.body] + [history.file for history in histories]
+        return {name: self.path.parent / name for name in names if name is not None}
+
+    @property
     def times(self) -> Array:
         """The times in s at which the history is sampled, from 0 to the end."""
         run = self.tables.run

@@ -1,4 +1,4 @@
-"""Standard output and standard error, whatever they are: in any encoding, closed, or full."""
+"""Standard output and standard error, whatever they are (in any encoding, closed, full), and what may be said there."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
+from typing import TextIO, final
 
 # What units and sentences are written with, for encodings that lack it.
 _PLAIN = {"µ": "u", "·": "|", "×": "x", "…": "...", "−": "-", "²": "^2", "³": "^3", "°": "deg"}
 _ERRORS = "symplex.plain"
+_LONGEST, _MOST = 1000, 60  # letters of a line and lines of a message that are shown
 
 
 def prepare_streams() -> None:
@@ -32,17 +34,22 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=_ERRORS)
 
 
-def tell(line: str) -> None:
-    """Print a line to standard error, if it can be."""
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+def settle() -> Exception | None:
+    """Write what the standard streams still hold, so that Python's own end has nothing to fail at.
 
-
-def drop_output() -> None:
-    """Send what is still to be written to standard output nowhere, as it cannot be written."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    Returns why the standard output could not be written, if so.
+    """
+    found = None
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except (OSError, ValueError) as error:
+            found = error if stream is sys.stdout else found
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return found
 
 
 def _in_plain(error: UnicodeError) -> tuple[str, int]:
@@ -52,3 +59,95 @@ def _in_plain(error: UnicodeError) -> tuple[str, int]:
         number = f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
         plain.append(_PLAIN.get(character, number))
     return "".join(plain), error.end
+
+
+# -- what is said -------------------------------------------------------------------------------------------------
+
+
+def printable(text: str) -> str:
+    """Return a text with all but line breaks that is not to be printed (control characters) written as escapes."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def bounded(text: str) -> list[str]:
+    """Return the lines of a message: not too many of them, none too long."""
+    lines = text.split("\n")
+    more = [f"… and {len(lines) - _MOST:,} more lines"] if len(lines) > _MOST else []
+    return [_shortened(line) for line in lines[:_MOST]] + more
+
+
+def _shortened(line: str) -> str:
+    """Return a line without its middle if it is long: what is wrong is said at its beginning or its end."""
+    half = _LONGEST // 2
+    return line if len(line) <= _LONGEST else f"{line[:half]} … {line[-half:]}"
+
+
+@final
+class Writer:
+    """A text stream that writing to never fails: what cannot be written is lost, and nothing more is tried.
+
+    Attributes
+    ----------
+    failure : Exception or None
+        Why nothing can be written.
+    """
+
+    def __init__(self, stream: TextIO | None):
+        self._stream = stream
+        self.failure: Exception | None = None
+
+    def write(self, text: str) -> int:
+        """Write a text, in escapes where the encoding of the stream lacks a character."""
+        if self._stream is not None and self.failure is None:
+            try:
+                try:
+                    self._stream.write(text)
+                except UnicodeEncodeError:
+                    encoding = self._stream.encoding
+                    self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            except (OSError, ValueError) as error:  # gone, full, or closed
+                self.failure = error
+        return len(text)
+
+    def flush(self) -> None:
+        """Have all written that was."""
+        if self._stream is not None and self.failure is None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError) as error:
+                self.failure = error
+
+    @property
+    def encoding(self) -> str:
+        """That of the stream."""
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        """Return whether there is a terminal."""
+        try:
+            return self._stream is not None and self._stream.isatty()
+        except ValueError:  # closed
+            return False
+
+    def fileno(self) -> int:
+        """Return the file descriptor, if there is one."""
+        if self._stream is None:
+            raise OSError("there is no stream")
+        return self._stream.fileno()
+
+
+def say(text: str) -> Exception | None:
+    """Print a text, with what could steer a terminal as escapes; return why it could not be printed, if so."""
+    return _print(sys.stdout, text)
+
+
+def complain(text: str) -> None:
+    """Print a message on the standard error, each of its lines after ``symplex:``."""
+    _print(sys.stderr, "\n".join(f"symplex: {line}" for line in bounded(text)))
+
+
+def _print(stream: TextIO | None, text: str) -> Exception | None:
+    writer = Writer(stream)
+    writer.write(printable(text) + "\n")
+    writer.flush()
+    return writer.failure

@@ -7,9 +7,9 @@ names them, and the index is written aside and renamed, so a kill leaves at wors
 
 from __future__ import annotations
 
-import shutil
+import re
 from collections.abc import Mapping
-from io import BytesIO
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, final
 from xml.etree import ElementTree
@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import OutputError
-from symplex.files import aside_of, damage_told, read_whole, reason_of, refuse_special, write_whole
+from symplex.files import aside_of, damage_told, is_file, read_whole, reason_of, refuse_special, replacing
 from symplex.meshes.frames import WAY_OUT, Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
+# The files in the folder, of which some belong to a frame; there may be others that are not ours.
+_FILES = re.compile(r"(?P<frame>frame\d{6,})(_block\d+\.vtu|\.vtm)|block\d+\.vtu|model\.npz(\.new)?|model\.new\.npz")
 _VTK_NAMES = {"f4": "Float32", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 _DTYPES = {name: np.dtype("<" + code if code != "u1" else code) for code, name in _VTK_NAMES.items()}
 
@@ -103,19 +105,17 @@ class PvdWriter(SeriesWriter):
         lines = [
             f'    <DataSet timestep="{entry.t!r}" part="0" file={quoteattr(entry.file)}/>\n' for entry in self._entries
         ]
-        text = "".join(
-            [
-                '<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0">\n  <Collection>\n',
-                *lines,
-                "  </Collection>\n</VTKFile>\n",
-            ]
-        )
-        write_whole(self.path, text.encode())
+        head = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0">\n  <Collection>\n'
+        with replacing(self.path) as file:
+            file.write("".join([head, *lines, "  </Collection>\n</VTKFile>\n"]).encode())
 
     def close(self) -> None:
         """Finish the series; more than once does no harm."""
-        if not self._entries and self._folder.exists() and not self.path.exists():
-            shutil.rmtree(self._folder)
+        if not self._entries and not self.path.exists():
+            for file in filter(is_file, files_beside(self.path)):
+                file.unlink()
+            with suppress(OSError):  # it is not there, or holds something else
+                self._folder.rmdir()
 
 
 @final
@@ -162,12 +162,19 @@ def repair(path: Path) -> int:
 def _remove_strays(path: Path, count: int) -> None:
     """Remove the files of all frames from the given number on, and those begun aside."""
     kept = {_stem(i) for i in range(count)}
-    folder = path.with_suffix("")
-    for file in (*folder.glob("frame*.vtm"), *folder.glob("frame*_block*.vtu")):
-        if file.stem.split("_")[0] not in kept:
+    for file in filter(is_file, files_beside(path)):
+        stem = _FILES.fullmatch(file.name)["frame"]  # type: ignore[index]
+        if ".new" in file.name or not (stem is None or stem in kept):
             file.unlink()
-    for file in (aside_of(path), aside_of(folder / "model.npz")):
-        file.unlink(missing_ok=True)
+    aside_of(path).unlink(missing_ok=True)
+
+
+def files_beside(path: Path) -> list[Path]:
+    """Return what has the name of a file of a series in the folder beside its index; none if that is a link."""
+    folder = path.with_suffix("")
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [file for file in sorted(folder.iterdir()) if _FILES.fullmatch(file.name)]
 
 
 def _stem(i: int) -> str:
@@ -276,9 +283,8 @@ def _save_model(path: Path, points: NDArray[np.float64], blocks: Mapping[str, Bl
             arrays[f"cells{index}_{kind}"] = np.asarray(rows, np.int32)
         if block.points is not None:
             arrays[f"fixed{index}"] = block.points
-    model = BytesIO()
-    np.savez(model, allow_pickle=False, **arrays)
-    write_whole(path, model.getvalue())
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def _load_model(path: Path) -> tuple[NDArray[np.float64], dict[str, Block]]:

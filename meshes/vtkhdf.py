@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.files import aside_of, damage_told, reason_of
+from symplex.files import aside_of, damage_told, new_file, reason_of
 from symplex.meshes.frames import WAY_OUT, Block, Floats, Frame, Series, SeriesWriter, kept_frames
 from symplex.meshes.redo import RedoFile, recover
 
@@ -84,7 +84,7 @@ class VtkHdfWriter(SeriesWriter):
         self._file: _CommittedFile | None = None
         self._count = 0
         with _reported(path):
-            aside_of(path).touch()
+            new_file(aside_of(path)).close()
 
     @classmethod
     def resume(cls, path: Path, up_to: float, frames: int | None) -> VtkHdfWriter:

@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_what_was_written_whole(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("symplex.checkpoint.os.fsync", full)
+        patch.setattr("symplex.files.os.fsync", full)
         with pytest.raises(OutputError, match=r"cannot be written: no space left on device\.$"):
             run("newmark", tmp_path / "out")
     assert not list((tmp_path / "out").glob("*.new"))
@@ -290,7 +290,7 @@ def test_resuming_with_another_mesh_is_refused(finished, tmp_path, monkeypatch):
     kind, folder = finished
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "summary.json").unlink()
-    monkeypatch.setattr(symplex.run, "fingerprint", lambda system, points: "another")
+    monkeypatch.setattr(symplex.run, "fingerprint", lambda mesh, system: {"meshes": "another"})
     with pytest.raises(OutputError, match="the meshes are no longer those of the run"):
         run(kind, other, resume=True)
 
