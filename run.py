@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from symplex.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import OutputError, ScenarioError
@@ -24,6 +26,7 @@ from symplex.summary import Clock, conserved_energy, summarize, versions
 from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
 
+_WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
 
@@ -298,19 +301,41 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        history = opened.enter_context(HistoryWriter.resume(folder.history, t))
-        series = opened.enter_context(resume_series(folder.series, t))
-        self._statistics = motion.statistics()
-        past = read_history(folder.history)
-        if len(past["t"]) != checkpoint.sample + 1:
-            raise OutputError(
-                f"{folder.path} cannot be resumed: {folder.history.name} has {len(past['t'])} rows up to the "
-                f"checkpoint, wanted {checkpoint.sample + 1}. Start anew with --overwrite."
-            )
-        for energy, kinetic in zip(past[conserved_energy(past)], past["kinetic"], strict=True):
+        for energy, kinetic in self._energies_until(checkpoint.sample):  # before anything is cut
             self._watch(energy, kinetic)
+        frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
+        series = opened.enter_context(resume_series(folder.series, t, frames))
+        history = opened.enter_context(HistoryWriter.resume(folder.history, t))
+        self._statistics = motion.statistics()
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
+
+    def _energies_until(self, sample: int) -> Iterator[tuple[float, float]]:
+        """Return the energy to be kept and the kinetic energy of the samples up to one, as the history has them."""
+        path = self._folder.history
+        past = read_history(path)
+        until = past["t"][past["t"] <= self._times[sample]]
+        if not np.array_equal(until, self._times[: sample + 1]):
+            raise OutputError(
+                f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
+                f"wanted {sample + 1} at the times of the scenario. {_WAY_OUT}"
+            )
+        if missing := [name for name in self._columns_needed() if name not in past]:
+            raise OutputError(f"{self._folder.path} cannot be resumed: {path.name} lacks '{missing[0]}'. {_WAY_OUT}")
+        return zip(past[conserved_energy(past)][: sample + 1], past["kinetic"][: sample + 1], strict=True)
+
+    def _columns_needed(self) -> list[str]:
+        """Return the columns without which there is no summary."""
+        problem = self._problem
+        vectors = ["momentum", "angular_momentum"] + ["contact_force"] * bool(problem.contacts)
+        names = [
+            "kinetic",
+            *problem.system.energies,
+            "total",
+            *(f"{name}_{axis}" for name in vectors for axis in "xyz"),
+        ]
+        names += ["penetration"] * bool(problem.contacts)
+        return names + ["temperature"] * isinstance(problem.integrator, Langevin)
 
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
@@ -325,7 +350,7 @@ class _Run:
             at_points, at_cells = fields_of(self._problem, motion, state)
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
-        history.append({name: row[name] for name in history.columns or row})
+        history.append({name: row[name] for name in history.columns or row if name in row})
         self._watch(row[conserved_energy(row)], row["kinetic"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
