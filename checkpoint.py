@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.files import replacing
+from symplex.files import damage_told, reason_of, refuse_special, replacing
 
 _MOTION = "motion."
+_CHECKSUM = "checksum"
 
 
 class Checkpoint(NamedTuple):
@@ -52,11 +52,12 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     arrays: dict[str, Any] = {_MOTION + name: array for name, array in checkpoint.motion.items()}
     arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "version": checkpoint.version}
     arrays |= {"inputs": json.dumps(dict(checkpoint.inputs))}
+    arrays[_CHECKSUM] = _checksum(arrays)
     try:
         with replacing(path) as file:
             np.savez(file, **arrays)
     except OSError as error:
-        raise OutputError(f"{path}: the checkpoint cannot be written: {error.strerror or error}.") from error
+        raise OutputError(f"{path}: the checkpoint cannot be written: {reason_of(error)}.") from error
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
@@ -65,21 +66,34 @@ def load_checkpoint(path: Path) -> Checkpoint:
     Raises
     ------
     OutputError
-        If it cannot be read, or is of a version of symplex that did not tell what it was computed from.
+        If it cannot be read, is not as it was written (a motion takes what it finds in it without asking), or is of a
+        version of symplex that did not tell what it was computed from.
     """
-    try:
+    with damage_told(path, "checkpoint", "start anew with --overwrite or another --output"):
+        refuse_special(path)
         with np.load(path, allow_pickle=False) as file:
-            if "version" not in file.files and "fingerprint" in file.files:
-                raise OutputError(
-                    f"{path}: the checkpoint is of an earlier version of symplex, which did not keep what a run is "
-                    "computed from. Resume it with that version, or start anew with --overwrite or another --output."
-                )
-            return Checkpoint(
-                int(file["sample"]),
-                float(file["wall_time"]),
-                str(file["version"]),
-                json.loads(str(file["inputs"])),
-                {name.removeprefix(_MOTION): file[name] for name in file.files if name.startswith(_MOTION)},
+            arrays = dict(file)
+        if "version" not in arrays and "fingerprint" in arrays:
+            raise OutputError(
+                f"{path}: the checkpoint is of an earlier version of symplex, which did not keep what a run is "
+                "computed from. Resume it with that version, or start anew with --overwrite or another --output."
             )
-    except (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise OutputError(f"{path}: the checkpoint cannot be read: {error}.") from error
+        if str(arrays.pop(_CHECKSUM)) != _checksum(arrays):
+            raise ValueError("it is not as it was written")
+        return Checkpoint(
+            int(arrays["sample"]),
+            float(arrays["wall_time"]),
+            str(arrays["version"]),
+            json.loads(str(arrays["inputs"])),
+            {name.removeprefix(_MOTION): array for name, array in arrays.items() if name.startswith(_MOTION)},
+        )
+
+
+def _checksum(arrays: Mapping[str, Any]) -> str:
+    """Return a hash of all arrays and their names."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

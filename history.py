@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import OutputError
+from symplex.files import read_whole, reason_of, write_whole
 
 History = dict[str, NDArray[np.float64]]
+
+_WAY_OUT = "put it back as the run wrote it, or run anew"
 
 
 @final
@@ -49,16 +52,15 @@ class HistoryWriter:
         """
         path = Path(path)
         lines = _whole_lines(path)
-        kept = lines[:1] + [line for line in lines[1:] if float(line.split(",", 1)[0]) <= up_to]
+        past = _parsed(path, lines)
+        kept = lines[: 1 + int(np.count_nonzero(past["t"] <= up_to))]
         writer = cls.__new__(cls)
         writer.path = path
-        writer.columns = _columns(path, lines)
-        aside = path.with_name(path.name + ".new")
+        writer.columns = list(past)
         try:
-            aside.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-            aside.replace(path)
+            write_whole(path, "".join(f"{line}\n" for line in kept).encode())
         except OSError as error:
-            raise OutputError(f"{path} cannot be written ({error.strerror or error}).") from error
+            raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
         writer._file = writer._open("a")
         return writer
 
@@ -121,33 +123,45 @@ def read_history(path: str | Path) -> History:
     Raises
     ------
     OutputError
-        If there is no history or it cannot be read.
+        If there is no history, it cannot be read, or it is not as a `HistoryWriter` leaves it: rows of finite numbers,
+        later ones below earlier ones.
     """
     path = Path(path)
-    lines = _whole_lines(path)
-    columns = _columns(path, lines)
-    values = np.empty((len(lines) - 1, len(columns)))
-    for i, line in enumerate(lines[1:]):
-        try:
-            values[i] = [float(word) for word in line.split(",")]
-        except ValueError as error:
-            raise OutputError(f"{path.name}, line {i + 2}: not {len(columns)} numbers ({line[:40]!r}).") from error
-    return {name: values[:, k].copy() for k, name in enumerate(columns)}
+    return _parsed(path, _whole_lines(path))
 
 
 def _whole_lines(path: Path) -> list[str]:
     """Return the lines that end in a line break."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_whole(path).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise OutputError(f"{path} does not exist; a run writes its history there.") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise OutputError(f"{path} cannot be read ({error}).") from error
-    return text.split("\n")[:-1]
+        raise OutputError(f"{path} cannot be read ({reason_of(error)}); {_WAY_OUT}.") from error
+    return text.replace("\r\n", "\n").split("\n")[:-1]
+
+
+def _parsed(path: Path, lines: list[str]) -> History:
+    """Return the columns of a history given as lines."""
+    columns = _columns(path, lines)
+    values = np.empty((len(lines) - 1, len(columns)))
+    for i, line in enumerate(lines[1:]):
+        try:
+            row = [float(word) for word in line.split(",")]
+        except ValueError:
+            row = []
+        if len(row) != len(columns) or not np.isfinite(row).all():
+            raise OutputError(f"{path}, line {i + 2}: not {len(columns)} numbers ({line[:40]!r}); {_WAY_OUT}.")
+        values[i] = row
+    if (back := np.flatnonzero(np.diff(values[:, 0]) <= 0)).size:
+        raise OutputError(f"{path}, line {back[0] + 3}: its time is not later than the one before; {_WAY_OUT}.")
+    return {name: values[:, k].copy() for k, name in enumerate(columns)}
 
 
 def _columns(path: Path, lines: list[str]) -> list[str]:
     columns = lines[0].split(",") if lines else []
     if columns[:1] != ["t"] or len(set(columns)) < len(columns):
-        raise OutputError(f"{path} is not a history: its first line does not name columns beginning with 't'.")
+        raise OutputError(
+            f"{path} is not a history: its first line does not name columns beginning with 't'; {_WAY_OUT}."
+        )
     return columns

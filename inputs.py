@@ -13,6 +13,7 @@ import numpy as np
 from symplex.checkpoint import Checkpoint
 from symplex.errors import OutputError
 from symplex.fem.system import System
+from symplex.files import read_whole
 from symplex.meshes.mesh import Mesh
 from symplex.results import Folder
 from symplex.scenario import Scenario
@@ -72,7 +73,7 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
         If there is no run, or a value differs.
     """
     try:
-        stored = tomllib.loads(folder.scenario.read_text("utf-8"))
+        stored = tomllib.loads(read_whole(folder.scenario).decode())
     except FileNotFoundError:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.") from None
     except (OSError, ValueError, RecursionError) as error:

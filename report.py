@@ -32,7 +32,23 @@ def table(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
-    """Return the summary of a run as lines."""
+    """Return the summary of a run as lines.
+
+    Raises
+    ------
+    OutputError
+        If the summary is damaged or another version's.
+    """
+    try:
+        return _run_report(summary, folder)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise OutputError(
+            f"{Folder(folder).summary} is not as this version of symplex writes it; remove it, and --resume writes it "
+            "anew."
+        ) from error
+
+
+def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     if "t_end" not in summary:
         return table([("status", _status(summary))])
     drift = summary["drift"]
@@ -121,10 +137,7 @@ def result_report(path: Path) -> str:
         return f"{title}\n" + table(
             [("status", "killed before its end; resume it"), ("files", ", ".join(_files(path)))]
         )
-    try:
-        return f"{title}\n{run_report(summary, path)}"
-    except (KeyError, TypeError):
-        raise OutputError(f"{folder.summary} is not as this version of symplex writes it.") from None
+    return f"{title}\n{run_report(summary, path)}"
 
 
 def mesh_report(path: Path) -> str:

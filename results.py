@@ -17,7 +17,7 @@ from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
-from symplex.files import aside_of, is_file, replacing
+from symplex.files import aside_of, damage_told, is_file, read_whole, replacing
 from symplex.integrators import axes_along
 from symplex.meshes.pvd import files_beside
 from symplex.meshes.redo import log_of
@@ -241,17 +241,26 @@ class Folder:
             raise OutputError(f"{self.summary} cannot be written: {_reason(error)}.") from error
 
     def read_summary(self) -> dict[str, Any]:
-        """Return the content of ``summary.json``, empty if there is none."""
-        try:
-            return json.loads(self.summary.read_text("utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:
-            raise OutputError(f"{self.summary} cannot be read: {error}.") from error
+        """Return the content of ``summary.json``, empty if there is none.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be read.
+        """
+        with damage_told(self.summary, "summary", "remove it, and --resume writes it anew"):
+            try:
+                summary = json.loads(read_whole(self.summary))
+            except FileNotFoundError:
+                return {}
+            if not isinstance(summary, dict):
+                raise ValueError(f"a {type(summary).__name__} instead of an object")
+            return summary
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that it is there whole or not at all."""
+    # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
     with replacing(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from symplex.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import OutputError, ScenarioError
@@ -24,6 +26,7 @@ from symplex.summary import Clock, conserved_energy, summarize, versions
 from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
 
+_WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
 
@@ -97,14 +100,17 @@ def _computed(
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
     shown.say(scenario.tables.title or scenario.name)
-    with folder.held(), told_of_compiling(shown):
+    with folder.held(), told_of_compiling(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(scenario.build(), folder, clock, shown, checkpoint)
+            run = _Run(scenario.build(), folder, clock, shown, opened)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
             folder.create(scenario.text, overwrite)
+        else:
+            run.resume(checkpoint)  # and what is refused leaves all as it is
         try:
-            run.go(stop)
+            with stop.noted(1):
+                run.go(stop)
         except Exception as error:
             with suppress(OutputError):  # where the disk is full, the first error is the one to tell
                 run.finish("failed", str(error), pictures, stop)
@@ -169,11 +175,16 @@ def default_folder(scenario: Scenario) -> Path:
 
 
 class _Run:
-    """One run, from its first or from a stored sample to the end."""
+    """One run, from its first or from a stored sample to the end.
 
-    def __init__(
-        self, problem: Problem, folder: Folder, clock: Clock, shown: Display, checkpoint: Checkpoint | None = None
-    ):
+    Parameters
+    ----------
+    problem, folder, clock, shown
+    opened : ExitStack
+        Closes the files of the run.
+    """
+
+    def __init__(self, problem: Problem, folder: Folder, clock: Clock, shown: Display, opened: ExitStack):
         self._problem = problem
         self._folder = folder
         self._clock = clock
@@ -181,12 +192,13 @@ class _Run:
         self._times = problem.scenario.times
         self._version = versions()["symplex"]
         self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
-        self._checkpoint = checkpoint
+        self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._energy_scale = self._drift = 0.0
         self._started: tuple[Motion, State] | None = None
+        self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
     def start(self) -> None:
         """Set the system in motion; nothing is written yet."""
@@ -194,27 +206,32 @@ class _Run:
             motion = self._problem.integrator.start(self._problem.system, self._problem.state)
             self._started = motion, self._advanced(motion, 0)
 
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Set the system in motion from a checkpoint, and cut history and series to its sample."""
+        with self._clock.part("prepare"):
+            self._resumed = self._continued(checkpoint)
+
     def go(self, stop: Stop) -> None:
         """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
         with self._clock.part("prepare"):
-            motion, first, history, series = self._begun(*self._started) if self._started else self._continued()
+            motion, first, history, series = self._resumed or self._begun()
         last = len(self._times) - 1
-        with stop.noted(1), history, series:
-            self._shown.begin(float(self._times[first]), float(self._times[-1]))
-            try:
-                for k in range(first + 1, last + 1):
-                    self._approach(k, motion, stop)
-                    with self._clock.part("stepping"):
-                        state = self._advanced(motion, k)
-                    with self._clock.part("output"), stop.noted():
-                        self._record(k, state, motion, history, series)
-                        if k == last or self._is_due or stop.signal:
-                            self._save(k, motion)
-                    self._shown.update(state.t, self._drift, self._done())
-                    if k < last:
-                        stop.raise_if_asked()
-            finally:
-                self._shown.end()
+        self._shown.begin(float(self._times[first]), float(self._times[-1]))
+        try:
+            for k in range(first + 1, last + 1):
+                self._approach(k, motion, stop)
+                with self._clock.part("stepping"):
+                    state = self._advanced(motion, k)
+                with self._clock.part("output"), stop.noted():
+                    self._record(k, state, motion, history, series)
+                    if k == last or self._is_due or stop.signal:
+                        self._save(k, motion)
+                self._shown.update(state.t, self._drift, self._done())
+                if k < last:
+                    stop.raise_if_asked()
+        finally:
+            self._shown.end()
+            self._opened.close()
 
     def _approach(self, k: int, motion: Motion, stop: Stop) -> None:
         """Let the motion go on to sample k, with checkpoints on the way if it takes long."""
@@ -234,11 +251,13 @@ class _Run:
 
     def finish(self, status: str, reason: str, pictures: bool, stop: Stop) -> dict[str, Any]:
         """Write the summary, draw pictures, and return the summary."""
-        summary = self._summarize(status, reason)
+        with stop.noted():
+            summary = self._summarize(status, reason)
         if pictures and self._problem.scenario.tables.output.pictures and "t_end" in summary:
             skipped = self._draw(stop)
-            summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
-            self._folder.write_summary(summary)
+            with stop.noted():
+                summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
+                self._folder.write_summary(summary)
         return summary
 
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
@@ -265,35 +284,58 @@ class _Run:
 
     # -- where it begins --------------------------------------------------------------------------------------
 
-    def _begun(self, motion: Motion, state: State) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
-        problem, folder = self._problem, self._folder
-        history = HistoryWriter(folder.history)
-        series = open_series(folder.series, problem.mesh.points, blocks_of(problem))
+    def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        """Return the motion at the first sample, with a history and a series that hold it."""
+        problem, folder, opened = self._problem, self._folder, self._opened
+        assert self._started is not None, "it would have been resumed"
+        motion, state = self._started
+        history = opened.enter_context(HistoryWriter(folder.history))
+        series = opened.enter_context(open_series(folder.series, problem.mesh.points, blocks_of(problem)))
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series
 
-    def _continued(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
-        problem, folder = self._problem, self._folder
-        checkpoint = self._checkpoint
-        assert checkpoint is not None, "the run would have been started"
+    def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        problem, folder, opened = self._problem, self._folder, self._opened
         refuse_changed_files(checkpoint, self._version, self._inputs, folder)
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        history = HistoryWriter.resume(folder.history, t)
-        series = resume_series(folder.series, t)
-        self._statistics = motion.statistics()
-        past = read_history(folder.history)
-        if len(past["t"]) != checkpoint.sample + 1:
-            raise OutputError(
-                f"{folder.path} cannot be resumed: {folder.history.name} has {len(past['t'])} rows up to the "
-                f"checkpoint, wanted {checkpoint.sample + 1}. Start anew with --overwrite."
-            )
-        for energy, kinetic in zip(past[conserved_energy(past)], past["kinetic"], strict=True):
+        for energy, kinetic in self._energies_until(checkpoint.sample):  # before anything is cut
             self._watch(energy, kinetic)
+        frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
+        series = opened.enter_context(resume_series(folder.series, t, frames))
+        history = opened.enter_context(HistoryWriter.resume(folder.history, t))
+        self._statistics = motion.statistics()
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
+
+    def _energies_until(self, sample: int) -> Iterator[tuple[float, float]]:
+        """Return the energy to be kept and the kinetic energy of the samples up to one, as the history has them."""
+        path = self._folder.history
+        past = read_history(path)
+        until = past["t"][past["t"] <= self._times[sample]]
+        if not np.array_equal(until, self._times[: sample + 1]):
+            raise OutputError(
+                f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
+                f"wanted {sample + 1} at the times of the scenario. {_WAY_OUT}"
+            )
+        if missing := [name for name in self._columns_needed() if name not in past]:
+            raise OutputError(f"{self._folder.path} cannot be resumed: {path.name} lacks '{missing[0]}'. {_WAY_OUT}")
+        return zip(past[conserved_energy(past)][: sample + 1], past["kinetic"][: sample + 1], strict=True)
+
+    def _columns_needed(self) -> list[str]:
+        """Return the columns without which there is no summary."""
+        problem = self._problem
+        vectors = ["momentum", "angular_momentum"] + ["contact_force"] * bool(problem.contacts)
+        names = [
+            "kinetic",
+            *problem.system.energies,
+            "total",
+            *(f"{name}_{axis}" for name in vectors for axis in "xyz"),
+        ]
+        names += ["penetration"] * bool(problem.contacts)
+        return names + ["temperature"] * isinstance(problem.integrator, Langevin)
 
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
@@ -308,7 +350,7 @@ class _Run:
             at_points, at_cells = fields_of(self._problem, motion, state)
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
-        history.append({name: row[name] for name in history.columns or row})
+        history.append({name: row[name] for name in history.columns or row if name in row})
         self._watch(row[conserved_energy(row)], row["kinetic"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:

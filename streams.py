@@ -34,22 +34,16 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=_ERRORS)
 
 
-def settle() -> Exception | None:
-    """Write what the standard streams still hold, so that Python's own end has nothing to fail at.
-
-    Returns why the standard output could not be written, if so.
-    """
-    found = None
+def settle() -> None:
+    """Write what the standard streams still hold, or drop it, so that Python's own end has nothing to fail at."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is None:
-            continue
         try:
             stream.flush()
-        except (OSError, ValueError) as error:
-            found = error if stream is sys.stdout else found
+        except (OSError, ValueError):
             with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return found
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream.fileno())
+                os.close(nowhere)
 
 
 def _in_plain(error: UnicodeError) -> tuple[str, int]:

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import OutputError
+from symplex.files import damage_told, reason_of
 
 Floats = NDArray[np.float32]
+WAY_OUT = "put it back as the run wrote it, or run anew"
 PointData = Mapping[str, ArrayLike]
 CellData = Mapping[str, Mapping[str, ArrayLike]]
 
@@ -36,6 +38,11 @@ VTK_TYPES = {
     "hexahedron20": 25,
 }
 _CELL_TYPES = {number: name for name, number in VTK_TYPES.items()}
+# meshio's name of a cell type -> its number of nodes.
+_NODES = {
+    **{"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexahedron": 8, "wedge": 6, "pyramid": 5},
+    **{"line3": 3, "triangle6": 6, "quad8": 8, "tetra10": 10, "hexahedron20": 20},
+}
 
 
 @dataclass(frozen=True)
@@ -149,11 +156,11 @@ class SeriesWriter(ABC):
         self.blocks = dict(blocks)
         self._last: float | None = None
         self._layout: dict[tuple[str, ...], tuple[int, ...]] | None = None
-        self._check_blocks()
+        _check_blocks(path, points, self.blocks)
 
     @classmethod
     @abstractmethod
-    def resume(cls, path: Path, up_to: float) -> SeriesWriter:
+    def resume(cls, path: Path, up_to: float, frames: int | None) -> SeriesWriter:
         """Reopen the series without the frames later than ``up_to`` (see `resume_series`)."""
 
     @abstractmethod
@@ -202,9 +209,9 @@ class SeriesWriter(ABC):
         self._check_layout(at_points, at_cells)
         try:
             self._write(float(t), moved, at_points, at_cells)
-        except OSError as error:
+        except (OSError, UnicodeEncodeError) as error:
             raise OutputError(
-                f"{self.path}: the frame at t = {t:g} s cannot be written ({error.strerror or error}); "
+                f"{self.path}: the frame at t = {t:g} s cannot be written ({reason_of(error)}); "
                 "the frames before it are safe."
             ) from error
         self._last = float(t)
@@ -244,23 +251,6 @@ class SeriesWriter(ABC):
                 f"{self.path.name}: {odd[0]} data '{odd[1]}' differ from the first frame; "
                 "every frame has the same fields of the same shape."
             )
-
-    def _check_blocks(self) -> None:
-        used = np.zeros(len(self.points), bool)
-        for name, block in self.blocks.items():
-            if not name or "/" in name or name.startswith("."):
-                raise OutputError(f"{self.path.name}: '{name}' cannot name a block; leave out '/' and a leading dot.")
-            if unknown := set(block.cells) - set(VTK_TYPES):
-                raise OutputError(f"{self.path.name}: block '{name}' has cells of the unknown type '{unknown.pop()}'.")
-            limit = block.n_points if block.is_obstacle else len(self.points)
-            every = np.concatenate([block.nodes, *(np.ravel(rows) for rows in block.cells.values())])
-            if every.size and not (every.min() >= 0 and every.max() < limit and block.connectivity.min(initial=0) >= 0):
-                raise OutputError(f"{self.path.name}: a cell of block '{name}' has a node outside the block.")
-            used[block.nodes] = True
-        if not len(used):
-            raise OutputError(f"{self.path.name}: a series needs the nodes of at least one body.")
-        if not used.all():
-            raise OutputError(f"{self.path.name}: node {int(np.argmin(used))} is in no block; each must be in one.")
 
     def __enter__(self) -> Self:
         return self
@@ -302,6 +292,20 @@ class Series(ABC):
         point_fields: Iterable[str],
         cell_fields: Iterable[str],
     ) -> None:
+        """Take over what was read, and refuse what no writer has written: a damaged file is not drawn.
+
+        Raises
+        ------
+        OutputError, ValueError
+            If it does not fit together.
+        """
+        _check_points("its points", points)
+        _check_blocks(path, points, blocks)
+        for name, block in blocks.items():
+            if block.points is not None:
+                _check_points(f"the points of block '{name}'", block.points)
+        if times.ndim != 1 or times.dtype != float or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+            raise ValueError("its times do not increase")
         self.path, self.times, self.points, self.blocks = path, times, points, blocks
         self.point_fields, self.cell_fields = list(point_fields), list(cell_fields)
 
@@ -323,10 +327,24 @@ class Series(ABC):
         n = len(self.times)
         if not -n <= i < n:
             raise OutputError(f"{self.path.name} has {n} frames, 0 to {n - 1}; there is no frame {i}.")
-        try:
-            return self._read(i % n)
-        except (OSError, KeyError, ValueError) as error:
-            raise OutputError(f"{self.path}: frame {i} cannot be read ({error}).") from error
+        with damage_told(self.path, "whole series", f"frame {i} cannot be read; {WAY_OUT}"):
+            frame = self._read(i % n)
+            self._check(frame)
+            return frame
+
+    def _check(self, frame: Frame) -> None:
+        """Refuse values that no writer has written, of a damaged file."""
+        n = len(self.points)
+        sized = [("displacement", frame.displacement, n), *((k, a, n) for k, a in frame.point_data.items())]
+        for key, by_block in frame.cell_data.items():
+            sized += [(key, a, self.blocks[name].n_cells) for name, a in by_block.items()]
+        for name, values, rows in sized:
+            if values.shape[:1] != (rows,) or values.ndim > 2 or values.dtype != np.float32:
+                raise ValueError(f"'{name}' has the shape {values.shape}, wanted {rows} rows")
+            if not np.isfinite(values).all():
+                raise ValueError(f"'{name}' is not finite")
+        if frame.displacement.shape != (n, 3):
+            raise ValueError(f"'displacement' has the shape {frame.displacement.shape}, wanted ({n}, 3)")
 
     def frames(self) -> Iterator[Frame]:
         """Yield all frames."""
@@ -348,6 +366,37 @@ class Series(ABC):
         return int(np.argmin(np.abs(self.times - t)))
 
 
+def _check_points(name: str, points: NDArray[np.float64]) -> None:
+    if points.ndim != 2 or points.shape[1] != 3 or points.dtype != float or not np.isfinite(points).all():
+        raise ValueError(f"{name} are not finite positions in space")
+
+
+def _check_blocks(path: Path, points: NDArray[np.float64], blocks: Mapping[str, Block]) -> None:
+    used = np.zeros(len(points), bool)
+    for name, block in blocks.items():
+        if not name or "/" in name or name.startswith("."):
+            raise OutputError(f"{path.name}: '{name}' cannot name a block; leave out '/' and a leading dot.")
+        if unknown := set(block.cells) - set(VTK_TYPES):
+            raise OutputError(f"{path.name}: block '{name}' has cells of the unknown type '{unknown.pop()}'.")
+        for kind, rows in block.cells.items():
+            if np.ndim(rows) != 2 or np.shape(rows)[1] != _NODES[kind]:
+                shape = list(np.shape(rows))
+                raise OutputError(
+                    f"{path.name}: '{kind}' of block '{name}' has the shape {shape}, wanted [m, {_NODES[kind]}]."
+                )
+        limit = block.n_points if block.is_obstacle else len(points)
+        every = np.concatenate([block.nodes, *(np.ravel(rows) for rows in block.cells.values())])
+        if every.size and (every.dtype.kind not in "iu" or every.min() < 0 or every.max() >= limit):
+            raise OutputError(f"{path.name}: a cell of block '{name}' has a node outside the block.")
+        if block.connectivity.min(initial=0) < 0:
+            raise OutputError(f"{path.name}: a cell of block '{name}' has a node outside the block.")
+        used[block.nodes] = True
+    if not len(used):
+        raise OutputError(f"{path.name}: a series needs the nodes of at least one body.")
+    if not used.all():
+        raise OutputError(f"{path.name}: node {int(np.argmin(used))} is in no block; each must be in one.")
+
+
 def in_space(array: NDArray) -> NDArray:
     """Return rows of two (plane) as rows of three with a zero; others as they are."""
     if array.ndim == 2 and array.shape[1] == 2:
@@ -355,15 +404,17 @@ def in_space(array: NDArray) -> NDArray:
     return array
 
 
-def kept_frames(path: Path, times: NDArray[np.float64], up_to: float) -> int:
+def kept_frames(path: Path, times: NDArray[np.float64], up_to: float, wanted: int | None) -> int:
     """Return how many frames are not later than ``up_to``.
 
     Raises
     ------
     OutputError
-        If none is.
+        If none is, or not as many as wanted.
     """
     kept = int(np.count_nonzero(times <= up_to))
     if not kept:
         raise OutputError(f"{path.name} has no frame up to t = {up_to:g} s to go on from; start a new series.")
+    if wanted is not None and kept != wanted:
+        raise OutputError(f"{path} has {kept} frames up to t = {up_to:g} s, wanted {wanted}; {WAY_OUT}.")
     return kept

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import OutputError
-from symplex.files import aside_of, is_file, new_file, replacing
-from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.files import aside_of, damage_told, is_file, read_whole, reason_of, refuse_special, replacing
+from symplex.meshes.frames import WAY_OUT, Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
-_MODEL_ASIDE = "model.new.npz"
 # The files in the folder, of which some belong to a frame; there may be others that are not ours.
 _FILES = re.compile(r"(?P<frame>frame\d{6,})(_block\d+\.vtu|\.vtm)|block\d+\.vtu|model\.npz(\.new)?|model\.new\.npz")
 _VTK_NAMES = {"f4": "Float32", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
@@ -52,38 +51,39 @@ class PvdWriter(SeriesWriter):
                 if block.points is not None:
                     _write_vtu(self._folder / f"block{index}.vtu", block, block.points.astype(np.float32), {}, {})
         except OSError as error:
-            raise OutputError(f"{path} cannot be written ({error.strerror or error}).") from error
+            raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
 
     @classmethod
-    def resume(cls, path: Path, up_to: float) -> PvdWriter:
+    def resume(cls, path: Path, up_to: float, frames: int | None) -> PvdWriter:
         """Reopen the series without the frames later than ``up_to`` (see `resume_series`)."""
         if not path.exists():
             raise OutputError(f"{path} does not exist; there is no series to go on with.")
         series = PvdSeries(path)
-        n = kept_frames(path, series.times, up_to)
+        n = kept_frames(path, series.times, up_to, frames)
         last = series.frame(n - 1)
         writer = cls(path, series.points, series.blocks)
         writer._check_layout(last.point_data, last.cell_data)
         writer._last = last.t
         writer._entries = _read_index(path)[:n]
-        writer._write_index()
-        _remove_strays(path, n)
+        try:
+            writer._write_index()
+            _remove_strays(path, n)
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
         return writer
 
     def _write(
         self, t: float, displacement: Floats, point_data: dict[str, Floats], cell_data: dict[str, dict[str, Floats]]
     ) -> None:
         stem = _stem(len(self._entries))
-        files = []
-        for index, (name, block) in enumerate(self.blocks.items()):
+        files = _files_of(stem, self.blocks)
+        for file, (name, block) in zip(files, self.blocks.items(), strict=True):
             if block.is_obstacle:
-                files.append(f"block{index}.vtu")
                 continue
-            files.append(f"{stem}_block{index}.vtu")
             moved = (self.points[block.nodes] + displacement[block.nodes]).astype(np.float32)
             at_points = {key: a[block.nodes] for key, a in {"displacement": displacement, **point_data}.items()}
             at_cells = {key: by_block[name] for key, by_block in cell_data.items() if name in by_block}
-            _write_vtu(self._folder / files[-1], block, moved, at_points, at_cells)
+            _write_vtu(self._folder / file, block, moved, at_points, at_cells)
         lines = [
             f"    <DataSet index={quoteattr(str(k))} name={quoteattr(name)} file={quoteattr(file)}/>\n"
             for k, (name, file) in enumerate(zip(self.blocks, files, strict=True))
@@ -95,7 +95,11 @@ class PvdWriter(SeriesWriter):
             encoding="utf-8",
         )
         self._entries.append(_Entry(t, f"{self._folder.name}/{stem}.vtm"))
-        self._write_index()
+        try:
+            self._write_index()
+        except BaseException:
+            self._entries.pop()
+            raise
 
     def _write_index(self) -> None:
         lines = [
@@ -119,17 +123,17 @@ class PvdSeries(Series):
     """A .pvd series written by `PvdWriter`."""
 
     def __init__(self, path: Path):
-        folder = path.with_suffix("")
-        try:
+        model = path.with_suffix("") / "model.npz"
+        with damage_told(path, "series of symplex", WAY_OUT):
             entries = _read_index(path)
-            points, blocks = _load_model(folder / "model.npz")
+        with damage_told(model, "model of a series of symplex", WAY_OUT):
+            points, blocks = _load_model(model)
+        with damage_told(path, "series of symplex", WAY_OUT):
             first = _read_frame(path.parent / entries[0].file, blocks) if entries else {}
-        except (OSError, KeyError, ValueError, ElementTree.ParseError) as error:
-            raise OutputError(f"{path} is not a series of symplex ({error}).") from error
-        at_points = dict.fromkeys(key for data, _ in first.values() for key in data)
-        at_cells = dict.fromkeys(key for _, data in first.values() for key in data)
-        at_points.pop("displacement", None)
-        self._set(path, np.array([entry.t for entry in entries]), points, blocks, at_points, at_cells)
+            at_points = dict.fromkeys(key for data, _ in first.values() for key in data)
+            at_cells = dict.fromkeys(key for _, data in first.values() for key in data)
+            at_points.pop("displacement", None)
+            self._set(path, np.array([entry.t for entry in entries], float), points, blocks, at_points, at_cells)
         self._entries = entries
 
     def _read(self, i: int) -> Frame:
@@ -151,7 +155,7 @@ def repair(path: Path) -> int:
     try:
         _remove_strays(path, count)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror or error}).") from error
+        raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
     return count
 
 
@@ -179,14 +183,34 @@ def _stem(i: int) -> str:
 
 
 def _read_index(path: Path) -> list[_Entry]:
-    root = ElementTree.parse(path).getroot()
-    return [_Entry(float(line.attrib["timestep"]), line.attrib["file"]) for line in root.iter("DataSet")]
+    root = ElementTree.fromstring(read_whole(path))
+    entries = [_Entry(float(line.attrib["timestep"]), line.attrib["file"]) for line in root.iter("DataSet")]
+    for i, entry in enumerate(entries):
+        if entry.file != (wanted := f"{path.with_suffix('').name}/{_stem(i)}.vtm"):
+            raise ValueError(f"its frame {i} is '{entry.file}', wanted '{wanted}'")
+    return entries
 
 
 def _read_frame(vtm: Path, blocks: Mapping[str, Block]) -> dict[str, tuple[dict[str, Floats], dict[str, Floats]]]:
     """Return point and cell data of each block that moves."""
-    files = {line.attrib["name"]: line.attrib["file"] for line in ElementTree.parse(vtm).getroot().iter("DataSet")}
-    return {name: _read_vtu(vtm.parent / files[name]) for name, block in blocks.items() if not block.is_obstacle}
+    found = {}
+    with damage_told(vtm, "frame of a series of symplex", WAY_OUT):
+        files = [line.attrib["file"] for line in ElementTree.fromstring(read_whole(vtm)).iter("DataSet")]
+        if files != (wanted := _files_of(vtm.stem, blocks)):
+            raise ValueError(f"it names {files}, wanted {wanted}")
+    for file, (name, block) in zip(files, blocks.items(), strict=True):
+        if not block.is_obstacle:
+            with damage_told(vtm.parent / file, "part of a series of symplex", WAY_OUT):
+                found[name] = _read_vtu(vtm.parent / file)
+    return found
+
+
+def _files_of(stem: str, blocks: Mapping[str, Block]) -> list[str]:
+    """Return the names of the files of a frame; obstacles have one for all frames."""
+    return [
+        f"block{index}.vtu" if block.is_obstacle else f"{stem}_block{index}.vtu"
+        for index, block in enumerate(blocks.values())
+    ]
 
 
 def _write_vtu(
@@ -233,7 +257,7 @@ def _write_vtu(
 
 def _read_vtu(path: Path) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return point and cell data of a file that `_write_vtu` wrote."""
-    data = path.read_bytes()
+    data = read_whole(path)
     mark = data.index(b'<AppendedData encoding="raw">')
     root = ElementTree.fromstring(data[:mark] + b"</VTKFile>")
     start = data.index(b"_", mark) + 1
@@ -259,14 +283,13 @@ def _save_model(path: Path, points: NDArray[np.float64], blocks: Mapping[str, Bl
             arrays[f"cells{index}_{kind}"] = np.asarray(rows, np.int32)
         if block.points is not None:
             arrays[f"fixed{index}"] = block.points
-    aside = path.with_name(_MODEL_ASIDE)
-    with new_file(aside) as file:
+    with replacing(path) as file:
         np.savez(file, allow_pickle=False, **arrays)
-    aside.replace(path)
 
 
 def _load_model(path: Path) -> tuple[NDArray[np.float64], dict[str, Block]]:
-    with np.load(path) as arrays:
+    refuse_special(path)
+    with np.load(path, allow_pickle=False) as arrays:
         blocks = {}
         for index, name in enumerate(arrays["names"].tolist()):
             cells = {kind: arrays[f"cells{index}_{kind}"] for kind in arrays[f"kinds{index}"].tolist()}

@@ -9,6 +9,8 @@ from io import FileIO
 from pathlib import Path
 from typing import final
 
+from symplex.files import refuse_special
+
 _PAGE = 4096
 _MAGIC = b"SPXREDO1"
 _HEADER = struct.Struct("<8sQI")
@@ -38,6 +40,7 @@ class RedoFile:
 
     def __init__(self, path: Path, *, writable: bool):
         self.log_path = log_of(path)
+        refuse_special(path)
         if writable:
             recover(path)
         self._pages = {} if writable else _read_log(self.log_path)

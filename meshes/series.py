@@ -64,16 +64,25 @@ def open_series(path: str | Path, points: ArrayLike, blocks: Mapping[str, Block]
     return _writer_of(path)(path, in_space(np.asarray(points, float)), blocks)
 
 
-def resume_series(path: str | Path, up_to: float) -> SeriesWriter:
+def resume_series(path: str | Path, up_to: float, frames: int | None = None) -> SeriesWriter:
     """Reopen a series to append to it, without the frames later than ``up_to``.
+
+    Parameters
+    ----------
+    path : path-like
+    up_to : float
+        Time in s.
+    frames : int, optional
+        How many frames there must be up to then.
 
     Raises
     ------
     OutputError
-        If there is no series, it cannot be read, or it holds no frame up to that time.
+        If there is no series, it cannot be read, or it holds no frame up to that time, or another number of them.
+        Nothing is changed then.
     """
     path = Path(path)
-    return _writer_of(path).resume(path, up_to)
+    return _writer_of(path).resume(path, up_to, frames)
 
 
 def read_series(path: str | Path) -> Series:

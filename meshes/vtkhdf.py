@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.files import new_file
-from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.files import aside_of, damage_told, new_file, reason_of
+from symplex.meshes.frames import WAY_OUT, Block, Floats, Frame, Series, SeriesWriter, kept_frames
 from symplex.meshes.redo import RedoFile, recover
 
 if TYPE_CHECKING:
@@ -84,20 +84,20 @@ class VtkHdfWriter(SeriesWriter):
         self._file: _CommittedFile | None = None
         self._count = 0
         with _reported(path):
-            new_file(_aside(path)).close()
+            new_file(aside_of(path)).close()
 
     @classmethod
-    def resume(cls, path: Path, up_to: float) -> VtkHdfWriter:
+    def resume(cls, path: Path, up_to: float, frames: int | None) -> VtkHdfWriter:
         """Reopen the series without the frames later than ``up_to`` (see `resume_series`)."""
         if not path.exists():
             raise OutputError(f"{path} does not exist; there is no series to go on with.")
+        series = VtkHdfSeries(path)
+        count = kept_frames(path, series.times, up_to, frames)
+        last = series.frame(count - 1)
         with _reported(path):
             recover(path)
-        series = VtkHdfSeries(path)
-        count = kept_frames(path, series.times, up_to)
-        last = series.frame(count - 1)
         writer = cls(path, series.points, series.blocks)
-        _aside(path).unlink()
+        aside_of(path).unlink()
         writer._check_layout(last.point_data, last.cell_data)
         writer._last = last.t
         writer._count = count
@@ -136,18 +136,19 @@ class VtkHdfWriter(SeriesWriter):
         self._count += 1
 
     def _write_first(self, t: float, fields: dict) -> None:
-        aside = _aside(self.path)
+        aside = aside_of(self.path)
         aside.write_bytes(b"")
         file = _CommittedFile(aside, begun=False)
         try:
             _write_geometry(file.root, self.points, self.blocks)
             self._write_frame(file.root, t, fields)
             file.commit()
+            file.close()
+            aside.replace(self.path)
         except BaseException:
             file.abandon()
+            aside.unlink(missing_ok=True)
             raise
-        file.close()
-        aside.replace(self.path)
 
     def _write_frame(self, file: h5py.File, t: float, fields: dict) -> None:
         root, i = file["VTKHDF/Assembly"], self._count
@@ -169,7 +170,7 @@ class VtkHdfWriter(SeriesWriter):
         """Finish the series; more than once does no harm."""
         with _reported(self.path):
             if self._count == 0:
-                _aside(self.path).unlink(missing_ok=True)
+                aside_of(self.path).unlink(missing_ok=True)
             if self._file is not None:
                 file, self._file = self._file, None
                 file.close()
@@ -183,19 +184,19 @@ class VtkHdfSeries(Series):
         blocks = {}
         with _opened(path) as file:
             own = file["symplex"]
-            points = own["points"][...]
+            points = _whole(own["points"])
             for name in own["blocks"].asstr()[...].tolist():
-                group, nodes = file["VTKHDF/Assembly"][name], own["nodes"][name][...]
-                sizes = np.diff(group["Offsets"][...])
-                fixed = group["Points"][...].astype(float) if "is_obstacle" in own["nodes"][name].attrs else None
-                connectivity, kinds = group["Connectivity"][...], group["Types"][...]
+                group, nodes = file["VTKHDF/Assembly"][name], _whole(own["nodes"][name])
+                sizes = np.diff(_whole(group["Offsets"]))
+                fixed = _whole(group["Points"]).astype(float) if "is_obstacle" in own["nodes"][name].attrs else None
+                connectivity, kinds = _whole(group["Connectivity"]), _whole(group["Types"])
                 blocks[name] = Block.from_vtk(connectivity, kinds, sizes, nodes, fixed)
             groups = [file["VTKHDF/Assembly"][name] for name in blocks]
-            times = own["times"][...]
+            times = _whole(own["times"])
             at_points = dict.fromkeys(key for group in groups for key in group["PointData"])
             at_cells = dict.fromkeys(key for group in groups for key in group["CellData"])
-        at_points.pop("displacement", None)
-        self._set(path, times, points, blocks, at_points, at_cells)
+            at_points.pop("displacement", None)
+            self._set(path, times, points, blocks, at_points, at_cells)
 
     def _read(self, i: int) -> Frame:
         with _opened(self.path) as file:
@@ -226,17 +227,11 @@ class VtkHdfSeries(Series):
 
 def repair(path: Path) -> int:
     """Finish a commit that was cut short and drop the beginning of the next; return the number of frames."""
+    count = len(VtkHdfSeries(path))
     with _reported(path):
-        file = _CommittedFile(path)
-        count = len(file.root["symplex/times"])
-        file.close()
-        _aside(path).unlink(missing_ok=True)
+        _CommittedFile(path).close()
+        aside_of(path).unlink(missing_ok=True)
     return count
-
-
-def _aside(path: Path) -> Path:
-    """Return the path under which a series is begun."""
-    return path.with_name(path.name + ".new")
 
 
 def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Block]) -> None:
@@ -343,11 +338,18 @@ def _rows(data: h5py.Dataset, i: int, n: int) -> Floats:
     return data[i * n : (i + 1) * n]
 
 
+def _whole(data: h5py.Dataset) -> np.ndarray:
+    """Return all values of a dataset, which may not claim more of them than the file has bytes."""
+    if data.nbytes > data.file.id.get_filesize():
+        raise ValueError(f"'{data.name}' claims {data.nbytes:,} bytes")
+    return data[...]
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[h5py.File]:
     import h5py
 
-    with _reported(path):
+    with damage_told(path, "series of symplex", WAY_OUT):
         redo = RedoFile(path, writable=False)
         try:
             with h5py.File(redo, "r") as file:
@@ -358,10 +360,8 @@ def _opened(path: Path) -> Iterator[h5py.File]:
 
 @contextmanager
 def _reported(path: Path) -> Iterator[None]:
-    """Turn what goes wrong with the file into an `OutputError`."""
+    """Turn what goes wrong with writing the file into an `OutputError`."""
     try:
         yield
     except OSError as error:
-        raise OutputError(f"{path} cannot be read or written ({error.strerror or error}).") from error
-    except (KeyError, ValueError) as error:
-        raise OutputError(f"{path} is not a series of symplex ({error}).") from error
+        raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
