@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from symplex.quantities import (
     Table,
+    Text,
     between,
     not_negative,
     number,
@@ -16,6 +17,7 @@ from symplex.quantities import (
     one_of,
     positive,
     positive_or_auto,
+    shown,
     whole,
 )
 from symplex.time.graham_jelenic import Scheme
@@ -25,6 +27,8 @@ from symplex.time.zhang_skeel_force import Variant
 Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 Order = Literal[2, 4, 6, 8]
 Feature = Literal["consistent mass", "moving supports", "loads without potential", "rods", "thermostat"]
+MOST_HALVINGS = 30  # to 1e-9 of a step
+LARGEST_SEED = 2**63 - 1
 WITH_SECANT: tuple[Scheme, ...] = ("A-theta", "M4", "CM4", "CM6", "CM8")
 
 
@@ -47,7 +51,7 @@ class ImplicitTable(FixedStepTable):
     """What methods with implicit steps have in common."""
 
     solver: Solver = "auto"
-    halvings: Annotated[int, whole(0)] = 0
+    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
 
 
 class NewmarkTable(Method):
@@ -59,7 +63,7 @@ class NewmarkTable(Method):
     gamma: Annotated[float, between(0.5, math.inf)] = 0.5
     safety: Annotated[float, positive("1")] = 0.8
     solver: Solver = "auto"
-    halvings: Annotated[int, whole(0)] = 0
+    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
 
     @property
     def implicit(self) -> bool:
@@ -126,7 +130,7 @@ class AdaptiveVariationalTable(Method):
     @model_validator(mode="after")
     def _check(self) -> AdaptiveVariationalTable:
         if len(self.bounds) != 2 or not 0 < self.bounds[0] < 1 < self.bounds[1]:
-            raise ValueError(f"bounds is {list(self.bounds)}, must be a number between 0 and 1 and one above 1")
+            raise ValueError(f"bounds is {shown(list(self.bounds))}, must be a number between 0 and 1 and one above 1")
         return self
 
 
@@ -149,7 +153,7 @@ class GrahamJelenicTable(FixedStepTable):
 
     kind: Literal["graham-jelenic"]
     scheme: Scheme = "CM6"
-    external: list[str] | None = None
+    external: list[Text] | None = None
     solver: Solver = "auto"
 
     @property
@@ -175,7 +179,7 @@ class ZhangSkeelTable(FixedStepTable):
     kind: Literal["zhang-skeel"]
     beta: Annotated[float, between(0.0, math.inf)] = 0.4
     variant: Variant = "full"
-    stiff: list[str] = Field(default=[])
+    stiff: list[Text] = Field(default=[])
     order: Order = 2
     solver: Solver = "auto"
 
@@ -221,8 +225,8 @@ class ForceSteppingTable(Method):
 
     kind: Literal["force-stepping"]
     grid: Annotated[float, positive("m")]
-    seed: Annotated[int, whole(0)] = 0
-    align: str | None = None
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
+    align: Text | None = None
     count_crossings: bool = False
 
     @property
@@ -272,7 +276,7 @@ class Thermostat(Table):
     temperature: Annotated[float, not_negative("K")]
     rate: Annotated[float | None, positive("1/s")] = None
     friction: Annotated[float | None, positive("kg/s")] = None
-    seed: Annotated[int, whole(0, 2**63 - 1)] = 0
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
     boltzmann: Annotated[float, positive("J/K")] = BOLTZMANN
 
     @model_validator(mode="after")

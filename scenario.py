@@ -30,10 +30,11 @@ from symplex.fem.system import Load, State, System
 from symplex.integrators import fitted_integrator
 from symplex.meshes.mesh import Mesh, merge
 from symplex.prescribed import factor, support_motion
+from symplex.quantities import listed, shown
 from symplex.tables import Body, HalfSpaceTable, ObstacleTable, Tables
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import BOLTZMANN, kinetic_temperature
-from symplex.validation import place, read_tables
+from symplex.validation import mistakes, place, read_tables
 
 T = TypeVar("T")
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
@@ -93,6 +94,8 @@ class Scenario:
         except tomllib.TOMLDecodeError as error:
             message = str(error)
             raise ScenarioError(f"{path.name} is not valid TOML: {message[:1].lower()}{message[1:]}.") from None
+        except ValueError:  # of Python's own, about the longest numbers
+            raise ScenarioError(f"{path.name} is not valid TOML: it holds a number of too many digits.") from None
         except RecursionError:
             raise ScenarioError(f"{path.name} is not valid TOML: its brackets are nested too deeply.") from None
         return cls(path, text, read_tables(data, path.name))
@@ -215,7 +218,7 @@ class _Builder:
 
     def _raise_mistakes(self) -> None:
         if self._lines:
-            raise ScenarioError("\n".join(f"{self._scenario.path.name}: {line}" for line in self._lines))
+            raise mistakes(self._scenario.path.name, self._lines)
 
     # -- bodies -----------------------------------------------------------------------------------------------
 
@@ -267,8 +270,8 @@ class _Builder:
         group = f"{table.body}.{table.group}"
         if group not in self._mesh.groups:
             prefix = f"{table.body}."
-            known = ", ".join(g.removeprefix(prefix) for g in self._mesh.groups if g.startswith(prefix)) or "none"
-            raise ScenarioError(f"body '{table.body}' has no group '{table.group}'; it has: {known}.")
+            known = listed(g.removeprefix(prefix) for g in self._mesh.groups if g.startswith(prefix))
+            raise ScenarioError(f"body '{table.body}' has no group {shown(table.group)}; it has: {known}.")
         return group
 
     def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
