@@ -76,7 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     except StepFailed as error:
         kept = Folder(output).read_summary()
-        if kept.get("reason") == str(error):
+        if kept.get("reason") == str(error) and "t_end" in kept:
             print(f"symplex: what was computed, to t = {kept['t_end']:.6g} s, is in {output}", file=sys.stderr)
         raise
     if not arguments.quiet:

@@ -11,6 +11,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import OutputError
 
 History = dict[str, NDArray[np.float64]]
@@ -115,6 +116,7 @@ class HistoryWriter:
         self.close()
 
 
+@checked
 def read_history(path: str | Path) -> History:
     """Return the columns [rows] of a history by name; a last line that was cut short is left out.
 

@@ -50,6 +50,7 @@ from symplex.time.zhang_skeel import ZhangSkeel
 
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
 _ROUNDING = 1e-12  # by how much a step may be longer than it should
+_MOST_STEPS = 1e15  # beyond, times are no longer told apart
 # What these cannot do is known at their start only.
 _PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable)
 _OF_ONE_SIZE = (Newmark, ImplicitIntegrator, Composition, GrahamJelenic, ZhangSkeel, Rattle, Shake)
@@ -144,6 +145,7 @@ def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: Sy
             raise ScenarioError(f"the first step dt = {table.dt:g} s is longer than the run of {run.duration:g} s.")
     elif isinstance(table, FixedStepTable | NewmarkTable):
         _refuse_long(table, interval)
+    _refuse_short(fitted, table, run.duration)
     if isinstance(table, _PARTICULAR):
         _try_start(fitted, system, state)
     return fitted
@@ -180,6 +182,22 @@ def _refuse_long(table: FixedStepTable | NewmarkTable, interval: float) -> None:
             f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
             f"take fewer samples ([run] frames, samples){or_auto}."
         )
+
+
+def _refuse_short(integrator: Integrator, table: IntegratorTable, duration: float) -> None:
+    """Refuse steps that are too many for a duration in s."""
+    dt = table.dt if isinstance(table, AdaptiveVariationalTable) else step_of(integrator)
+    if dt is None or duration <= _MOST_STEPS * dt:
+        return
+    if getattr(table, "dt", None) == "auto":
+        why = f"the step that is stable, {dt:.3g} s, is too short for"
+        advice = "look at the units of stiffness, density and duration, or take an implicit method"
+    else:
+        why, advice = f"dt = {dt:.3g} s is too short for", "take longer steps"
+    raise ScenarioError(
+        f"{why} a run of {duration:g} s: that makes {duration / dt:.1g} steps, at most {_MOST_STEPS:.0g} can be taken; "
+        f"{advice}."
+    )
 
 
 def _try_start(integrator: Integrator, system: System, state: State) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from symplex.arguments import checked
 from symplex.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
@@ -29,6 +30,7 @@ from symplex.time.langevin import Langevin
 _FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
 
 
+@checked
 def simulate(
     scenario: Scenario | str | Path,
     output: str | Path | None = None,

@@ -201,7 +201,9 @@ class _Builder:
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
-        state = system.state(self._mesh.points, self._velocities())
+        state = self._try("the start", _state, system, self._mesh.points, self._velocities())
+        self._raise_mistakes()
+        assert state is not None, "a mistake would have been raised"
         integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
         self._raise_mistakes()
         assert integrator is not None, "a mistake would have been raised"
@@ -389,6 +391,26 @@ class _Builder:
         if not chosen:
             raise ScenarioError(f"group '{table.group}' of body '{table.body}' has no faces on the boundary.")
         return chosen
+
+
+def _state(system: System, points: Array, v: Array) -> State:
+    """Return the state at the start.
+
+    Raises
+    ------
+    ScenarioError
+        If an energy or a force has no finite value there.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        state = system.state(points, v)
+        energies = system.energies_of(state)
+    infinite = [name for name, energy in energies.items() if not np.isfinite(energy)]
+    if infinite or not np.isfinite(state.a).all():
+        what = f"the energy '{infinite[0]}' is" if infinite else "the accelerations are"
+        raise ScenarioError(
+            f"{what} beyond the range of numbers; look at the units of sizes, velocities, stiffnesses and forces."
+        )
+    return state
 
 
 def obstacle_of(table: ObstacleTable) -> Obstacle:

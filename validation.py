@@ -153,7 +153,9 @@ def _wrong_names(tables: Tables) -> list[str]:
     planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
     align = getattr(tables.integrator, "align", None)
     if align is not None and align not in planes:
-        lines.append(f"[integrator]: align names no half-space: there is no {shown(align)}; {suggestion(align, planes)}")
+        lines.append(
+            f"[integrator]: align names no half-space: there is no {shown(align)}; {suggestion(align, planes)}"
+        )
     if isinstance(tables.integrator, ZhangSkeelTable):
         energies = [*bodies, *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces]
         lines += [

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.elements import TETRAHEDRON, element_of
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
@@ -17,6 +18,7 @@ from symplex.fem.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 from symplex.fem.nodes import require_nodes
 
 
+@checked
 @final
 class Solid(Energy):
     """The strain energy of elements of one type and one material, ∫ W dV.

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
 
 # Faces of the volume cells, outward normal by the right-hand rule for a positively oriented cell.
@@ -36,6 +37,7 @@ def dimension_of(cell_type: str) -> int:
     raise MeshError(f"cells of the type '{cell_type}' are not supported; known are: {', '.join(_DIMENSIONS)}.")
 
 
+@checked
 @dataclass(frozen=True)
 class Mesh:
     """Points and cells with named groups.
@@ -120,6 +122,7 @@ class Mesh:
             raise MeshError(f"group '{group}' is not in the mesh; it has: {known}.")
 
 
+@checked
 def merge(meshes: Mapping[str, Mesh]) -> Mesh:
     """Join several bodies into one mesh with one node numbering, body after body.
 

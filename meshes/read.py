@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.abaqus import read_abaqus
 from symplex.meshes.by_meshio import read_by_meshio
@@ -30,6 +31,7 @@ _JOINING = "-_#+/"
 GROUP_PREFIX = "group:"
 
 
+@checked
 def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True) -> Mesh:
     """Read a volume mesh from a file of any format that meshio reads, told by its extension.
 

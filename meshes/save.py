@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.gmsh41 import write_gmsh41
 from symplex.meshes.mesh import Mesh
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _FORMATS = {".msh": "gmsh", ".inp": "abaqus", ".vtu": "vtu", ".vtk": "vtk"}
 
 
+@checked
 def save_mesh(mesh: Mesh, path: str | Path) -> None:
     """Write a mesh with all its groups, in the format of the file's extension; ``read_mesh`` brings them back.
 

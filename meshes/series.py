@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import OutputError
 from symplex.meshes import pvd, vtkhdf
 from symplex.meshes.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 
+@checked
 def open_series(path: str | Path, points: ArrayLike, blocks: Mapping[str, Block]) -> SeriesWriter:
     """Begin a new series; the format is that of the suffix, ``.vtkhdf`` or ``.pvd``.
 
@@ -76,6 +78,7 @@ def resume_series(path: str | Path, up_to: float) -> SeriesWriter:
     return _writer_of(path).resume(path, up_to)
 
 
+@checked
 def read_series(path: str | Path) -> Series:
     """Open a series for reading: all frames that were appended whole, even after a crash.
 
@@ -93,6 +96,7 @@ def read_series(path: str | Path) -> Series:
     return reader(path)
 
 
+@checked
 def repair_series(path: str | Path) -> int:
     """Tidy up a series whose writer was killed, so that other programs can open it; return its number of frames.
 
