@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import NamedTuple, final
 
 import numpy as np
@@ -182,16 +183,31 @@ class AdaptiveVariationalMotion(Motion):
         StepFailed
             If a step does not exist (``hold=False``) or cannot be solved.
         """
+        self.approach(t, math.inf)
+        return self._state(t)
+
+    def approach(self, t: float, seconds: float) -> bool:
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
         if not math.isfinite(t):
             raise StepFailed(f"AdaptiveVariational cannot move to t = {t} s.")
         if t < self._shown:
             raise StepFailed(
                 f"cannot go back from t = {self._shown:.9g} s to {t:.9g} s; reverse the velocities instead."
             )
+        start = perf_counter()
         while t > self._t and self._t + self._following().attempt.h <= t:
             self._take()
+            if perf_counter() - start >= seconds:
+                self._shown = max(self._shown, self._t)
+                return False
         self._shown = t
-        return self._state(t)
+        return True
 
     def step(self) -> State:
         """Take the next step of the method's own size and return the state at its end.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, nan
+from time import perf_counter
 
 import numpy as np
 
@@ -133,12 +134,24 @@ class EnergySteppingMotion(Motion):
         StepFailed
             If no next level is found, or levels pile up at one time.
         """
+        self.approach(t, inf)
+        return State(t, self._q + (t - self._start) * self._v, self._v.copy(), np.zeros_like(self._v))
+
+    def approach(self, t: float, seconds: float) -> bool:
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
         if not np.isfinite(t):
             raise StepFailed(f"EnergyStepping cannot move to t = {t} s.")
         if t < self._t:
             raise StepFailed(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
         if self._stopped:
             raise StepFailed(self._stopped)
+        start = perf_counter()
         try:
             # Where to look does not depend on t, so that the motion does not depend on when it is asked for.
             while self._start + self._seen.tau <= t:
@@ -146,11 +159,14 @@ class EnergySteppingMotion(Motion):
                     self._cross()
                 elif not self._look_ahead():
                     break
+                if perf_counter() - start >= seconds:
+                    self._t = max(self._t, self._start)
+                    return False
         except StepFailed as error:
             self._stopped = f"EnergyStepping stopped at t = {self._start + self._seen.tau:.6g} s: {error}"
             raise StepFailed(self._stopped) from error
         self._t = t
-        return State(t, self._q + (t - self._start) * self._v, self._v.copy(), np.zeros_like(self._v))
+        return True
 
     def statistics(self) -> dict[str, float]:
         """Return the counts of ``events`` (``crossings`` and ``reflections``) and of ``stretches`` looked over."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,8 @@ from symplex.time.lattice_crossings import count_rest
 from symplex.time.lattice_energy import lattice_energy
 from symplex.time.pieces import Pieces
 
-_EVENTS_AT_ONCE = 200_000  # between two looks at the outside world (Ctrl-C); a tenth of a second or two
+# Between two looks at the outside world (Ctrl-C, the time that is spent): a tenth of a second or two at most.
+_EVENTS_AT_ONCE, _EVENTS_AT_FIRST = 200_000, 4_096
 _MOST_CELLS = 2.0**29
 _NO_LOG = np.empty((0, layout.LOG_COLUMNS))
 
@@ -161,41 +163,58 @@ class ForceSteppingMotion(Motion):
             If the energy is infinite at a vertex of the simplex just entered (an element would invert), or if
             events pile up at one time.
         """
+        self.approach(t, np.inf)
+        return self._state(t)
+
+    def approach(self, t: float, seconds: float) -> bool:
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
         if not np.isfinite(t):
             raise StepFailed(f"ForceStepping cannot move to t = {t} s.")
         if t < self._t:
             raise StepFailed(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        start = perf_counter()
         for _ in self._process_events(t):
-            pass
-        return self._state(t)
+            if perf_counter() - start >= seconds:
+                break
+        return self._t == t
 
     def _process_events(self, t: float, log: Array = _NO_LOG) -> Iterator[Array]:
         """Process the events to the time t; yield the filled part of the log whenever the loop pauses."""
         if self._stopped:
             raise StepFailed(self._stopped)
         status, i, at = events.PAUSED, 0, self._t
-        logged = np.zeros(1, np.int64)
+        logged, most = np.zeros(1, np.int64), _EVENTS_AT_FIRST
         while status == events.PAUSED:
             status, i, at = events.advance(
                 self._tables,
                 self._lattice,
                 self._tracks,
                 t,
-                _EVENTS_AT_ONCE,
+                most,
                 True if self.integrator.count_crossings else None,
                 True if len(self._tracks.dof) > events.FAR else None,
                 log,
                 logged,
                 self._local,
             )
+            if status == events.PAUSED:
+                self._t = max(self._t, at)
+            elif status == events.REACHED:
+                self._t = t
+            else:
+                self._t = at
+                self._raise_failure()
+                self._stopped = self._why(status, int(i), at)
+                raise StepFailed(self._stopped)
             yield log[: logged[0]]
             logged[0] = 0
-        if status != events.REACHED:
-            self._t = at
-            self._raise_failure()
-            self._stopped = self._why(status, int(i), at)
-            raise StepFailed(self._stopped)
-        self._t = t
+            most = min(2 * most, _EVENTS_AT_ONCE)
 
     def statistics(self) -> dict[str, float]:
         """Return the counts of ``events`` (of which ``integer_events`` and ``pair_events``) and of queue ``renewals``.

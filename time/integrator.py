@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from time import perf_counter
 from typing import final
 
 import numpy as np
@@ -31,6 +32,19 @@ class Motion(ABC):
     @abstractmethod
     def advance(self, t: float) -> State:
         """Move to the time t in s (not before the present) and return the state there."""
+
+    @abstractmethod
+    def approach(self, t: float, seconds: float) -> bool:
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        It stops between two steps or events, where a `checkpoint` can be taken, and takes one at least. The motion does
+        not depend on where it stops: it is the same to the last bit. For the state at t, `advance` to it.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
 
     @abstractmethod
     def statistics(self) -> dict[str, float]:
@@ -86,6 +100,8 @@ class FixedStepMotion(Motion):
         self.dt = dt
         self.n = n
         self._broken = False  # stopped in the middle of a step
+        self._shown = -1  # the number of steps after which arrays hold all that belongs to a state
+        self._pace = 0.0  # s of wall time for a step, of those taken last; 0: not known yet
 
     @property
     def t(self) -> float:
@@ -109,6 +125,47 @@ class FixedStepMotion(Motion):
         StepFailed
             If t is not a whole number of steps away (to 1e-6 of a step), or a step cannot be taken.
         """
+        target = self._steps_to(t)
+        self._refuse_broken()
+        if target != self._shown:
+            self._take(target - self.n)
+        arrays = self._arrays()
+        state = State(self.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
+        _refuse_infinite(state)
+        return state
+
+    @final
+    def approach(self, t: float, seconds: float) -> bool:
+        """Take steps towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
+        target = self._steps_to(t)
+        self._refuse_broken()
+        start, spent = perf_counter(), 0.0
+        while self.n < target:
+            # Half of what the time that is left should do for: steps may become slower.
+            likely = 0.5 * max(seconds - spent, 0.0) / self._pace if self._pace > 0.0 else 0.0
+            portion = max(int(min(likely, target - self.n)), 1)
+            self._take(portion)
+            before, spent = spent, perf_counter() - start
+            self._pace = (spent - before) / portion
+            if spent >= seconds:
+                break
+        return self.n == target
+
+    def _take(self, n_steps: int) -> None:
+        """Take n_steps steps, or none, and set all that belongs to a state."""
+        self._broken = True
+        self._run(n_steps)
+        self._broken = False
+        self._shown = self.n
+
+    def _steps_to(self, t: float) -> int:
+        """Return the number of the step that ends at the time t in s."""
         steps = (t - self.t0) / self.dt
         if not np.isfinite(steps):
             raise StepFailed(f"there is no way to the time t = {t} s.")
@@ -120,14 +177,7 @@ class FixedStepMotion(Motion):
             )
         if target < self.n:
             raise StepFailed(f"cannot go back from t = {self.t:.9g} s to {t:.9g} s; reverse the velocities instead.")
-        self._refuse_broken()
-        self._broken = True
-        self._run(target - self.n)
-        self._broken = False
-        arrays = self._arrays()
-        state = State(self.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
-        _refuse_infinite(state)
-        return state
+        return target
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``."""

@@ -147,6 +147,16 @@ class JacobiMotion(Motion):
         state, centre, particles = self.inner.advance(t), self._centre, self.coordinates.particles
         return State(state.t, particles(state.q, centre.at(state.t)), particles(state.v, centre.v), particles(state.a))
 
+    def approach(self, t: float, seconds: float) -> bool:
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        Raises
+        ------
+        StepFailed
+            As the integrator.
+        """
+        return self.inner.approach(t, seconds)
+
     def statistics(self) -> dict[str, float]:
         """Return the counts of the integrator."""
         return self.inner.statistics()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import final
 
 import numpy as np
@@ -170,7 +171,7 @@ class PolarMotion(Motion):
         StepFailed
             If the distance comes to 0, the lattice being too coarse for the angular momentum; or as the integrator.
         """
-        self._follow(t)
+        self.approach(t, np.inf)
         state = self.inner.advance(t)
         r, rate, acceleration = (float(x[1, 0]) for x in (state.q, state.v, state.a))
         along, across = self._frame.directions(self.angle(t))
@@ -182,6 +183,31 @@ class PolarMotion(Motion):
             rate * along + spin * across,
             (acceleration - (spin * spin / r if spin else 0.0)) * along,
         )
+
+    def approach(self, t: float, seconds: float) -> bool:
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
+        self._refuse_stopped()
+        if not self._rate:
+            return self.inner.approach(t, seconds)
+        if not self._t <= t < np.inf:
+            self.inner.advance(t)  # which refuses
+        self._stopped = f"the motion stopped on its way from t = {self._t:.6g} s; resume from an earlier checkpoint."
+        try:
+            if isinstance(self.inner, FixedStepMotion):
+                reached = self._follow_steps(self.inner, t, seconds)
+            else:
+                reached = self._follow_pieces(self.inner, t, seconds)
+        except StepFailed as error:
+            self._stopped = str(error)
+            raise
+        self._stopped = ""
+        return reached
 
     def angle(self, t: float) -> float:
         """Return θ in rad at the time t in s, from the last event or step on; 0 at the start, and it does not wrap."""
@@ -238,32 +264,16 @@ class PolarMotion(Motion):
         self._piece[:] = checkpoint["polar_piece"]
         self._total[:] = checkpoint["polar_total"]
 
-    def _follow(self, t: float) -> None:
-        """Move to the time t and integrate dτ/r² over all pieces that end before it.
-
-        Pieces are never cut, and are added one after the other: the angle does not depend on when it is looked at.
-        """
-        self._refuse_stopped()
-        if not self._rate:
-            return
-        if not self._t <= t < np.inf:
-            self.inner.advance(t)  # which refuses
-        self._stopped = f"the motion stopped on its way from t = {self._t:.6g} s; resume from an earlier checkpoint."
-        try:
-            if isinstance(self.inner, FixedStepMotion):
-                self._follow_steps(self.inner, t)
-            else:
-                self._follow_pieces(self.inner, t)
-        except StepFailed as error:
-            self._stopped = str(error)
-            raise
-        self._stopped = ""
-
     def _refuse_stopped(self) -> None:
         if self._stopped:
             raise StepFailed(self._stopped)
 
-    def _follow_pieces(self, inner: ForceSteppingMotion, t: float) -> None:
+    # Pieces, and steps, are never cut, and are added one after the other: the angle does not depend on when it is looked
+    # at.
+
+    def _follow_pieces(self, inner: ForceSteppingMotion, t: float, seconds: float) -> bool:
+        """Move towards the time t and integrate dτ/r² over all pieces that end on the way; return whether it came."""
+        start = perf_counter()
         span = self._span or _FIRST_SPAN * (t - self._t)
         while True:
             to = self._t + span if self._t + span < t else t
@@ -274,12 +284,16 @@ class PolarMotion(Motion):
                 raise StepFailed(self._why())
             self._t = to
             if to == t:
-                return
+                return True
             span *= 2.0 if len(k) < _ENOUGH // 2 else 0.5 if len(k) > _ENOUGH else 1.0
             self._span = span
+            if perf_counter() - start >= seconds:
+                return False
 
-    def _follow_steps(self, inner: FixedStepMotion, t: float) -> None:
-        while inner.n < round((t - inner.t0) / inner.dt):
+    def _follow_steps(self, inner: FixedStepMotion, t: float, seconds: float) -> bool:
+        """Move towards the time t by steps, and integrate dτ/r² by the trapezoidal rule; return whether it came."""
+        start, target = perf_counter(), round((t - inner.t0) / inner.dt)
+        while inner.n < target:
             r0 = self._piece[RADIUS]
             state = inner.advance(inner.t0 + (inner.n + 1) * inner.dt)
             r1 = float(state.q[1, 0])
@@ -288,6 +302,9 @@ class PolarMotion(Motion):
             self._total[0] += 0.5 * inner.dt * (1.0 / (r0 * r0) + 1.0 / (r1 * r1))
             self._t = state.t
             self._piece[:] = state.t, r1, state.v[1, 0], state.a[1, 0]
+            if perf_counter() - start >= seconds:
+                break
+        return inner.n >= target
 
     def _why(self) -> str:
         return (

@@ -297,6 +297,26 @@ def test_a_resumed_motion_is_bit_identical(case):
     assert resumed_motion.statistics() == motion.statistics()
 
 
+def test_a_motion_stopped_on_its_way_goes_on_bit_identically(case, monkeypatch):
+    for name in ("_EVENTS_AT_FIRST", "_EVENTS_AT_ONCE"):
+        monkeypatch.setattr(f"symplex.time.force_stepping.{name}", 37)
+    system, q, v = body()
+    integrator, t = case.make(case.size, 0), 1.0 + 23 * case.size
+    at_once = integrator.start(system, system.state(q, v, t=1.0)).advance(t)
+    motion = integrator.start(system, system.state(q, v, t=1.0))
+    stops = 0
+    while not motion.approach(t, 0.0):  # the least that it can take
+        stops += 1
+        if stops % 5 == 0:
+            motion = case.make(case.size, 0).resume(body()[0], motion.checkpoint())
+    assert stops > 5
+    resumed = motion.advance(t)
+    for name in ("t", "q", "v", "a"):
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(at_once, name))
+    with pytest.raises(StepFailed, match="cannot go back"):
+        motion.approach(1.0, 1.0)
+
+
 def test_a_checkpoint_of_another_method_is_refused(case):
     system, q, v = body()
     with pytest.raises(InvalidSystem, match=r"the checkpoint (belongs to another|has no)"):
