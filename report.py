@@ -18,11 +18,14 @@ from symplex.meshes.read import read_mesh
 from symplex.progress import clock, si
 from symplex.results import Folder
 from symplex.scenario import Problem
-from symplex.time.integrator import FixedStepMotion
+from symplex.time.integrator import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
 _TRIAL = 0.5  # s of wall time to measure the speed in
+_WARM_UP = 20.0  # s of wall time for the first piece, with compiling
+_FIRST_PIECE = 2.0**-60  # of the duration
+_CENTURY = 3.15576e9  # s
 
 
 def table(rows: Sequence[tuple[str, str]]) -> str:
@@ -229,18 +232,34 @@ def _estimate(problem: Problem) -> str:
     duration = problem.scenario.tables.run.duration
     try:
         motion = problem.integrator.start(problem.system, problem.state)
-        piece = motion.dt if isinstance(motion, FixedStepMotion) else duration / 1e4
-        motion.advance(piece)  # compiles
-        start, pieces = perf_counter(), 1
-        while perf_counter() - start < _TRIAL and 2 * pieces * piece <= duration:
-            pieces *= 2
-            motion.advance(pieces * piece)
+        reached, spent = _trial(motion, duration)
     except (StepFailed, InvalidSystem) as error:
         return f"fails early: {error}"
-    if pieces == 1:
-        return "a moment"
-    rate = (pieces - 1) * piece / (perf_counter() - start)
-    return f"about {clock(duration / rate)} at the speed of the first {si(pieces * piece, 's')}, plus output"
+    if reached == 0.0:
+        return f"unknown: after {clock(spent)} its first moment is not over"
+    left = spent * duration / reached
+    length = clock(left) if left < _CENTURY else f"{left / _CENTURY:,.0f} centuries"
+    return f"about {length} at the speed of the first {si(reached, 's')}, plus output"
+
+
+def _trial(motion: Motion, duration: float) -> tuple[float, float]:
+    """Let a motion go on for a moment; return a time in s by which it has moved, and the wall time in s that it took.
+
+    It goes on by pieces, each as long as all before it. The first, in which kernels are compiled, is a step, or so
+    short that hardly an event is in it, however fast they follow each other.
+    """
+    first = motion.dt if isinstance(motion, FixedStepMotion) else duration * _FIRST_PIECE
+    start = perf_counter()
+    if not motion.approach(first, _WARM_UP):
+        return 0.0, perf_counter() - start
+    moved, spent, t = first, perf_counter() - start, first
+    start = perf_counter()
+    while 2.0 * t <= duration and (left := _TRIAL - (perf_counter() - start)) > 0.0:
+        t *= 2.0
+        if not motion.approach(t, left):
+            break
+        moved, spent = t - first, perf_counter() - start
+    return moved, spent
 
 
 def _memory() -> str:
