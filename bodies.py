@@ -21,6 +21,8 @@ from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.tables import Body, MeshTable, Rotation
 
+_ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
+
 
 def mesh_of(body: Body, folder: Path) -> Mesh:
     """Return the mesh of one body, restricted to its group, checked and placed; files are looked for in a folder.
@@ -45,7 +47,14 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
     points = mesh.points
     if body.rotate is not None:
         points = points @ _rotation(body.rotate).T
-    return replace(mesh, points=np.ascontiguousarray(points + np.array(body.translate)))
+    points = np.ascontiguousarray(points + np.array(body.translate))
+    far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
+    if np.finfo(float).eps * far > _ROUNDED * size:
+        raise MeshError(
+            f"it lies up to {far:.3g} m from the origin, where positions are rounded to {np.spacing(far):.1g} m, too far "
+            f"for a size of {size:.3g} m; translate it to the origin."
+        )
+    return replace(mesh, points=points)
 
 
 def _source(table: MeshTable, scale: float, folder: Path) -> tuple[Mesh, str]:

@@ -12,9 +12,11 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
-# Sizes of numbers whose squares and cubes neither overflow nor vanish; no number of physics is outside.
-LEAST, MOST = 1e-60, 1e60
+# Sizes of numbers that no scenario needs to leave: their powers and products neither overflow nor vanish, and results
+# can be written in single precision.
+LEAST, MOST = 1e-30, 1e30
 _LONGEST_NAME, _LONGEST_TEXT, _LONGEST_PATH = 60, 250, 4000
+_LONGEST_PART = 255  # bytes that file systems allow
 _LISTED = 20  # names that a message enumerates
 _REPR = Repr()
 _REPR.maxlevel, _REPR.maxlist, _REPR.maxtuple, _REPR.maxdict = 2, 6, 6, 4
@@ -75,7 +77,7 @@ def _number(value: Any) -> float:
     if not math.isfinite(x):
         raise ValueError(f"is {x}, must be finite")
     if x and not LEAST <= abs(x) <= MOST:
-        raise ValueError(f"is {x:g}, must be 0 or of a size from {LEAST:g} to {MOST:g}, which can be computed with")
+        raise ValueError(f"is {x:g}, must be 0, or from {LEAST:g} to {MOST:g} in size")
     return x
 
 
@@ -195,6 +197,8 @@ def check_path(value: Any) -> str:
     """Return the path of a file or folder, or raise ValueError with what is wrong about it."""
     if not check_text(value, _LONGEST_PATH).strip():
         raise ValueError(f"is {shown(value)}, must be a path")
+    if any(len(part.encode()) > _LONGEST_PART for part in value.replace("\\", "/").split("/")):
+        raise ValueError(f"is {shown(value)}, with the name of a file or folder of more than {_LONGEST_PART} bytes")
     return value
 
 

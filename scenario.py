@@ -201,7 +201,7 @@ class _Builder:
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
-        state = self._try("the start", _state, system, self._mesh.points, self._velocities())
+        state = self._try("at the start", _state, system, self._mesh.points, self._velocities())
         self._raise_mistakes()
         assert state is not None, "a mistake would have been raised"
         integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
@@ -327,9 +327,11 @@ class _Builder:
 
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
         tables, mesh = self._tables, self._mesh
-        energies: dict[str, Energy] = {
-            body.name: Solid(mesh.points, self._cells_of(body), body.material.material()) for body in tables.body
-        }
+        energies: dict[str, Energy] = {}
+        for k, body in enumerate(tables.body):
+            solid = self._try(place("body", k, body.name), self._solid, body)
+            if solid is not None:
+                energies[body.name] = solid
         for k, obstacle in enumerate(tables.obstacle):
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
@@ -345,6 +347,9 @@ class _Builder:
             elif load is not None:
                 loads[table.name] = load
         return energies, loads
+
+    def _solid(self, body: Body) -> Solid:
+        return Solid(self._mesh.points, self._cells_of(body), body.material.material())
 
     def _contact(self, table: ObstacleTable) -> RigidContact:
         bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]
