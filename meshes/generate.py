@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.mesh import FACES, Mesh
+from symplex.meshes.kinds import FACES
+from symplex.meshes.mesh import Mesh
 from symplex.meshes.renumber import renumber
 
 SPLITS = ("24", "6", "hexahedra", "body-centred")

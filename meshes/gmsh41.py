@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.mesh import Mesh, dimension_of
+from symplex.meshes.kinds import dimension_of
+from symplex.meshes.mesh import Mesh
 
 if TYPE_CHECKING:
     import meshio

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.mesh import FACES, Mesh, row_order
+from symplex.meshes.kinds import FACES
+from symplex.meshes.mesh import Mesh, row_order
 
 # For each corner of a cell the nodes at the far ends of its three edges, right-handed in a positively oriented cell.
 _CORNER_EDGES = {

@@ -16,7 +16,8 @@ from symplex.errors import MeshError
 from symplex.meshes.abaqus import read_abaqus
 from symplex.meshes.by_meshio import read_by_meshio
 from symplex.meshes.gmsh41 import is_gmsh41, physical_name, physical_names, read_gmsh41
-from symplex.meshes.mesh import Mesh, dimension_of, distinct
+from symplex.meshes.kinds import dimension_of
+from symplex.meshes.mesh import Mesh, distinct
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.meshes.mesh import Mesh, row_order, take
+from symplex.meshes.mesh import Mesh, first_alike, take
 from symplex.meshes.quality import corner_jacobians, unconnected_nodes
 
 # The order of nodes that turns a cell inside out.
@@ -61,16 +61,6 @@ def drop_duplicates(mesh: Mesh) -> Mesh:
             if kind in members:
                 members[kind] = np.unique(first[members[kind]]).astype(np.int32)
     return take(Mesh(mesh.points, mesh.cells, groups, mesh.point_groups), np.arange(len(mesh.points)), kept)
-
-
-def first_alike(cells: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return for each cell [m] the first cell with the same nodes in any order, itself if there is none before."""
-    order, new = row_order(cells)
-    block = np.cumsum(new) - 1
-    smallest = np.minimum.reduceat(order, np.flatnonzero(new)) if len(order) else order
-    first = np.empty(len(cells), np.intp)
-    first[order] = smallest[block]
-    return first
 
 
 def _turn(cells: NDArray[np.int32], kind: str, which: NDArray[np.bool_]) -> NDArray[np.int32]:
