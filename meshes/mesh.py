@@ -27,12 +27,17 @@ class Mesh:
         For each named group the indices of its cells, by cell type.
     point_groups : mapping of str to int32 [g]
         For each named group the indices of its points.
+    formulations : mapping of str to tuple of str
+        By cell type, what the file that a mesh was read from calls elements that are computed otherwise there than by
+        the plain displacements of their nodes, fully integrated: ``C3D8R`` with reduced integration. A mesh is
+        geometry, so they are cells like others.
     """
 
     points: NDArray[np.float64]
     cells: Mapping[str, NDArray[np.int32]]
     cell_groups: Mapping[str, Mapping[str, NDArray[np.int32]]] = field(default_factory=dict)
     point_groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    formulations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def groups(self) -> list[str]:
@@ -206,6 +211,7 @@ def take(mesh: Mesh, nodes: NDArray[np.integer], cells: Mapping[str, NDArray[np.
         {kind: new_node[mesh.cells[kind][index]] for kind, index in kept.items()},
         {name: members for name, members in cell_groups.items() if members},
         {name: index for name, index in point_groups.items() if len(index)},
+        {kind: names for kind, names in mesh.formulations.items() if kind in kept},
     )
 
 
