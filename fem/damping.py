@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_vectors
 from symplex.fem.energy import Energy
+from symplex.fem.nodes import node_pairs
 
 
 class DifferentiableLoad(ABC):
@@ -131,11 +132,11 @@ class Dashpots(DifferentiableLoad):
     Raises
     ------
     InvalidSystem
-        If a viscosity is negative or not finite, or a pair joins a node with itself.
+        If a viscosity is negative or not finite, pairs are not pairs of indices, or one joins a node with itself.
     """
 
     def __init__(self, pairs: ArrayLike, viscosity: ArrayLike):
-        self.nodes = np.ascontiguousarray(pairs, dtype=np.int32).reshape(-1, 2)
+        self.nodes = node_pairs("Dashpots", pairs)
         self.viscosity = np.array(viscosity, dtype=float)
         if self.viscosity.ndim and self.viscosity.shape != (len(self.nodes),):
             raise InvalidSystem(
@@ -143,9 +144,6 @@ class Dashpots(DifferentiableLoad):
             )
         if not np.all(np.isfinite(self.viscosity) & (self.viscosity >= 0)):
             raise InvalidSystem(f"Dashpots: the viscosity must not be negative; it is {np.min(self.viscosity)} N s/m.")
-        same = np.flatnonzero(self.nodes[:, 0] == self.nodes[:, 1])
-        if len(same):
-            raise InvalidSystem(f"Dashpots: pair {same[0]} joins node {self.nodes[same[0], 0]} with itself.")
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, dim] in N; none along a pair without length."""

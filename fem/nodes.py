@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.errors import InvalidSystem
 
 
+_MOST = np.iinfo(np.int32).max
+
+
 def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
     """Check that indices of nodes, of any shape, are those of n_nodes nodes.
 
@@ -16,8 +19,27 @@ def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
     InvalidSystem
         If one is not; ``what`` begins the message.
     """
+    if nodes.size and not np.issubdtype(nodes.dtype, np.integer):
+        raise InvalidSystem(f"{what} refers to nodes by numbers of type {nodes.dtype}; indices are whole numbers.")
     if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
         raise InvalidSystem(f"{what} refers to nodes {nodes.min()} to {nodes.max()}, but there are {n_nodes} nodes.")
+
+
+def connectivity(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
+    """Return indices of nodes, of any shape, as a contiguous array, the given one if it is such.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not whole numbers (a mask, for example), or one is negative or above 2³¹ − 1; ``what`` begins the
+        message.
+    """
+    given = np.asarray(nodes)
+    if given.size and not (np.issubdtype(given.dtype, np.integer) and given.min() >= 0 and given.max() <= _MOST):
+        raise InvalidSystem(
+            f"{what}: nodes must be indices, whole numbers from 0 to 2³¹ − 1 (of a mask, numpy.flatnonzero gives them)."
+        )
+    return np.ascontiguousarray(given, np.int32)
 
 
 def node_indices(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
@@ -26,12 +48,9 @@ def node_indices(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
     Raises
     ------
     InvalidSystem
-        If they are not whole numbers (a mask, for example), or one is negative; ``what`` begins the message.
+        As `connectivity`.
     """
-    flat = np.asarray(nodes).ravel()
-    if len(flat) and not (np.issubdtype(flat.dtype, np.integer) and flat.min() >= 0):
-        raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
-    return flat.astype(np.int32)
+    return connectivity(what, nodes).flatten()
 
 
 def node_pairs(what: str, pairs: ArrayLike) -> NDArray[np.int32]:

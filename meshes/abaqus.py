@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from symplex.errors import MeshError
 from symplex.meshes.abaqus_deck import Block, blocks_of
 from symplex.meshes.abaqus_sets import Sets, Surface, surface_of
+from symplex.meshes.kinds import dimension_of
 from symplex.meshes.numbering import Numbering
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class _Deck:
     def _take_elements(self, block: Block) -> None:
         name = block.parameter("TYPE").upper()
         kind, k, plain = _cell_type(name)
-        if not plain and name not in self.formulations.setdefault(kind, []):
+        if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
             self.formulations[kind].append(name)
         table = _element_rows(name, k, block.lines)
         self._elements.append((kind, table))

@@ -40,8 +40,10 @@ _JOINING = "-_#+/"
 GROUP_PREFIX = "group:"
 
 
-def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True) -> Mesh:
-    """Read a volume mesh from a file of any format that meshio reads, told by its extension.
+def read_mesh(
+    path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True, require_volume: bool = True
+) -> Mesh:
+    """Read a mesh from a file of any format that meshio reads, told by its extension.
 
     Parameters
     ----------
@@ -51,14 +53,19 @@ def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = 
         Metres per unit of length in the file, 1e-3 for millimetres.
     keep_unconnected : bool, default True
         Whether to keep nodes that belong to no volume cell.
+    require_volume : bool, default True
+        Whether to refuse a mesh without volume cells, such as a lattice of bars or a surface.
 
     Returns
     -------
     Mesh
         Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
-        groups), Abaqus' ``*ELSET`` and ``*NSET``, the groups of MED files, the sets that meshio packs into integer
+        groups), Abaqus' ``*ELSET``, ``*NSET`` and ``*SURFACE`` (``name.elements`` and ``name.surface`` where another
+        one has the name), blocks and sets of Exodus files, the groups of MED files, the sets that meshio packs into integer
         data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0 or 1
-        the group ``name`` are those with 1.
+        the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges,
+        pyramids or tetrahedra that they are. A mesh is geometry: what a file calls elements that are computed otherwise
+        than here (``C3D8R``) is told by ``Mesh.formulations``.
 
     Raises
     ------
@@ -74,7 +81,7 @@ def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = 
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
         names = read_sections(path).names() if file_format == "gmsh" else {}
-    _check_sound(raw, path.name)
+    _check_sound(raw, path.name, require_volume)
     mesh = expand_collapsed(_with_groups(raw, names))
     mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
     if file_format in ("gmsh", "gmsh22"):
@@ -136,8 +143,8 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
         ) from error
 
 
-def _check_sound(raw: meshio.Mesh, name: str) -> None:
-    """Raise MeshError unless there are volume cells in space and all cells refer to points that are there."""
+def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
+    """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
     counts: dict[str, int] = {}
     for block in raw.cells:
         counts[block.type] = counts.get(block.type, 0) + len(block.data)
@@ -146,10 +153,11 @@ def _check_sound(raw: meshio.Mesh, name: str) -> None:
             dimension_of(kind)
         except MeshError as error:
             raise MeshError(f"{name}: {error}") from error
-    if not any(dimension_of(kind) == 3 and n for kind, n in counts.items()):
+    is_solid = any(dimension_of(kind) == 3 and n for kind, n in counts.items())
+    if not is_solid and (require_volume or not any(counts.values())):
         found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
         raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
-    if raw.points.ndim != 2 or raw.points.shape[1] != 3:
+    if raw.points.ndim != 2 or not (3 if is_solid else 1) <= raw.points.shape[1] <= 3:
         raise MeshError(f"{name}: a volume mesh needs points with three coordinates each.")
     wrong = np.flatnonzero(~np.isfinite(raw.points).all(axis=1))
     if len(wrong):
