@@ -32,9 +32,16 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         If it cannot be read, or not be computed with.
     """
     mesh, called = _source(body.mesh, body.scale, folder)
+    formulations = mesh.formulations
     if body.repair:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
     mesh = _elements_of(mesh, body.group, called)
+    for kind in mesh.volume_types if body.formulation is None else ():
+        if kind in formulations:
+            raise MeshError(
+                f"{called} has elements {', '.join(formulations[kind])}, but {kind} cells are computed in the standard "
+                'formulation, fully integrated, which may be much stiffer; formulation = "standard" takes them so.'
+            )
     try:
         check_mesh(mesh, called)
     except MeshError as error:

@@ -35,10 +35,10 @@ def connectivity(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
         message.
     """
     given = np.asarray(nodes)
-    if given.size and not (np.issubdtype(given.dtype, np.integer) and given.min() >= 0 and given.max() <= _MOST):
-        raise InvalidSystem(
-            f"{what}: nodes must be indices, whole numbers from 0 to 2³¹ − 1 (of a mask, numpy.flatnonzero gives them)."
-        )
+    if given.size and not np.issubdtype(given.dtype, np.integer):
+        raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
+    if given.size and not (given.min() >= 0 and given.max() <= _MOST):
+        raise InvalidSystem(f"{what} refers to nodes {given.min()} to {given.max()}; they can be 0 to {_MOST}.")
     return np.ascontiguousarray(given, np.int32)
 
 

@@ -62,7 +62,7 @@ def format_of(path: Path) -> str:
         raise MeshError(f"{path.name} is empty.")
     for pattern, what, may_be, do in _BEGINNINGS:
         if re.match(pattern, start, re.IGNORECASE) and not {*formats} & {*may_be}:
-            raise MeshError(f"{path.name} is {what}, to judge by its content, and no {formats[0]} file; {do}.")
+            raise MeshError(f"{path.name} is {what}, to judge by its content, though its name ends in {path.suffix}; {do}.")
     if "gmsh" not in formats:
         return formats[0]
     # Ansys has the same extension; only its own files begin with a parenthesis.

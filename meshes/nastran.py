@@ -48,7 +48,7 @@ _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d+)|([+-]\d+))?")
 
 
 def read_nastran(path: Path) -> meshio.Mesh:
-    """Return points, cells, and the numbers of their properties as data ``nastran:ref``, as meshio would.
+    """Return points, cells, and as sets those of one property (``property_7``), as meshio would.
 
     Raises
     ------
@@ -77,13 +77,17 @@ def read_nastran(path: Path) -> meshio.Mesh:
             raise MeshError(f"elements {name} are not known.")
     nodes = Numbering("node", np.array(numbers, np.int64))
     Numbering("element", np.array([number for rows in elements.values() for number, _, _ in rows], np.int64))
-    cells, references = [], []
-    for kind, rows in elements.items():
+    cells = []
+    sets: dict[str, list[NDArray[np.intp] | None]] = {}
+    for block, (kind, rows) in enumerate(elements.items()):
         connectivity = nodes.places(np.array([row[2] for row in rows], np.int64), f"a {kind} cell")
         cells.append((kind, connectivity[:, _ORDERS[kind]] if kind in _ORDERS else connectivity))
-        references.append(np.array([row[1] for row in rows], np.int64))
+        properties = np.array([row[1] for row in rows], np.int64)
+        for number in np.unique(properties):
+            members = sets.setdefault(f"property_{number}", [None] * len(elements))
+            members[block] = np.flatnonzero(properties == number)
     where: NDArray[np.float64] = np.array(points, float).reshape(-1, 3)
-    return meshio.Mesh(where, cells, cell_data={"nastran:ref": references} if cells else None)
+    return meshio.Mesh(where, cells, cell_sets=sets)
 
 
 def _cards(path: Path) -> Iterator[tuple[str, list[str]]]:
