@@ -1,8 +1,8 @@
 """Arguments of public functions and classes, checked against their annotations before anything is computed with them.
 
 An annotation says of which kind an argument is: ``float`` is a real number, ``Array`` an array of real numbers, and
-neither is a truth value, a complex number or a text. Only kinds are looked at here; which values make sense, and whether
-arrays fit together, each function and class knows itself.
+neither is a truth value, a complex number or a text. Only kinds are looked at here; which values make sense, and
+whether arrays fit together, each function and class knows itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Mapping
-from functools import lru_cache, wraps
+from functools import cache, wraps
 from numbers import Integral, Real
 from reprlib import Repr
 from typing import Any, Literal, NamedTuple, TypeVar, get_origin
@@ -99,7 +99,7 @@ def _told(value: Any) -> str:
         return f"a {type(value).__name__}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kinds(annotation: str) -> tuple[_Kind, ...]:
     """Return the kinds that an annotation allows."""
     kinds = _kinds_of(ast.parse(annotation, mode="eval").body)

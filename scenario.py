@@ -380,22 +380,12 @@ class _Builder:
             if table.history is None:
                 return NodalForce(nodes, table.force)
             return NodalLoad(nodes, table.force, history)
-        faces = self._faces(table, group)
+        faces = self._mesh.faces_of(group)
         if table.kind == "pressure":
             return Pressure(faces, table.pressure, history)
         load = SurfaceTraction(self._mesh.points, faces, table.traction, history)
         # What is constant has a potential.
         return NodalForce(load.nodes, load.forces) if table.history is None else load
-
-    def _faces(self, table: LoadTable, group: str) -> dict[str, IntArray]:
-        """Return the boundary faces [f, k] whose nodes are all in a group, by type."""
-        inside = np.zeros(len(self._mesh.points), bool)
-        inside[self._mesh.nodes_of(group)] = True
-        boundary = self._mesh.boundary_faces.items()
-        chosen = {kind: found for kind, faces in boundary if len(found := faces[inside[faces].all(axis=1)])}
-        if not chosen:
-            raise ScenarioError(f"group '{table.group}' of body '{table.body}' has no faces on the boundary.")
-        return chosen
 
 
 def _state(system: System, points: Array, v: Array) -> State:

@@ -149,6 +149,7 @@ class Body(Table):
     angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
+    formulation: Literal["standard"] | None = None
 
 
 # -- surroundings -------------------------------------------------------------------------------------------------

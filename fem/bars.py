@@ -10,7 +10,6 @@ from math import isfinite
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed

@@ -62,7 +62,9 @@ class Drag(DifferentiableLoad):
             raise InvalidSystem(f"Drag: the rate must be finite; it is {rate} 1/s.")
         lumped = np.asarray(mass.sum(axis=1)).ravel() if sp.issparse(mass) else np.array(mass, dtype=float)
         if lumped.ndim != 1 or not (np.isfinite(lumped) & (lumped >= 0)).all():
-            raise InvalidSystem(f"Drag: masses must be one for each node, [n], and not negative; they are {mass!r:.80}.")
+            raise InvalidSystem(
+                f"Drag: masses must be one for each node, [n], and not negative; they are {mass!r:.80}."
+            )
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self.viscosity = rate * lumped
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
 
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
@@ -360,8 +360,8 @@ def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
 
 
 def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArray]:
-    parts = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
-    parts = [np.ascontiguousarray(part, np.int32) for part in parts if len(part)]
+    given = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
+    parts = [connectivity(owner, part) for part in given if len(part)]
     if not parts:
         raise InvalidSystem(f"{owner} has no faces.")
     for part in parts:

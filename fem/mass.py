@@ -14,7 +14,7 @@ from symplex.errors import InvalidSystem, MeshError
 from symplex.fem import tetrahedra
 from symplex.fem.assembly import Array, IntArray, Pattern, scatter_blocks
 from symplex.fem.elements import TETRAHEDRON, Element, checked_determinants, element_of, jacobians
-from symplex.fem.nodes import require_nodes
+from symplex.fem.nodes import connectivity, require_nodes
 
 _CHUNK = 4096  # elements whose Jacobians are found at once
 
@@ -90,7 +90,7 @@ def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: I
     InvalidSystem
         If an element refers to a node that does not exist, or there are no such elements.
     """
-    points, cells = np.ascontiguousarray(points, dtype=float), np.ascontiguousarray(cells, dtype=np.int32)
+    points, cells = np.ascontiguousarray(points, dtype=float), connectivity("the mass", cells)
     element = element_of("the mass", cells)
     require_nodes("the mass", cells, len(points))
     if element is TETRAHEDRON:

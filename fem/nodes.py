@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.errors import InvalidSystem
 
 Nodes = ArrayLike  # indices of nodes: whole numbers from 0
-_LARGEST = np.iinfo(np.int32).max
+_MOST = np.iinfo(np.int32).max
 
 
 def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
@@ -19,8 +19,27 @@ def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
     InvalidSystem
         If one is not; ``what`` begins the message.
     """
+    if nodes.size and not np.issubdtype(nodes.dtype, np.integer):
+        raise InvalidSystem(f"{what} refers to nodes by numbers of type {nodes.dtype}; indices are whole numbers.")
     if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
         raise InvalidSystem(f"{what} refers to nodes {nodes.min()} to {nodes.max()}, but there are {n_nodes} nodes.")
+
+
+def connectivity(what: str, nodes: Nodes) -> NDArray[np.int32]:
+    """Return indices of nodes, of any shape, as a contiguous array, the given one if it is such.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not whole numbers (a mask, for example), or one is negative or above 2³¹ − 1; ``what`` begins the
+        message.
+    """
+    given = _array(what, nodes)
+    if given.size and not np.issubdtype(given.dtype, np.integer):
+        raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
+    if given.size and not (given.min() >= 0 and given.max() <= _MOST):
+        raise InvalidSystem(f"{what} refers to nodes {given.min()} to {given.max()}; they can be 0 to {_MOST}.")
+    return np.ascontiguousarray(given, np.int32)
 
 
 def node_indices(what: str, nodes: Nodes) -> NDArray[np.int32]:
@@ -29,15 +48,9 @@ def node_indices(what: str, nodes: Nodes) -> NDArray[np.int32]:
     Raises
     ------
     InvalidSystem
-        If they are not whole numbers (a mask, for example), or one is negative; ``what`` begins the message.
+        As `connectivity`.
     """
-    flat = _array(what, nodes).ravel()
-    if len(flat) and not (np.issubdtype(flat.dtype, np.integer) and flat.min() >= 0 and flat.max() <= _LARGEST):
-        raise InvalidSystem(
-            f"{what}: nodes must be indices, 0 and up, whole numbers of at most {_LARGEST} (of a mask, "
-            "numpy.flatnonzero gives them)."
-        )
-    return flat.astype(np.int32)
+    return connectivity(what, nodes).flatten()
 
 
 def _array(what: str, nodes: Nodes) -> NDArray:

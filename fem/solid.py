@@ -15,7 +15,7 @@ from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, Option
 from symplex.fem.isoparametric import Isoparametric
 from symplex.fem.materials import Material, NeoHookean
 from symplex.fem.neo_hookean_tetrahedra import NeoHookeanTetrahedra
-from symplex.fem.nodes import require_nodes
+from symplex.fem.nodes import connectivity, require_nodes
 
 
 @checked
@@ -47,14 +47,14 @@ class Solid(Energy):
     Raises
     ------
     InvalidSystem
-        If the shapes of points or cells do not fit.
+        If the shapes of points or cells do not fit, or cells are not indices of points.
     MeshError
         If an undeformed element is inverted or flat.
     """
 
     def __init__(self, points: ArrayLike, cells: ArrayLike, material: Material):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
-        self.nodes = np.ascontiguousarray(cells, dtype=np.int32)
+        self.nodes = connectivity("Solid", cells)
         self.material = material
         if self.points.ndim != 2 or self.points.shape[1] != 3:
             raise InvalidSystem(f"Solid: points have shape {self.points.shape}, wanted (n, 3).")

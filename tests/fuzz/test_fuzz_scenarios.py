@@ -186,7 +186,11 @@ def mutated(random_: random.Random, data: Data, others: list[Data]) -> str:
         return "a number replaced by an extreme one"
     if kind == "factor":
         chosen = random_.choice(numbers)
-        put(data, chosen, float(min(at(data, chosen), 1e300)) * 10.0 ** random_.uniform(-6, 6) * random_.choice([1, 1, -1]))
+        put(
+            data,
+            chosen,
+            float(min(at(data, chosen), 1e300)) * 10.0 ** random_.uniform(-6, 6) * random_.choice([1, 1, -1]),
+        )
         return "a number scaled"
     if kind == "type":
         put(data, place, random_.choice(OTHERS))
@@ -230,8 +234,12 @@ def damaged(random_: random.Random, text: str) -> str:
     """Return a text with some letters changed, left out or put in."""
     for _ in range(random_.randint(1, 4)):
         i = random_.randrange(len(text) + 1)
-        put_in = random_.choice(['"', "[", "]", "=", "\n", "\0", "#", "'", "{", "}", ",", ".", "é", "-", "e", "9" * 5000])
-        text = random_.choice([text[:i] + put_in + text[i:], text[:i] + put_in + text[i + 1 :], text[:i] + text[i + 5 :]])
+        put_in = random_.choice(
+            ['"', "[", "]", "=", "\n", "\0", "#", "'", "{", "}", ",", ".", "é", "-", "e", "9" * 5000]
+        )
+        text = random_.choice(
+            [text[:i] + put_in + text[i:], text[:i] + put_in + text[i + 1 :], text[:i] + text[i + 5 :]]
+        )
     return text
 
 
