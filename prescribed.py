@@ -19,7 +19,7 @@ from symplex.fem.energy import Array
 from symplex.fem.loads import checked_table
 from symplex.fem.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.time_function import TimeFunction
-from symplex.quantities import shown
+from symplex.quantities import MOST, shown
 
 
 def factor(history: History, folder: Path) -> Callable[[float], float] | tuple[Array, Array]:
@@ -154,6 +154,8 @@ def read_table(path: Path, called: str) -> tuple[list[float], list[float]]:
                 f"{called}, line {line} is {shown(','.join(row))}; wanted two numbers with a comma between them and "
                 "points for decimals, time (s) and factor. Only a first line without any number is a heading."
             )
+        if max(map(abs, values)) > MOST:
+            raise ScenarioError(f"{called}, line {line} is {shown(','.join(row))}; numbers must be below {MOST:g}.")
     times, factors = zip(*numbers, strict=True)
     return list(times), list(factors)
 

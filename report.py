@@ -25,7 +25,7 @@ from symplex.time.stability import stable_step
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
 _TRIAL = 0.5  # s of wall time to measure the speed in
 _WARM_UP = 20.0  # s of wall time for the first piece, with compiling
-_FIRST_PIECE = 2.0**-60  # of the duration
+_FIRST_PIECE = 2.0**-200  # of the duration
 _CENTURY = 3.15576e9  # s
 
 

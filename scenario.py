@@ -201,7 +201,7 @@ class _Builder:
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
-        state = self._try("at the start", _state, system, self._mesh.points, self._velocities())
+        state = self._try("at the start", system.state, self._mesh.points, self._velocities())
         self._raise_mistakes()
         assert state is not None, "a mistake would have been raised"
         integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
@@ -326,7 +326,7 @@ class _Builder:
         return RigidBars.between(mesh.points, np.concatenate(lines))
 
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
-        tables, mesh = self._tables, self._mesh
+        tables = self._tables
         energies: dict[str, Energy] = {}
         for k, body in enumerate(tables.body):
             solid = self._try(place("body", k, body.name), self._solid, body)
@@ -386,26 +386,6 @@ class _Builder:
         load = SurfaceTraction(self._mesh.points, faces, table.traction, history)
         # What is constant has a potential.
         return NodalForce(load.nodes, load.forces) if table.history is None else load
-
-
-def _state(system: System, points: Array, v: Array) -> State:
-    """Return the state at the start.
-
-    Raises
-    ------
-    ScenarioError
-        If an energy or a force has no finite value there.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):  # told below
-        state = system.state(points, v)
-        energies = system.energies_of(state)
-    infinite = [name for name, energy in energies.items() if not np.isfinite(energy)]
-    if infinite or not np.isfinite(state.a).all():
-        what = f"the energy '{infinite[0]}' is" if infinite else "the accelerations are"
-        raise ScenarioError(
-            f"{what} beyond the range of numbers; look at the units of sizes, velocities, stiffnesses and forces."
-        )
-    return state
 
 
 def obstacle_of(table: ObstacleTable) -> Obstacle:

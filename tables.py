@@ -31,7 +31,7 @@ from symplex.quantities import (
 )
 
 _MOST_FRAMES = 10**6
-_ROUNDING = 1e-12  # by how much a step may be longer than it should
+ROUNDING = 1e-12  # by how much a step may be longer than it should
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 
 # -- bodies -------------------------------------------------------------------------------------------------------
@@ -228,17 +228,20 @@ class Run(Table):
         """Return the same with no more samples than there are steps of dt in s, where the file gives no number.
 
         Where it gives no number of frames either, there is a sample after each step, and a frame after each or every
-        second, third … one; the step is then hardly made smaller. Frames that are given stay.
+        second, third … one; the step is then hardly made smaller. Frames that are given stay as they are.
         """
-        steps = math.ceil(self.duration / dt * (1.0 - _ROUNDING))
+        steps = math.ceil(self.duration / dt * (1.0 - ROUNDING))
         if self.samples is not None or steps >= self.n_samples:
             return self
-        if "frames" in self.model_fields_set:
-            frames, each = self.frames, math.ceil(steps / self.frames)
-        else:
-            each = math.ceil(steps / self.frames)
+        each, frames = math.ceil(steps / self.frames), self.frames
+        if not self.gives("frames"):
             frames = math.ceil(steps / each)
-        return self.model_copy(update={"frames": frames, "samples": frames * each})
+        changed = self.__dict__ | {"frames": frames, "samples": frames * each}
+        return Run.model_construct(_fields_set=set(self.model_fields_set), **changed)
+
+    def gives(self, key: str) -> bool:
+        """Return whether the file gives a key."""
+        return key in self.model_fields_set
 
 
 class Output(Table):

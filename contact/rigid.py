@@ -7,7 +7,6 @@ from typing import final
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.contact import obstacles

@@ -39,8 +39,24 @@ def test_every_row_counts_and_a_heading_has_no_number(tmp_path, content):
 
 @pytest.mark.parametrize(
     "first",
-    ["0;5", "0\t5", "0 5", "0,5,", "0,nan", "0,inf", "nan,nan", "-inf,NaN", "O,5", "0,S", "−1,5", "0,5 N", "0 s,x", "0"]
-    + ["$5,a", "1_0,5", ".5;x", "0,5,6", "1e999,5", "12.3.4,x", "a,1/s", "1940-05-18,a"],
+    [
+        *(
+            "0;5",
+            "0\t5",
+            "0 5",
+            "0,5,",
+            "0,nan",
+            "0,inf",
+            "nan,nan",
+            "-inf,NaN",
+            "O,5",
+            "0,S",
+            "−1,5",
+            "0,5 N",
+            "0 s,x",
+        ),
+        *("0", "$5,a", "1_0,5", ".5;x", "0,5,6", "1e999,5", "12.3.4,x", "a,1/s", "1940-05-18,a"),
+    ],
 )
 @pytest.mark.parametrize("heading", ["", "t,f\n", "\n\n"])
 def test_a_row_that_is_no_two_numbers_is_an_error_with_its_line(tmp_path, first, heading):
@@ -48,6 +64,11 @@ def test_a_row_that_is_no_two_numbers_is_an_error_with_its_line(tmp_path, first,
     with pytest.raises(ScenarioError, match=rf"^record\.csv, line {line} is ") as caught:
         read(tmp_path, heading + first + "\n" + ROWS)
     assert repr(first)[1:-1] in str(caught.value)
+
+
+def test_numbers_beyond_what_can_be_computed_with(tmp_path):
+    with pytest.raises(ScenarioError, match=r"^record\.csv, line 2 is '1,1e300'; numbers must be below 1e\+30\.$"):
+        read(tmp_path, "0,1\n1,1e300\n")
 
 
 def test_lines_are_those_of_the_file(tmp_path):
