@@ -7,7 +7,19 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from symplex.quantities import Name, Quantity, Table, Triple, check_name, number, numbers, one_of, positive, vector
+from symplex.quantities import (
+    FilePath,
+    Name,
+    Table,
+    Text,
+    Triple,
+    number,
+    numbers,
+    one_of,
+    positive,
+    shown,
+    vector,
+)
 
 
 class History(Table):
@@ -21,7 +33,7 @@ class History(Table):
     kind: Literal["table", "ramp", "smooth-ramp", "half-sine", "sine"]
     times: Annotated[tuple[float, ...] | None, numbers("s")] = None
     factors: Annotated[tuple[float, ...] | None, numbers("1")] = None
-    file: str | None = None
+    file: FilePath | None = None
     duration: Annotated[float | None, positive("s")] = None
     frequency: Annotated[float | None, positive("Hz")] = None
 
@@ -40,7 +52,7 @@ class History(Table):
             if len(self.times) != len(self.factors):
                 raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
             if any(b <= a for a, b in pairwise(self.times)):
-                raise ValueError(f"times are {list(self.times)}, must ascend (s)")
+                raise ValueError(f"times are {shown(list(self.times))}, must ascend (s)")
         return self
 
 
@@ -61,10 +73,10 @@ class Turn(Table):
 class Support(Table):
     """Components of motion that the nodes of a body or of one of its groups don't have, or that are given."""
 
-    name: Annotated[str | None, Quantity(check_name)] = None
-    body: str
-    group: str | None = None
-    components: str = "xyz"
+    name: Name | None = None
+    body: Text
+    group: Text | None = None
+    components: Text = "xyz"
     displacement: Annotated[Triple | None, vector("m")] = None
     rotation: Turn | None = None
     acceleration: Annotated[Triple | None, vector("m/s²")] = None
@@ -80,7 +92,7 @@ class Support(Table):
     @model_validator(mode="after")
     def _check(self) -> Support:
         if not self.components or set(self.components) - set("xyz"):
-            raise ValueError(f"components is '{self.components}', must be some letters of 'xyz'")
+            raise ValueError(f"components is {shown(self.components)}, must be some letters of 'xyz'")
         if not self.moves:
             if self.history is not None:
                 raise ValueError("has a history, but nothing that it could change: give displacement or rotation")
@@ -119,8 +131,8 @@ class Rod(Table):
     """Rigid rods: along the lines of a group of a body's mesh, or from each of its nodes to a fixed point."""
 
     name: Name
-    body: str
-    group: str
+    body: Text
+    group: Text
     to: Annotated[Triple | None, vector("m")] = None
 
 
@@ -132,8 +144,8 @@ class Gravity(Table):
 
 class _LoadTable(Table):
     name: Name
-    body: str
-    group: str
+    body: Text
+    group: Text
     history: History | None = None
 
     @property

@@ -14,12 +14,15 @@ from symplex.fem.elements import SOLIDS
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.bundled import bundled
 from symplex.meshes.generate import box, cube_mesh
-from symplex.meshes.mesh import Mesh, take
+from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
+from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.quadratic import quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.tables import Body, MeshTable, Rotation
+
+_ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
 
 
 def mesh_of(body: Body, folder: Path) -> Mesh:
@@ -31,9 +34,16 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         If it cannot be read, or not be computed with.
     """
     mesh, called = _source(body.mesh, body.scale, folder)
+    formulations = mesh.formulations
     if body.repair:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
     mesh = _elements_of(mesh, body.group, called)
+    for kind in mesh.volume_types if body.formulation is None else ():
+        if kind in formulations:
+            raise MeshError(
+                f"{called} has elements {', '.join(formulations[kind])}, but {kind} cells are computed in the standard "
+                'formulation, fully integrated, which may be much stiffer; formulation = "standard" takes them so.'
+            )
     try:
         check_mesh(mesh, called)
     except MeshError as error:
@@ -45,7 +55,14 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
     points = mesh.points
     if body.rotate is not None:
         points = points @ _rotation(body.rotate).T
-    return replace(mesh, points=np.ascontiguousarray(points + np.array(body.translate)))
+    points = np.ascontiguousarray(points + np.array(body.translate))
+    far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
+    if np.finfo(float).eps * far > _ROUNDED * size:
+        raise MeshError(
+            f"it lies up to {far:.3g} m from the origin, where positions are rounded to {np.spacing(far):.1g} m, too "
+            f"far for a size of {size:.3g} m; translate it to the origin."
+        )
+    return replace(mesh, points=points)
 
 
 def _source(table: MeshTable, scale: float, folder: Path) -> tuple[Mesh, str]:
@@ -91,12 +108,18 @@ def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
 
 
 def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
-    """Return the mesh of some volume cells, with the faces and edges on their nodes."""
+    """Return the mesh of some volume cells, with their faces and the lines between their nodes."""
+    chosen = {kind: mesh.cells[kind][index] for kind, index in cells.items()}
     on = np.zeros(len(mesh.points), bool)
-    for kind, chosen in cells.items():
-        on[mesh.cells[kind][chosen]] = True
-    lower = {kind: np.flatnonzero(on[c].all(axis=1)) for kind, c in mesh.cells.items() if kind not in mesh.volume_types}
-    return take(mesh, np.flatnonzero(on), lower | dict(cells))
+    for nodes in chosen.values():
+        on[nodes] = True
+    lower = {kind: on[c].all(axis=1) for kind, c in mesh.cells.items() if kind not in mesh.volume_types}
+    # A face of the rest of the mesh may well have all its nodes in this part.
+    own_faces = face_corners(faces_of_cells(chosen))
+    for kind, kept in lower.items():
+        if dimension_of(kind) == 2:
+            kept &= rows_among(face_corners({kind: mesh.cells[kind]}), own_faces)
+    return take(mesh, np.flatnonzero(on), {k: np.flatnonzero(kept) for k, kept in lower.items()} | dict(cells))
 
 
 def _rotation(rotate: Rotation) -> Array:

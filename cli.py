@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from symplex import __version__
-from symplex.errors import Interrupted, OutputError, StepFailed, SymplexError
+from symplex.errors import Interrupted, MeshError, OutputError, StepFailed, SymplexError
 from symplex.files import reason_of
 from symplex.streams import bounded, complain, prepare_streams, printable, say, settle
 
@@ -109,7 +109,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return _status_of(error)
     except StepFailed as error:
         kept = Folder(output).read_summary()
-        if kept.get("reason") == str(error):
+        if kept.get("reason") == str(error) and "t_end" in kept:
             complain(f"what was computed, to t = {kept['t_end']:.6g} s, is in {output}")
         raise
     if not arguments.quiet:
@@ -162,35 +162,41 @@ def _render(arguments: argparse.Namespace) -> int:
 def _mesh_box(arguments: argparse.Namespace) -> int:
     from symplex.meshes.generate import box
 
-    return _save(box(arguments.size, arguments.cells, split=arguments.split), arguments.file)
+    return _save(box(arguments.size, arguments.cells, split=arguments.split), arguments)
 
 
 def _mesh_cube(arguments: argparse.Namespace) -> int:
     from symplex.meshes.generate import cube_mesh
 
-    return _save(cube_mesh(arguments.name, arguments.size), arguments.file)
+    return _save(cube_mesh(arguments.name, arguments.size), arguments)
 
 
 def _mesh_lattice(arguments: argparse.Namespace) -> int:
     from symplex.meshes.generate import bar_lattice
 
-    return _save(bar_lattice(arguments.size, arguments.cells), arguments.file)
+    return _save(bar_lattice(arguments.size, arguments.cells), arguments)
 
 
 def _mesh_convert(arguments: argparse.Namespace) -> int:
     from symplex.meshes.read import read_mesh
     from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 
-    mesh = read_mesh(arguments.source, scale=arguments.scale)
+    source, target = Path(arguments.source), Path(arguments.file)
+    if target.exists() and source.exists() and target.samefile(source):
+        raise MeshError(
+            f"{target} is the mesh itself, which may hold more than is written (materials, results); give another name."
+        )
+    mesh = read_mesh(source, scale=arguments.scale, require_volume=False)
     if arguments.repair:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
-    return _save(mesh, arguments.file)
+    return _save(mesh, arguments)
 
 
-def _save(mesh, path: str) -> int:
+def _save(mesh, arguments: argparse.Namespace) -> int:
     from symplex.meshes.save import save_mesh
 
-    save_mesh(mesh, path)
+    path = arguments.file
+    save_mesh(mesh, path, overwrite=arguments.overwrite)
     cells = ", ".join(f"{len(cells)} {kind}" for kind, cells in mesh.cells.items())
     say(f"{path}: {len(mesh.points)} nodes, {cells}")
     return OK
@@ -291,3 +297,5 @@ def _add_mesh(commands) -> None:
     convert.add_argument("file", metavar="FILE", help=file_help)
     convert.add_argument("--scale", type=float, default=1.0, help="metres per unit of MESH; 1e-3 for millimetres")
     convert.add_argument("--repair", action="store_true", help="turn inverted cells, drop unconnected nodes")
+    for kind in kinds.choices.values():
+        kind.add_argument("--overwrite", action="store_true", help="replace FILE if it is there")

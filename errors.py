@@ -17,6 +17,10 @@ class InvalidSystem(SymplexError, ValueError):
     """A system that does not fit together: sizes, groups, masses."""
 
 
+class InvalidArgument(SymplexError, TypeError, ValueError):
+    """An argument of another kind than a function or class takes: a text for a number, a truth value for a length."""
+
+
 class ScenarioError(SymplexError):
     """A scenario file that is not valid; the text names file, table and key."""
 

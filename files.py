@@ -140,7 +140,9 @@ def damage_told(path: Path, kind: str, way_out: str) -> Iterator[None]:
     except OSError as error:
         raise OutputError(f"{path} cannot be read ({reason_of(error)}); {way_out}.") from error
     except Exception as error:  # of a damaged zip, array, HDF5 or XML file almost any can come
-        raise OutputError(f"{path} cannot be read: not a {kind}, or damaged ({reason_of(error)}); {way_out}.") from error
+        raise OutputError(
+            f"{path} cannot be read: not a {kind}, or damaged ({reason_of(error)}); {way_out}."
+        ) from error
 
 
 def reason_of(error: Exception) -> str:

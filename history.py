@@ -11,6 +11,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import OutputError
 from symplex.files import read_whole, reason_of, write_whole
 
@@ -117,6 +118,7 @@ class HistoryWriter:
         self.close()
 
 
+@checked
 def read_history(path: str | Path) -> History:
     """Return the columns [rows] of a history by name; a last line that was cut short is left out.
 

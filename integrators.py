@@ -32,7 +32,7 @@ from symplex.methods import (
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
-from symplex.tables import Tables
+from symplex.tables import ROUNDING, Run, Tables
 from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
@@ -53,7 +53,7 @@ from symplex.time.variational_euler import VariationalEuler
 from symplex.time.zhang_skeel import ZhangSkeel
 
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
-_ROUNDING = 1e-12  # by how much a step may be longer than it should
+_MOST_STEPS = 1e15  # beyond, times are no longer told apart
 # What these cannot do is known at their start only.
 _PARTICULAR = (
     *(GrahamJelenicTable, ZhangSkeelTable, VariationalEulerTable, LinearlyImplicitNewmarkTable),
@@ -154,11 +154,9 @@ def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: Sy
     interval = run.duration / run.n_samples
     _refuse(table, system, state)
     fitted = integrator_of(tables, rods).fit(system, state, interval)
-    if isinstance(table, AdaptiveVariationalTable):
-        if table.dt > run.duration * (1.0 + _ROUNDING):
-            raise ScenarioError(f"the first step dt = {table.dt:g} s is longer than the run of {run.duration:g} s.")
-    elif isinstance(table, FixedStepTable | NewmarkTable):
-        _refuse_long(table, interval)
+    if isinstance(table, FixedStepTable | NewmarkTable | AdaptiveVariationalTable):
+        _refuse_long(table, run)
+    _refuse_short(fitted, table, run.duration)
     if isinstance(table, _PARTICULAR):
         _try_start(fitted, system, state)
     return fitted
@@ -187,14 +185,38 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
                 )
 
 
-def _refuse_long(table: FixedStepTable | NewmarkTable, interval: float) -> None:
-    """Refuse a step that is longer than the interval in s between samples."""
-    if table.dt != "auto" and table.dt > interval * (1.0 + _ROUNDING):
+def _refuse_long(table: FixedStepTable | NewmarkTable | AdaptiveVariationalTable, run: Run) -> None:
+    """Refuse a step that is longer than the run, or than the time between samples or frames whose number is given."""
+    dt = 0.0 if table.dt == "auto" else table.dt
+    if isinstance(table, AdaptiveVariationalTable):
+        if dt > run.duration * (1.0 + ROUNDING):
+            raise ScenarioError(f"the first step dt = {dt:g} s is longer than the run of {run.duration:g} s.")
+        return
+    name, number = ("samples", run.n_samples) if run.gives("samples") else ("frames", run.frames)
+    if run.gives(name) and dt > run.duration / number * (1.0 + ROUNDING):
         or_auto = ', or dt = "auto"' if isinstance(table, NewmarkTable) and not table.implicit else ""
         raise ScenarioError(
-            f"dt = {table.dt:g} s is longer than the {interval:g} s between samples; "
-            f"take fewer samples ([run] frames, samples){or_auto}."
+            f"dt = {dt:g} s is longer than the {run.duration / number:g} s between {name}; "
+            f"take fewer {name} ([run] frames, samples){or_auto}."
         )
+    if dt > run.duration * (1.0 + ROUNDING):
+        raise ScenarioError(f"dt = {dt:g} s is longer than the run of {run.duration:g} s.")
+
+
+def _refuse_short(integrator: Integrator, table: IntegratorTable, duration: float) -> None:
+    """Refuse steps that are too many for a duration in s."""
+    dt = table.dt if isinstance(table, AdaptiveVariationalTable) else step_of(integrator)
+    if dt is None or duration <= _MOST_STEPS * dt:
+        return
+    if getattr(table, "dt", None) == "auto":
+        why = f"the step that is stable, {dt:.3g} s, is too short for"
+        advice = "look at the units of stiffness, density and duration, or take an implicit method"
+    else:
+        why, advice = f"dt = {dt:.3g} s is too short for", "take longer steps"
+    raise ScenarioError(
+        f"{why} a run of {duration:g} s: that makes {duration / dt:.1g} steps, at most {_MOST_STEPS:.0g} can be taken; "
+        f"{advice}."
+    )
 
 
 def _try_start(integrator: Integrator, system: System, state: State) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from symplex.quantities import (
     Table,
+    Text,
     Triple,
     between,
     not_negative,
@@ -17,6 +18,7 @@ from symplex.quantities import (
     one_of,
     positive,
     positive_or_auto,
+    shown,
     vector_or_random,
     whole,
     yes_or_no_by_direction,
@@ -29,6 +31,8 @@ from symplex.time.zhang_skeel_force import Variant
 Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 Order = Literal[2, 4, 6, 8]
 Feature = Literal["consistent mass", "moving supports", "loads without potential", "rods", "thermostat"]
+MOST_HALVINGS = 30  # to 1e-9 of a step
+LARGEST_SEED = 2**63 - 1
 WITH_SECANT: tuple[Scheme, ...] = ("A-theta", "M4", "CM4", "CM6", "CM8")
 
 
@@ -51,7 +55,7 @@ class ImplicitTable(FixedStepTable):
     """What methods with implicit steps have in common."""
 
     solver: Solver = "auto"
-    halvings: Annotated[int, whole(0)] = 0
+    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
 
 
 class NewmarkTable(Method):
@@ -63,7 +67,7 @@ class NewmarkTable(Method):
     gamma: Annotated[float, between(0.5, math.inf)] = 0.5
     safety: Annotated[float, positive("1")] = 0.8
     solver: Solver = "auto"
-    halvings: Annotated[int, whole(0)] = 0
+    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
 
     @property
     def implicit(self) -> bool:
@@ -130,7 +134,7 @@ class AdaptiveVariationalTable(Method):
     @model_validator(mode="after")
     def _check(self) -> AdaptiveVariationalTable:
         if len(self.bounds) != 2 or not 0 < self.bounds[0] < 1 < self.bounds[1]:
-            raise ValueError(f"bounds is {list(self.bounds)}, must be a number between 0 and 1 and one above 1")
+            raise ValueError(f"bounds is {shown(list(self.bounds))}, must be a number between 0 and 1 and one above 1")
         return self
 
 
@@ -153,7 +157,7 @@ class GrahamJelenicTable(FixedStepTable):
 
     kind: Literal["graham-jelenic"]
     scheme: Scheme = "CM6"
-    external: list[str] | None = None
+    external: list[Text] | None = None
     solver: Solver = "auto"
 
     @property
@@ -179,7 +183,7 @@ class ZhangSkeelTable(FixedStepTable):
     kind: Literal["zhang-skeel"]
     beta: Annotated[float, between(0.0, math.inf)] = 0.4
     variant: Variant = "full"
-    stiff: list[str] = Field(default=[])
+    stiff: list[Text] = Field(default=[])
     order: Order = 2
     solver: Solver = "auto"
 
@@ -251,10 +255,10 @@ class ForceSteppingTable(Method):
 
     kind: Literal["force-stepping"]
     grid: Annotated[float, positive("m")]
-    seed: Annotated[int, whole(0)] = 0
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
     offset: Annotated[Triple | Literal["random"] | None, vector_or_random("grid sizes")] = None
     mirrored: Annotated[bool | tuple[bool, bool, bool], yes_or_no_by_direction()] = False
-    align: str | None = None
+    align: Text | None = None
     count_crossings: bool = False
 
     @property
@@ -306,7 +310,7 @@ class Thermostat(Table):
     temperature: Annotated[float, not_negative("K")]
     rate: Annotated[float | None, positive("1/s")] = None
     friction: Annotated[float | None, positive("kg/s")] = None
-    seed: Annotated[int, whole(0, 2**63 - 1)] = 0
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
     boltzmann: Annotated[float, positive("J/K")] = BOLTZMANN
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import OutputError
 from symplex.files import reason_of, save_figure
 from symplex.history import History
@@ -37,6 +38,7 @@ class _Panel(NamedTuple):
     log: bool = False
 
 
+@checked
 def plot_history(history: History, path: str | Path, *, title: str | None = None) -> Path:
     """Plot everything in a history into one picture.
 
@@ -61,6 +63,7 @@ def plot_history(history: History, path: str | Path, *, title: str | None = None
     return compare_histories({"": history}, path, title=title)
 
 
+@checked
 def compare_histories(histories: Mapping[str, History], path: str | Path, *, title: str | None = None) -> Path:
     """Plot several histories over each other, one line style each; see `plot_history`.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +19,7 @@ from symplex.fem.energy import Array
 from symplex.fem.loads import checked_table
 from symplex.fem.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.time_function import TimeFunction
+from symplex.quantities import MOST, shown
 
 
 def factor(history: History, folder: Path) -> Callable[[float], float] | tuple[Array, Array]:
@@ -103,29 +106,76 @@ def _course(history: History) -> TimeFunction:
 def _record(history: History, folder: Path) -> tuple[Array, Array]:
     """Return the times and factors of a table, from its file if it names one."""
     if history.file is None:
-        return np.array(history.times), np.array(history.factors)
-    path = folder / history.file
+        times, factors = history.times, history.factors
+    else:
+        times, factors = read_table(folder / history.file, history.file)
+    return checked_table(history.file or "history", np.array(times), np.array(factors), "factors")
+
+
+# -- tables in files ----------------------------------------------------------------------------------------------
+
+# A digit that is no part of a word or unit, such as those of "a1", "m/s^2", "s-2" or "[1]".
+_DIGIT = re.compile(r"(?<![\w^\[(/*+\-−.])[+\-−.]*\d")
+
+
+def read_table(path: Path, called: str) -> tuple[list[float], list[float]]:
+    """Return the two columns of a file of comma-separated numbers.
+
+    The first row may be a heading: one without any number. Empty lines are left out. All else must be two finite
+    numbers; nothing is skipped.
+
+    Parameters
+    ----------
+    path : Path
+        Text in UTF-8, with or without the mark of byte order that spreadsheets put in front.
+    called : str
+        What messages call the file.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read, or a row is not two numbers; with the number of its line in the file.
+    """
     try:
-        rows = [row for row in csv.reader(path.read_text("utf-8").splitlines()) if row]
+        if path.exists() and not path.is_file():
+            raise ScenarioError(f"{called} is not a file.")
+        rows = list(_rows(path.read_bytes().decode("utf-8-sig")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise ScenarioError(f"{history.file} cannot be read: {why}.") from None
-    if rows and not _numbers(rows[0]):
-        del rows[0]  # a heading
-    wrong = next((k for k, row in enumerate(rows) if len(row) != 2 or not _numbers(row)), None)
-    if wrong is not None:
-        raise ScenarioError(
-            f"{history.file}: row {wrong + 1} of the numbers is '{','.join(rows[wrong])}'; wanted two columns with a "
-            "comma between them, times (s) and factors."
-        )
+        why = error.strerror if isinstance(error, OSError) else "it is not a text file in UTF-8"
+        raise ScenarioError(f"{called} cannot be read: {why}.") from None
+    if rows and _is_heading(rows[0][1]):
+        del rows[0]
     if not rows:
-        raise ScenarioError(f"{history.file} has no numbers; wanted two columns, times (s) and factors.")
-    times, factors = np.array(rows, dtype=float).T
-    return checked_table(history.file, times, factors, "factors")
+        raise ScenarioError(f"{called} has no numbers; wanted two columns, times (s) and factors.")
+    numbers = [[_number(word) for word in row] for _, row in rows]
+    for (line, row), values in zip(rows, numbers, strict=True):
+        if len(values) != 2 or not all(map(math.isfinite, values)):
+            raise ScenarioError(
+                f"{called}, line {line} is {shown(','.join(row))}; wanted two numbers with a comma between them and "
+                "points for decimals, time (s) and factor. Only a first line without any number is a heading."
+            )
+        if max(map(abs, values)) > MOST:
+            raise ScenarioError(f"{called}, line {line} is {shown(','.join(row))}; numbers must be below {MOST:g}.")
+    times, factors = zip(*numbers, strict=True)
+    return list(times), list(factors)
 
 
-def _numbers(row: list[str]) -> bool:
+def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a text that are not empty, with the numbers of their lines."""
+    reader, line = csv.reader(io.StringIO(text, newline="")), 1
+    for row in reader:
+        if row:
+            yield line, row
+        line = reader.line_num + 1
+
+
+def _is_heading(row: list[str]) -> bool:
+    return all(math.isnan(_number(word)) and word.strip().lower() != "nan" and not _DIGIT.search(word) for word in row)
+
+
+def _number(word: str) -> float:
+    """Return the number that a word is, or NaN."""
     try:
-        return all(math.isfinite(float(word)) for word in row)
+        return math.nan if "_" in word else float(word)
     except ValueError:
-        return False
+        return math.nan

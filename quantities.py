@@ -3,13 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from reprlib import Repr
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
+
+# Sizes of numbers that no scenario needs to leave: their powers and products neither overflow nor vanish, and results
+# can be written in single precision.
+LEAST, MOST = 1e-30, 1e30
+_LONGEST_NAME, _LONGEST_TEXT, _LONGEST_PATH = 60, 250, 4000
+_LONGEST_PART = 255  # bytes that file systems allow
+_LISTED = 20  # names that a message enumerates
+_REPR = Repr()
+_REPR.maxlevel, _REPR.maxlist, _REPR.maxtuple, _REPR.maxdict = 2, 6, 6, 4
+_REPR.maxstring = _REPR.maxother = 50
+_LONG = 1 << 100  # whole numbers that are not written out
+
+# -- values in messages -------------------------------------------------------------------------------------------
+
+
+def shown(value: Any) -> str:
+    """Return a value as messages quote it: as Python writes it, but never long, and without control characters."""
+    if isinstance(value, int) and abs(value) >= _LONG:
+        return f"a number of {round(value.bit_length() * math.log10(2))} digits"
+    return printable(_REPR.repr(value))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as messages enumerate them, the first of many."""
+    every = list(names)
+    more = f", … ({len(every)} in all)" if len(every) > _LISTED else ""
+    return (", ".join(every[:_LISTED]) or "none") + more
+
+
+def printable(text: str) -> str:
+    """Return a text with its control characters written as escapes, so that it stays one line."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+# -- kinds of values ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -33,13 +69,15 @@ class Quantity:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"is {value!r}, must be a number")
+        raise ValueError(f"is {shown(value)}, must be a number")
     try:
         x = float(value)
     except OverflowError:
         raise ValueError("is too large for a number") from None
     if not math.isfinite(x):
         raise ValueError(f"is {x}, must be finite")
+    if x and not LEAST <= abs(x) <= MOST:
+        raise ValueError(f"is {x:g}, must be 0, or from {LEAST:g} to {MOST:g} in size")
     return x
 
 
@@ -90,21 +128,33 @@ def positive_or_auto(unit: str) -> Quantity:
 
     def check(value: Any) -> float | str:
         if isinstance(value, str) and value != "auto":
-            raise ValueError(f'is {value!r}, must be a number ({unit}) or "auto"')
+            raise ValueError(f'is {shown(value)}, must be a number ({unit}) or "auto"')
         return value if value == "auto" else positive(unit).check(value)
 
     return Quantity(check, unit)
 
 
-def whole(least: int, most: int | None = None) -> Quantity:
-    """A whole number, at least and at most so large."""
+def _whole(value: Any, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"is {shown(value)}, must be a whole number of at least {least}")
+    if value > most:
+        raise ValueError(f"is {shown(value)}, must be at most {most:,}")
+    return value
 
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"is {value!r}, must be a whole number of at least {least}")
-        if most is not None and value > most:
-            raise ValueError(f"is {value}, must be at most {most}")
-        return value
+
+def whole(least: int, most: int) -> Quantity:
+    """A whole number, at least and at most so large."""
+    return Quantity(lambda value: _whole(value, least, most))
+
+
+def counts(most: int) -> Quantity:
+    """Three whole numbers from 1."""
+
+    def check(value: Any) -> tuple[int, int, int]:
+        if not isinstance(value, list | tuple) or len(value) != 3:
+            raise ValueError(f"is {shown(value)}, must be three whole numbers")
+        x, y, z = (_whole(count, 1, most) for count in value)
+        return x, y, z
 
     return Quantity(check)
 
@@ -114,7 +164,7 @@ def vector(unit: str) -> Quantity:
 
     def check(value: Any) -> Triple:
         if not isinstance(value, list | tuple) or len(value) != 3:
-            raise ValueError(f"is {value!r}, must be three numbers ({unit})")
+            raise ValueError(f"is {shown(value)}, must be three numbers ({unit})")
         x, y, z = (_number(component) for component in value)
         return x, y, z
 
@@ -137,7 +187,7 @@ def numbers(unit: str) -> Quantity:
 
     def check(value: Any) -> tuple[float, ...]:
         if not isinstance(value, list | tuple) or len(value) == 0:
-            raise ValueError(f"is {value!r}, must be a list of numbers ({unit})")
+            raise ValueError(f"is {shown(value)}, must be a list of numbers ({unit})")
         return tuple(_number(x) for x in value)
 
     return Quantity(check, unit)
@@ -157,16 +207,37 @@ def yes_or_no_by_direction() -> Quantity:
     return Quantity(check)
 
 
+def check_text(value: Any, longest: int = _LONGEST_TEXT) -> str:
+    """Return a text of one line, or raise ValueError with what is wrong about it."""
+    if not isinstance(value, str):
+        raise ValueError(f"is {shown(value)}, must be a text in quotes")
+    if len(value) > longest:
+        raise ValueError(f"is {shown(value)}, a text of {len(value):,} letters, must have at most {longest:,}")
+    if not value.isprintable():
+        raise ValueError(f"is {shown(value)}, must be a line without control characters")
+    return value
+
+
+def check_path(value: Any) -> str:
+    """Return the path of a file or folder, or raise ValueError with what is wrong about it."""
+    if not check_text(value, _LONGEST_PATH).strip():
+        raise ValueError(f"is {shown(value)}, must be a path")
+    if any(len(part.encode()) > _LONGEST_PART for part in value.replace("\\", "/").split("/")):
+        raise ValueError(f"is {shown(value)}, with the name of a file or folder of more than {_LONGEST_PART} bytes")
+    return value
+
+
 def check_name(value: Any) -> str:
     """Return a name, or raise ValueError with what is wrong about it."""
-    if not isinstance(value, str) or not value or not all(c.isalnum() or c in "_- " for c in value):
-        raise ValueError(f"is {value!r}, must be a name of letters, digits, '_', '-' and spaces")
-    return value
+    if not isinstance(value, str) or not value.strip() or not all(c.isalnum() or c in "_- " for c in value):
+        raise ValueError(f"is {shown(value)}, must be a name of letters, digits, '_', '-' and spaces")
+    return check_text(value, _LONGEST_NAME)
 
 
 Triple = tuple[float, float, float]
 Name = Annotated[str, Quantity(check_name)]
-Count = Annotated[int, whole(1)]
+Text = Annotated[str, Quantity(check_text)]
+FilePath = Annotated[str, Quantity(check_path)]
 ZERO = (0.0, 0.0, 0.0)
 
 

@@ -13,16 +13,20 @@ import numpy as np
 from symplex.errors import InvalidSystem, OutputError, StepFailed
 from symplex.fem.elements import SOLIDS
 from symplex.integrators import step_of
-from symplex.meshes.quality import describe
+from symplex.meshes.quality import MeshInfo, describe
 from symplex.meshes.read import read_mesh
+from symplex.meshes.series import read_series
 from symplex.progress import clock, si
 from symplex.results import Folder
 from symplex.scenario import Problem
-from symplex.time.integrator import FixedStepMotion
+from symplex.time.integrator import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
 _TRIAL = 0.5  # s of wall time to measure the speed in
+_WARM_UP = 20.0  # s of wall time for the first piece, with compiling
+_FIRST_PIECE = 2.0**-200  # of the duration
+_CENTURY = 3.15576e9  # s
 
 
 def table(rows: Sequence[tuple[str, str]]) -> str:
@@ -141,29 +145,29 @@ def result_report(path: Path) -> str:
 
 
 def mesh_report(path: Path) -> str:
-    """Return what is in a mesh file and how good it is.
+    """Return what is in a mesh file and how good it is, or in the file of a motion.
 
     Raises
     ------
-    MeshError
+    MeshError, OutputError
         If it cannot be read.
     """
-    info = describe(read_mesh(path))
+    if path.suffix in (".vtkhdf", ".pvd"):
+        return _series_report(path)
+    mesh = read_mesh(path, require_volume=False)
+    info = describe(mesh)
     size = " × ".join(f"{high - low:.4g}" for low, high in zip(info.low, info.high, strict=True))
     low = ", ".join(f"{x:.4g}" for x in info.low)
     rows = [
         ("points", f"{info.n_points:,}"),
-        ("cells", ", ".join(f"{n:,} {kind}" for kind, n in info.cells.items())),
+        ("cells", _counted(info.cells)),
         ("bodies", str(info.bodies)),
         ("size", f"{size}, from ({low}), in units of the file"),
-        ("volume", f"{info.volume:.6g}"),
+        ("volume", _volume(info) if mesh.volume_types else "none: the mesh has no volume cells"),
     ]
     if info.quality_min is not None:
         rows.append(("shape", f"worst {info.quality_min:.3f}, median {info.quality_median:.3f} (1 is best)"))
-    groups = [
-        f"{name} ({', '.join(f'{n:,} {kind}' for kind, n in members.items())})"
-        for name, members in info.cell_groups.items()
-    ]
+    groups = [f"{name} ({_counted(members)})" for name, members in info.cell_groups.items()]
     groups += [f"{name} ({n:,} points)" for name, n in info.point_groups.items()]
     rows.append(("groups", ", ".join(groups) or "none"))
     troubles = {
@@ -172,7 +176,42 @@ def mesh_report(path: Path) -> str:
         "repeated cells": info.duplicates,
         "unconnected nodes": info.unconnected,
     }
-    rows.append(("troubles", ", ".join(f"{n} {what}" for what, n in troubles.items() if n) or "none"))
+    found = [f"{n} {what}" for what, n in troubles.items() if n]
+    found += [f"{kind} cells cannot be judged" for kind in info.unjudged]
+    rows.append(("troubles", ", ".join(found) or "none"))
+    known = [element.kind for element in SOLIDS]
+    if others := [kind for kind in mesh.volume_types if kind not in known]:
+        rows.append(("elements", f"{' and '.join(others)} cannot be computed with, only {', '.join(known)}"))
+    for kind, names in mesh.formulations.items():
+        rows.append(("formulation", f"{', '.join(names)} in the file; {kind} is computed fully integrated, as it is"))
+    return f"{path.name}\n{table(rows)}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+
+
+def _volume(info: MeshInfo) -> str:
+    without = f", without {' and '.join(info.unjudged)}" if info.unjudged else ""
+    return "unknown" if info.quality_min is None else f"{info.volume:.6g}{without}"
+
+
+def _series_report(path: Path) -> str:
+    """Return what is in the file of a motion that a run has written."""
+    series = read_series(path)
+    times = f", from {si(series.times[0], 's')} to {si(series.times[-1], 's')}" if len(series) else ""
+    rows = [
+        ("motion", f"{len(series)} frames{times}"),
+        ("points", f"{len(series.points):,}"),
+        *(
+            (
+                "obstacle" if block.is_obstacle else "body",
+                f"{name}: {_counted({k: len(c) for k, c in block.cells.items()})}",
+            )
+            for name, block in series.blocks.items()
+        ),
+        ("fields", ", ".join(["displacement", *series.point_fields, *series.cell_fields])),
+    ]
     return f"{path.name}\n{table(rows)}"
 
 
@@ -243,18 +282,34 @@ def _estimate(problem: Problem) -> tuple[str, str]:
     duration = problem.scenario.tables.run.duration
     try:
         motion = problem.integrator.start(problem.system, problem.state)
-        piece = motion.dt if isinstance(motion, FixedStepMotion) else duration / 1e4
-        motion.advance(piece)  # compiles
-        start, pieces = perf_counter(), 1
-        while perf_counter() - start < _TRIAL and 2 * pieces * piece <= duration:
-            pieces *= 2
-            motion.advance(pieces * piece)
+        reached, spent = _trial(motion, duration)
     except (StepFailed, InvalidSystem) as error:
         return f"fails early: {error}", str(error)
-    if pieces == 1:
-        return "a moment", ""
-    rate = (pieces - 1) * piece / (perf_counter() - start)
-    return f"about {clock(duration / rate)} at the speed of the first {si(pieces * piece, 's')}, plus output", ""
+    if reached == 0.0:
+        return f"unknown: after {clock(spent)} its first moment is not over", ""
+    left = spent * duration / reached
+    length = clock(left) if left < _CENTURY else f"{left / _CENTURY:,.0f} centuries"
+    return f"about {length} at the speed of the first {si(reached, 's')}, plus output", ""
+
+
+def _trial(motion: Motion, duration: float) -> tuple[float, float]:
+    """Let a motion go on for a moment; return a time in s by which it has moved, and the wall time in s that it took.
+
+    It goes on by pieces, each as long as all before it. The first, in which kernels are compiled, is a step, or so
+    short that hardly an event is in it, however fast they follow each other.
+    """
+    first = motion.dt if isinstance(motion, FixedStepMotion) else duration * _FIRST_PIECE
+    start = perf_counter()
+    if not motion.approach(first, _WARM_UP):
+        return 0.0, perf_counter() - start
+    moved, spent, t = first, perf_counter() - start, first
+    start = perf_counter()
+    while 2.0 * t <= duration and (left := _TRIAL - (perf_counter() - start)) > 0.0:
+        t *= 2.0
+        if not motion.approach(t, left):
+            break
+        moved, spent = t - first, perf_counter() - start
+    return moved, spent
 
 
 def _memory() -> str:

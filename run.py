@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energy import Array
@@ -30,6 +31,7 @@ _WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
 
+@checked
 def simulate(
     scenario: Scenario | str | Path,
     output: str | Path | None = None,

@@ -30,10 +30,11 @@ from symplex.fem.system import Load, State, System
 from symplex.integrators import fitted_integrator
 from symplex.meshes.mesh import Mesh, merge
 from symplex.prescribed import factor, support_motion
+from symplex.quantities import listed, shown
 from symplex.tables import Body, HalfSpaceTable, ObstacleTable, Tables
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import BOLTZMANN, kinetic_temperature
-from symplex.validation import place, read_tables
+from symplex.validation import mistakes, place, read_tables
 
 T = TypeVar("T")
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
@@ -93,6 +94,8 @@ class Scenario:
         except tomllib.TOMLDecodeError as error:
             message = str(error)
             raise ScenarioError(f"{path.name} is not valid TOML: {message[:1].lower()}{message[1:]}.") from None
+        except ValueError:  # of Python's own, about the longest numbers
+            raise ScenarioError(f"{path.name} is not valid TOML: it holds a number of too many digits.") from None
         except RecursionError:
             raise ScenarioError(f"{path.name} is not valid TOML: its brackets are nested too deeply.") from None
         return cls(path, text, read_tables(data, path.name))
@@ -206,7 +209,9 @@ class _Builder:
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
-        state = system.state(self._mesh.points, self._velocities())
+        state = self._try("at the start", system.state, self._mesh.points, self._velocities())
+        self._raise_mistakes()
+        assert state is not None, "a mistake would have been raised"
         integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
         self._raise_mistakes()
         assert integrator is not None, "a mistake would have been raised"
@@ -223,7 +228,7 @@ class _Builder:
 
     def _raise_mistakes(self) -> None:
         if self._lines:
-            raise ScenarioError("\n".join(f"{self._scenario.path.name}: {line}" for line in self._lines))
+            raise mistakes(self._scenario.path.name, self._lines)
 
     # -- bodies -----------------------------------------------------------------------------------------------
 
@@ -275,8 +280,8 @@ class _Builder:
         group = f"{table.body}.{table.group}"
         if group not in self._mesh.groups:
             prefix = f"{table.body}."
-            known = ", ".join(g.removeprefix(prefix) for g in self._mesh.groups if g.startswith(prefix)) or "none"
-            raise ScenarioError(f"body '{table.body}' has no group '{table.group}'; it has: {known}.")
+            known = listed(g.removeprefix(prefix) for g in self._mesh.groups if g.startswith(prefix))
+            raise ScenarioError(f"body '{table.body}' has no group {shown(table.group)}; it has: {known}.")
         return group
 
     def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
@@ -329,10 +334,12 @@ class _Builder:
         return RigidBars.between(mesh.points, np.concatenate(lines))
 
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
-        tables, mesh = self._tables, self._mesh
-        energies: dict[str, Energy] = {
-            body.name: Solid(mesh.points, self._cells_of(body), body.material.material()) for body in tables.body
-        }
+        tables = self._tables
+        energies: dict[str, Energy] = {}
+        for k, body in enumerate(tables.body):
+            solid = self._try(place("body", k, body.name), self._solid, body)
+            if solid is not None:
+                energies[body.name] = solid
         for k, obstacle in enumerate(tables.obstacle):
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
@@ -348,6 +355,9 @@ class _Builder:
             elif load is not None:
                 loads[table.name] = load
         return energies, loads
+
+    def _solid(self, body: Body) -> Solid:
+        return Solid(self._mesh.points, self._cells_of(body), body.material.material())
 
     def _contact(self, table: ObstacleTable) -> RigidContact:
         bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]
@@ -378,22 +388,12 @@ class _Builder:
             if table.history is None:
                 return NodalForce(nodes, table.force)
             return NodalLoad(nodes, table.force, history)
-        faces = self._faces(table, group)
+        faces = self._mesh.faces_of(group)
         if table.kind == "pressure":
             return Pressure(faces, table.pressure, history)
         load = SurfaceTraction(self._mesh.points, faces, table.traction, history)
         # What is constant has a potential.
         return NodalForce(load.nodes, load.forces) if table.history is None else load
-
-    def _faces(self, table: LoadTable, group: str) -> dict[str, IntArray]:
-        """Return the boundary faces [f, k] whose nodes are all in a group, by type."""
-        inside = np.zeros(len(self._mesh.points), bool)
-        inside[self._mesh.nodes_of(group)] = True
-        boundary = self._mesh.boundary_faces.items()
-        chosen = {kind: found for kind, faces in boundary if len(found := faces[inside[faces].all(axis=1)])}
-        if not chosen:
-            raise ScenarioError(f"group '{table.group}' of body '{table.body}' has no faces on the boundary.")
-        return chosen
 
 
 def obstacle_of(table: ObstacleTable) -> Obstacle:

@@ -5,6 +5,7 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
@@ -16,16 +17,21 @@ from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHook
 from symplex.methods import METHODS, IntegratorTable, Thermostat
 from symplex.quantities import (
     ZERO,
-    Count,
+    FilePath,
     Name,
     Table,
+    Text,
     Triple,
+    counts,
     number,
     one_of,
     positive,
     vector,
+    whole,
 )
 
+_MOST_FRAMES = 10**6
+ROUNDING = 1e-12  # by how much a step may be longer than it should
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 
 # -- bodies -------------------------------------------------------------------------------------------------------
@@ -34,11 +40,11 @@ _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ a
 class MeshTable(Table):
     """Where a mesh comes from: ``file``, ``bundled``, ``cube``, or ``box`` with ``cells`` and ``split``."""
 
-    file: str | None = None
-    bundled: str | None = None
+    file: FilePath | None = None
+    bundled: Text | None = None
     cube: Literal["I", "II", "III"] | None = None
     box: Annotated[Triple | None, vector("m")] = None
-    cells: tuple[Count, Count, Count] | None = None
+    cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1)] = None
     split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
 
     @model_validator(mode="before")
@@ -46,8 +52,6 @@ class MeshTable(Table):
     def _from_file_name(cls, value: Any) -> Any:
         if isinstance(value, str):
             return {"file": value}
-        if isinstance(value, dict) and isinstance(value.get("cells"), list):
-            return value | {"cells": tuple(value["cells"])}
         return value
 
     @model_validator(mode="after")
@@ -136,7 +140,7 @@ class Body(Table):
     name: Name
     mesh: MeshTable
     material: MaterialTable
-    group: str | None = None
+    group: Text | None = None
     scale: Annotated[float, positive("m per unit of the file")] = 1.0
     repair: bool = False
     rotate: Rotation | None = None
@@ -145,6 +149,7 @@ class Body(Table):
     angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
+    formulation: Literal["standard"] | None = None
 
 
 # -- surroundings -------------------------------------------------------------------------------------------------
@@ -154,7 +159,7 @@ class _ObstacleTable(Table):
     name: Name
     stiffness: Annotated[float | None, positive("N/m")] = None
     penalty: Annotated[float | None, positive("m/N")] = None
-    bodies: list[str] | None = None
+    bodies: list[Text] | None = None
     allow_initial_penetration: bool = False
 
     @model_validator(mode="after")
@@ -203,8 +208,8 @@ class Run(Table):
     """How long, and how often something is stored."""
 
     duration: Annotated[float, positive("s")]
-    frames: Count = 60
-    samples: Count | None = None
+    frames: Annotated[int, whole(1, _MOST_FRAMES)] = 60
+    samples: Annotated[int | None, whole(1, 10 * _MOST_FRAMES)] = None
     checkpoint: Annotated[float, positive("s of wall time")] = 15.0
 
     @model_validator(mode="after")
@@ -219,11 +224,30 @@ class Run(Table):
         """Rows of the history after the first."""
         return 10 * self.frames if self.samples is None else self.samples
 
+    def with_steps(self, dt: float) -> Run:
+        """Return the same with no more samples than there are steps of dt in s, where the file gives no number.
+
+        Where it gives no number of frames either, there is a sample after each step, and a frame after each or every
+        second, third … one; the step is then hardly made smaller. Frames that are given stay as they are.
+        """
+        steps = math.ceil(self.duration / dt * (1.0 - ROUNDING))
+        if self.samples is not None or steps >= self.n_samples:
+            return self
+        each, frames = math.ceil(steps / self.frames), self.frames
+        if not self.gives("frames"):
+            frames = math.ceil(steps / each)
+        changed = self.__dict__ | {"frames": frames, "samples": frames * each}
+        return Run.model_construct(_fields_set=set(self.model_fields_set), **changed)
+
+    def gives(self, key: str) -> bool:
+        """Return whether the file gives a key."""
+        return key in self.model_fields_set
+
 
 class Output(Table):
     """Where the results go, and which."""
 
-    directory: str | None = None
+    directory: FilePath | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
     fields: list[Literal["velocity", "von_mises", "contact_force"]] = Field(
         default=["velocity", "von_mises", "contact_force"]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from symplex.errors import ScenarioError
-from symplex.methods import NewmarkTable, RattleTable, ShakeTable, ZhangSkeelTable
-from symplex.quantities import Quantity, Table
+from symplex.methods import FixedStepTable, NewmarkTable, RattleTable, ShakeTable, ZhangSkeelTable
+from symplex.quantities import Quantity, Table, check_text, listed, printable, shown
 from symplex.tables import MODELS, NEEDED, RESERVED, SEVERAL, Tables
+
+_TOLD = 50  # mistakes that are told one by one
+_COMPARED = 100  # letters of a word that are compared with known ones
 
 
 def read_tables(data: Mapping[str, Any], name: str) -> Tables:
@@ -34,10 +38,12 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     for key, value in data.items():
         if key == "title":
             found[key] = value
-            if not isinstance(value, str):
-                lines.append(f"title is {value!r}, must be a text in quotes.")
+            try:
+                check_text(value)
+            except ValueError as error:
+                lines.append(f"title {error}.")
         elif key not in MODELS:
-            lines.append(f"unknown table '{key}'; {suggestion(key, ['title', *MODELS])}")
+            lines.append(f"unknown table {shown(key)}; {suggestion(key, ['title', *MODELS])}")
         elif key in SEVERAL:
             if not isinstance(value, list):
                 lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
@@ -55,8 +61,24 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
         tables = Tables(**found)
         lines = [*_wrong_names(tables), *_unsupported(tables)]
     if lines:
-        raise ScenarioError("\n".join(f"{name}: {line}" for line in lines))
-    return tables
+        raise mistakes(name, lines)
+    return _with_default_samples(tables)
+
+
+def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
+    """Return the error that tells all mistakes in a file, one line each."""
+    told = [printable(f"{name}: {line}") for line in lines[:_TOLD]]
+    if len(lines) > _TOLD:
+        told.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes."))
+    return ScenarioError("\n".join(told))
+
+
+def _with_default_samples(tables: Tables) -> Tables:
+    """Return tables in which the default number of samples gives way to a longer step."""
+    table = tables.integrator
+    if not isinstance(table, FixedStepTable | NewmarkTable) or table.dt == "auto":
+        return tables
+    return replace(tables, run=tables.run.with_steps(table.dt))
 
 
 def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
@@ -66,36 +88,41 @@ def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | Non
         lines.append(f"{key} must be written [{key}], with single brackets; there is only one.")
         return None
     if not isinstance(value, Mapping):
-        lines.append(f"{here} must be a table, not {value!r}.")
+        lines.append(f"{here} must be a table, not {shown(value)}.")
         return None
     if isinstance(model, dict):
         kind = value.get("kind")
         if not isinstance(kind, str) or kind not in model:
-            is_ = "is missing" if kind is None else f"is {kind!r}"
-            lines.append(f"{here}: kind {is_}; {suggestion(str(kind or ''), list(model))}")
+            is_ = "is missing" if kind is None else f"is {shown(kind)}"
+            lines.append(f"{here}: kind {is_}; {suggestion(kind, list(model))}")
             return None
         model = model[kind]
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        mistakes = error.errors(include_url=False)
-        meant = {_closest(model, mistake["loc"]) for mistake in mistakes if mistake["type"] == "extra_forbidden"}
-        mistakes = [mistake for mistake in mistakes if mistake["type"] != "missing" or mistake["loc"] not in meant]
-        lines += dict.fromkeys(f"{here}: {_sentence(model, mistake)}" for mistake in mistakes)
+        wrong = error.errors(include_url=False)
+        meant = {_closest(model, mistake["loc"]) for mistake in wrong if mistake["type"] == "extra_forbidden"}
+        wrong = [mistake for mistake in wrong if mistake["type"] != "missing" or mistake["loc"] not in meant]
+        lines += dict.fromkeys(f"{here}: {_sentence(model, mistake)}" for mistake in wrong)
         return None
 
 
-def place(table: str, index: int | None = None, name: str | None = None) -> str:
+def place(table: str, index: int | None = None, name: Any = None) -> str:
     """Return how messages call a table: ``[run]``, ``[[body]] #2 'arm'``."""
     if index is None:
         return f"[{table}]"
-    return f"[[{table}]] #{index + 1}" + (f" '{name}'" if name else "")
+    return f"[[{table}]] #{index + 1}" + (f" {shown(name)}" if name and isinstance(name, str) else "")
 
 
-def suggestion(word: str, known: Sequence[str]) -> str:
-    """Return a hint at the known word closest to one that is not, or the list of the known ones."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known) or 'none'}."
+def suggestion(word: Any, known: Sequence[str]) -> str:
+    """Return a hint at the known word closest to what is not one, or the list of the known ones."""
+    close = _close(word, known)
+    return f"did you mean '{close[0]}'?" if close else f"known are: {listed(known)}."
+
+
+def _close(word: Any, known: Sequence[str]) -> list[str]:
+    """Return the known word closest to one that is of a similar length, if any is close."""
+    return difflib.get_close_matches(word[:_COMPARED], known, n=1) if isinstance(word, str) else []
 
 
 def _wrong_names(tables: Tables) -> list[str]:
@@ -116,21 +143,23 @@ def _wrong_names(tables: Tables) -> list[str]:
         for k, item in enumerate(getattr(tables, table)):
             if item.body not in bodies:
                 here = place(table, k, getattr(item, "name", None))
-                lines.append(f"{here}: there is no body '{item.body}'; {suggestion(item.body, bodies)}")
+                lines.append(f"{here}: there is no body {shown(item.body)}; {suggestion(item.body, bodies)}")
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:
             if name not in bodies:
                 lines.append(
-                    f"{place('obstacle', k, obstacle.name)}: there is no body '{name}'; {suggestion(name, bodies)}"
+                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, bodies)}"
                 )
     planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
     align = getattr(tables.integrator, "align", None)
     if align is not None and align not in planes:
-        lines.append(f"[integrator]: align names no half-space: there is no '{align}'; {suggestion(align, planes)}")
+        lines.append(
+            f"[integrator]: align names no half-space: there is no {shown(align)}; {suggestion(align, planes)}"
+        )
     if isinstance(tables.integrator, ZhangSkeelTable):
         energies = [*bodies, *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces]
         lines += [
-            f"[integrator]: stiff names no energy: there is no '{name}'; {suggestion(name, energies)}"
+            f"[integrator]: stiff names no energy: there is no {shown(name)}; {suggestion(name, energies)}"
             for name in tables.integrator.stiff
             if name not in energies
         ]
@@ -222,22 +251,22 @@ def _sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
     key = ".".join(str(k + 1) if isinstance(k, int) else k for k in keys)
     if kind == "extra_forbidden":
         inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
-        return f"unknown key '{keys[-1]}'{inside}; {suggestion(str(keys[-1]), _keys_of(model, keys[:-1]))}"
+        return f"unknown key {shown(keys[-1])}{inside}; {suggestion(keys[-1], _keys_of(model, keys[:-1]))}"
     if kind == "missing":
         field = _model_of(model, keys[:-1]).model_fields[str(keys[-1])]
         unit = next((item.unit for item in field.metadata if isinstance(item, Quantity)), "")
         return f"{key} is missing{f' ({unit})' if unit else ''}."
     if kind == "literal_error":
         known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]
-        return f"{key} is {value!r}; {suggestion(str(value), known)}"
+        return f"{key} is {shown(value)}; {suggestion(value, known)}"
     if kind == "value_error":
         return f"{key} {ctx['error']}".strip() + "."
-    return f"{key} is {value!r}, {_WANTED.get(kind, mistake['msg'])}."
+    return f"{key} is {shown(value)}, {_WANTED.get(kind, mistake['msg'])}."
 
 
 def _closest(model: type[Table], loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """Return the location of the known key that an unknown one is closest to."""
-    return *loc[:-1], *difflib.get_close_matches(str(loc[-1]), _keys_of(model, loc[:-1]), n=1)
+    return *loc[:-1], *_close(loc[-1], _keys_of(model, loc[:-1]))
 
 
 def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:

@@ -7,12 +7,14 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
-from symplex.fem.nodes import distinct_nodes, require_nodes
+from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
 
 
-def redistributed_mass(mass: ArrayLike, points: ArrayLike, nodes: ArrayLike) -> Array:
+@checked
+def redistributed_mass(mass: ArrayLike, points: ArrayLike, nodes: Nodes) -> Array:
     """Return nodal masses [n] in kg without any at the given nodes, with the same moments up to the second.
 
     A node that meets an obstacle in a penalty method rings on its own mass. Without inertia it follows the obstacle

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 
@@ -77,6 +78,7 @@ class Obstacle(ABC):
         """Return the obstacle moved by a vector [dim]."""
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class HalfSpace(Obstacle):
@@ -164,6 +166,7 @@ class HalfSpace(Obstacle):
         return HalfSpace(self.point + by, self.normal, normalize=False)
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Sphere(Obstacle):

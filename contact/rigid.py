@@ -7,15 +7,16 @@ from typing import final
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.contact import obstacles
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.nodes import distinct_nodes
+from symplex.fem.nodes import Nodes, distinct_nodes
 
 
+@checked
 @final
 class RigidContact(Energy):
     """Nodes that a rigid obstacle pushes out: φ = ½ k ⟨−g⟩² for each, ⟨·⟩ the positive part.
@@ -36,7 +37,7 @@ class RigidContact(Energy):
         If a node is named twice, or the stiffness is not positive.
     """
 
-    def __init__(self, nodes: ArrayLike, obstacle: Obstacle, stiffness: float):
+    def __init__(self, nodes: Nodes, obstacle: Obstacle, stiffness: float):
         if not (np.isfinite(stiffness) and stiffness > 0):
             raise InvalidSystem(f"RigidContact: the stiffness must be positive; it is {stiffness} N/m.")
         self.nodes = distinct_nodes("RigidContact", nodes)[:, None]
@@ -46,7 +47,7 @@ class RigidContact(Energy):
         self._least_nodes = int(self.nodes.max(initial=-1)) + 1
 
     @classmethod
-    def from_penalty(cls, nodes: ArrayLike, obstacle: Obstacle, penalty: float) -> RigidContact:
+    def from_penalty(cls, nodes: Nodes, obstacle: Obstacle, penalty: float) -> RigidContact:
         """Return the contact with stiffness 1/ε, given the penalty parameter ε in m/N."""
         if not (np.isfinite(penalty) and penalty > 0):
             raise InvalidSystem(f"RigidContact: the penalty parameter must be positive; it is {penalty} m/N.")

@@ -10,12 +10,12 @@ from math import isfinite
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import pair_formulas
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.nodes import node_pairs
+from symplex.fem.nodes import Nodes, node_pairs
 from symplex.fem.pair_laws import (
     CompiledLaw as CompiledLaw,
     EngineeringStrain as EngineeringStrain,
@@ -27,6 +27,7 @@ from symplex.fem.pair_laws import (
 )
 
 
+@checked
 @final
 class Bars(Energy):
     """Pairs of points with a two-point law: springs, truss bars, or particles that attract and repel each other.
@@ -47,7 +48,7 @@ class Bars(Energy):
         If a pair is where its law has a pole.
     """
 
-    def __init__(self, pairs: ArrayLike, law: PairLaw, dim: int = 3):
+    def __init__(self, pairs: Nodes, law: PairLaw, dim: int = 3):
         self.nodes = node_pairs("Bars", pairs)
         self.law = law
         self.dim = dim
@@ -283,6 +284,7 @@ class Bars(Energy):
         return 2.0 * self.law.slope(lengths**2) * lengths
 
 
+@checked
 def all_pairs(n: int) -> np.ndarray:
     """Return the n(n − 1)/2 pairs of n nodes [m, 2]."""
     return np.column_stack(np.triu_indices(n, 1)).astype(np.int32)

@@ -14,9 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, IntArray
-from symplex.fem.nodes import node_indices, node_pairs, require_nodes
+from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
 _GAUSS = [(0.5 * (1.0 + s), 0.5 * w) for s, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
@@ -107,6 +108,7 @@ class QuadraticConstraint(Constraint):
         return 0.5 * self.hessian(x1)
 
 
+@checked
 @final
 class RigidBars(QuadraticConstraint):
     """Pairs of nodes at fixed distances, g = (|x_1 − x_0|² − L²)/2L: rods, bars of a truss, bonds.
@@ -126,12 +128,12 @@ class RigidBars(QuadraticConstraint):
         If a pair joins a node with itself, or a length is not positive or not there for each bar.
     """
 
-    def __init__(self, pairs: ArrayLike, length: ArrayLike):
+    def __init__(self, pairs: Nodes, length: ArrayLike):
         self.nodes = node_pairs("RigidBars", pairs)
         self.length = _positive("RigidBars: length", length, len(self.nodes))
 
     @classmethod
-    def between(cls, q: ArrayLike, pairs: ArrayLike) -> RigidBars:
+    def between(cls, q: ArrayLike, pairs: Nodes) -> RigidBars:
         """Return bars of the lengths that they have at the nodal positions q [n, dim] in m.
 
         Raises
@@ -172,6 +174,7 @@ class RigidBars(QuadraticConstraint):
         return -multipliers
 
 
+@checked
 @final
 class OnSphere(QuadraticConstraint):
     """Nodes at a fixed distance from a fixed point, g = (|x − c|² − R²)/2R: pendulums, beads on a sphere.
@@ -192,7 +195,7 @@ class OnSphere(QuadraticConstraint):
         If a radius is not positive.
     """
 
-    def __init__(self, nodes: ArrayLike, center: ArrayLike, radius: ArrayLike):
+    def __init__(self, nodes: Nodes, center: ArrayLike, radius: ArrayLike):
         self.nodes = node_indices("OnSphere", nodes)[:, None]
         self.center = np.asarray(center, dtype=float)
         self.radius = _positive("OnSphere: radius", radius, len(self.nodes))
@@ -211,6 +214,7 @@ class OnSphere(QuadraticConstraint):
         return np.eye(x.shape[2]) / self.radius[:, None, None]
 
 
+@checked
 @final
 class OnPlane(QuadraticConstraint):
     """Nodes in a plane (on a line, in two dimensions), g = (x − o)·n with |n| = 1.
@@ -231,7 +235,7 @@ class OnPlane(QuadraticConstraint):
         If the normal has no direction.
     """
 
-    def __init__(self, nodes: ArrayLike, point: ArrayLike, normal: ArrayLike):
+    def __init__(self, nodes: Nodes, point: ArrayLike, normal: ArrayLike):
         self.nodes = node_indices("OnPlane", nodes)[:, None]
         self.point = np.asarray(point, dtype=float)
         normal = np.asarray(normal, dtype=float)

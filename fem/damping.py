@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_vectors
 from symplex.fem.energy import Energy
+from symplex.fem.nodes import Nodes, node_pairs
 
 
 class DifferentiableLoad(ABC):
@@ -37,6 +39,7 @@ class DifferentiableLoad(ABC):
         """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, k·dim, k·dim] at gathered x and v [m, k, dim]."""
 
 
+@checked
 @final
 class Drag(DifferentiableLoad):
     """Resistance in proportion to mass, f = −α m v: the part α M of Rayleigh's damping.
@@ -46,18 +49,22 @@ class Drag(DifferentiableLoad):
     mass : float64 [n] or sparse [n, n]
         Nodal masses in kg, or the consistent mass matrix, which is lumped.
     rate : float
-        α in 1/s: a free velocity decays as exp(−α t).
+        α in 1/s: a free velocity decays as exp(−α t). A negative rate drives instead of damping: the velocity grows.
 
     Raises
     ------
     InvalidSystem
-        If the rate is negative or not finite.
+        If the rate is not finite, or a mass is negative or not finite.
     """
 
     def __init__(self, mass: Array | sp.csr_array, rate: float):
-        if not (np.isfinite(rate) and rate >= 0):
-            raise InvalidSystem(f"Drag: the rate must not be negative; it is {rate} 1/s.")
-        lumped = np.asarray(mass.sum(axis=1)).ravel() if sp.issparse(mass) else np.asarray(mass, dtype=float)
+        if not np.isfinite(rate):
+            raise InvalidSystem(f"Drag: the rate must be finite; it is {rate} 1/s.")
+        lumped = np.asarray(mass.sum(axis=1)).ravel() if sp.issparse(mass) else np.array(mass, dtype=float)
+        if lumped.ndim != 1 or not (np.isfinite(lumped) & (lumped >= 0)).all():
+            raise InvalidSystem(
+                f"Drag: masses must be one for each node, [n], and not negative; they are {mass!r:.80}."
+            )
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self.viscosity = rate * lumped
 
@@ -73,6 +80,7 @@ class Drag(DifferentiableLoad):
         return np.zeros_like(by_v), by_v
 
 
+@checked
 @final
 class StiffnessDamping(DifferentiableLoad):
     """Resistance in proportion to stiffness, f = −β K v: the part β K of Rayleigh's damping.
@@ -89,12 +97,13 @@ class StiffnessDamping(DifferentiableLoad):
     q : float64 [n, dim]
         The positions in m at which K is taken; usually the undeformed ones.
     time : float
-        β in s.
+        β in s. It cannot be negative: the modes of the highest frequencies, which no step resolves, would grow the
+        fastest.
 
     Raises
     ------
     InvalidSystem
-        If the time is negative or not finite.
+        If the time is negative or not finite, or the positions do not fit the energy.
     """
 
     def __init__(self, energy: Energy, q: Array, time: float):
@@ -116,6 +125,7 @@ class StiffnessDamping(DifferentiableLoad):
         return np.zeros_like(self._viscosity), -self._viscosity
 
 
+@checked
 @final
 class Dashpots(DifferentiableLoad):
     """Dampers along pairs of nodes, f_1 = −f_0 = −c e (e·(v_1 − v_0)), e the direction from node 0 to node 1.
@@ -126,26 +136,23 @@ class Dashpots(DifferentiableLoad):
     ----------
     pairs : int [m, 2]
     viscosity : float or float64 [m]
-        c in N s/m.
+        c in N s/m. A negative one drives instead of damping: it gives energy to stretching.
 
     Raises
     ------
     InvalidSystem
-        If a viscosity is negative or not finite, or a pair joins a node with itself.
+        If a viscosity is not finite, sizes do not fit, or a pair joins a node with itself.
     """
 
-    def __init__(self, pairs: ArrayLike, viscosity: ArrayLike):
-        self.nodes = np.ascontiguousarray(pairs, dtype=np.int32).reshape(-1, 2)
+    def __init__(self, pairs: Nodes, viscosity: ArrayLike):
+        self.nodes = node_pairs("Dashpots", pairs)
         self.viscosity = np.array(viscosity, dtype=float)
         if self.viscosity.ndim and self.viscosity.shape != (len(self.nodes),):
             raise InvalidSystem(
                 f"Dashpots: viscosity has shape {self.viscosity.shape}, but there are {len(self.nodes)} pairs."
             )
-        if not np.all(np.isfinite(self.viscosity) & (self.viscosity >= 0)):
-            raise InvalidSystem(f"Dashpots: the viscosity must not be negative; it is {np.min(self.viscosity)} N s/m.")
-        same = np.flatnonzero(self.nodes[:, 0] == self.nodes[:, 1])
-        if len(same):
-            raise InvalidSystem(f"Dashpots: pair {same[0]} joins node {self.nodes[same[0], 0]} with itself.")
+        if not np.all(np.isfinite(self.viscosity)):
+            raise InvalidSystem(f"Dashpots: the viscosity must be finite; it is {viscosity} N s/m.")
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, dim] in N; none along a pair without length."""

@@ -11,11 +11,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.energy import Energy, LatticeFunctions
 
 
+@checked
 @final
 class JacobiCoordinates:
     """Where each particle is relative to the centre of mass of all particles before it.

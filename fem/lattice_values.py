@@ -29,6 +29,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.call import call_value
 from symplex.fem.energy import Array, Energy, LatticeFunctions
@@ -113,6 +114,7 @@ def _rows(addresses: int, size: int, axes: Array | None, own: Array) -> Array:
 # -- compiled ---------------------------------------------------------------------------------------------------
 
 
+@checked
 def compile_lattice(
     value: Callable[..., float],
     parameters: ArrayLike,

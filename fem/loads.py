@@ -11,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.nodes import distinct_nodes, require_nodes
+from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
 
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
@@ -74,6 +75,7 @@ class DeadLoad(Energy):
         return dead_load_lattice(self.forces if axes is None else self.forces @ axes.T)
 
 
+@checked
 @final
 class Gravity(DeadLoad):
     """Weight, φ = −m a·x for each node.
@@ -103,6 +105,7 @@ class Gravity(DeadLoad):
         return self._forces
 
 
+@checked
 @final
 class NodalForce(DeadLoad):
     """Constant forces on some nodes.
@@ -120,7 +123,7 @@ class NodalForce(DeadLoad):
         If a node is named twice or sizes do not fit.
     """
 
-    def __init__(self, nodes: ArrayLike, force: ArrayLike):
+    def __init__(self, nodes: Nodes, force: ArrayLike):
         flat = distinct_nodes("NodalForce", nodes)
         self.nodes = flat[:, None]
         self._forces = _per_node("NodalForce", flat, force)
@@ -171,6 +174,7 @@ class ProportionalLoad(ABC):
         return out
 
 
+@checked
 @final
 class NodalLoad(ProportionalLoad):
     """Forces on some nodes that change with time, f(t) = factor(t) · force.
@@ -191,11 +195,12 @@ class NodalLoad(ProportionalLoad):
         If a node is named twice, sizes do not fit, or the table is not in order.
     """
 
-    def __init__(self, nodes: ArrayLike, force: ArrayLike, history: History = 1.0):
+    def __init__(self, nodes: Nodes, force: ArrayLike, history: History = 1.0):
         flat = distinct_nodes("NodalLoad", nodes)
         super().__init__(flat, _per_node("NodalLoad", flat, force), history)
 
 
+@checked
 @final
 class SurfaceTraction(ProportionalLoad):
     """A traction on reference faces that keeps its direction (dead), F_a(t) = factor(t) ∫ N_a dA · traction.
@@ -237,6 +242,7 @@ class SurfaceTraction(ProportionalLoad):
         super().__init__(loaded, areas[loaded, None] * traction, history)
 
 
+@checked
 @final
 class Pressure:
     """A pressure on faces that turns and grows with them (follower), F_a = −p(t) ∫ N_a n da.
@@ -354,8 +360,8 @@ def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
 
 
 def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArray]:
-    parts = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
-    parts = [np.ascontiguousarray(part, np.int32) for part in parts if len(part)]
+    given = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
+    parts = [connectivity(owner, part) for part in given if len(part)]
     if not parts:
         raise InvalidSystem(f"{owner} has no faces.")
     for part in parts:

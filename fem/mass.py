@@ -9,15 +9,17 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem import tetrahedra
 from symplex.fem.assembly import Array, IntArray, Pattern, scatter_blocks
 from symplex.fem.elements import TETRAHEDRON, Element, checked_determinants, element_of, jacobians
-from symplex.fem.nodes import require_nodes
+from symplex.fem.nodes import connectivity, require_nodes
 
 _CHUNK = 4096  # elements whose Jacobians are found at once
 
 
+@checked
 def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> Array:
     """Return nodal masses [n_nodes] in kg, all positive, which sum to the mass of the body.
 
@@ -57,6 +59,7 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
     return np.asarray(masses, dtype=float)
 
 
+@checked
 def consistent_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> sp.csr_array:
     """Return the consistent mass matrix ∫ ρ N_a N_b [n_nodes, n_nodes] in kg; ρ V (1 + δ_ab)/20 per linear tetrahedron.
 
@@ -87,7 +90,7 @@ def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: I
     InvalidSystem
         If an element refers to a node that does not exist, or there are no such elements.
     """
-    points, cells = np.ascontiguousarray(points, dtype=float), np.ascontiguousarray(cells, dtype=np.int32)
+    points, cells = np.ascontiguousarray(points, dtype=float), connectivity("the mass", cells)
     element = element_of("the mass", cells)
     require_nodes("the mass", cells, len(points))
     if element is TETRAHEDRON:
@@ -153,6 +156,7 @@ def require_masses(mass: Array | sp.csr_array, massless: NDArray[np.bool_]) -> N
 # -- bars -----------------------------------------------------------------------------------------------------
 
 
+@checked
 def bar_mass(points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int) -> Array:
     """Return nodal masses [n_nodes] in kg: half of each bar's mass ρ A L to each of its ends.
 
@@ -181,6 +185,7 @@ def bar_mass(points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike
     return np.asarray(nodal, dtype=float)
 
 
+@checked
 def consistent_bar_mass(
     points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int
 ) -> sp.csr_array:

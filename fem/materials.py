@@ -14,6 +14,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem import tensors, volumetric
 from symplex.fem.assembly import Array
@@ -226,6 +227,7 @@ class LameMaterial(Material):
         return cls(lmbda=E * nu / ((1 + nu) * (1 - 2 * nu)), mu=E / (2 * (1 + nu)), density=density)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class NeoHookean(LameMaterial):
@@ -294,6 +296,7 @@ class _Quadratic(LameMaterial):
         return np.zeros_like(C)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class SaintVenantKirchhoff(_Quadratic):
@@ -306,6 +309,7 @@ class SaintVenantKirchhoff(_Quadratic):
     """
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class LinearElastic(_Quadratic):
@@ -325,6 +329,7 @@ class LinearElastic(_Quadratic):
 # -- rubber ---------------------------------------------------------------------------------------------------
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class MooneyRivlin(Material):

@@ -7,6 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
 
+Nodes = ArrayLike  # indices of nodes: whole numbers from 0
+_MOST = np.iinfo(np.int32).max
+
 
 def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
     """Check that indices of nodes, of any shape, are those of n_nodes nodes.
@@ -16,25 +19,48 @@ def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
     InvalidSystem
         If one is not; ``what`` begins the message.
     """
+    if nodes.size and not np.issubdtype(nodes.dtype, np.integer):
+        raise InvalidSystem(f"{what} refers to nodes by numbers of type {nodes.dtype}; indices are whole numbers.")
     if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
         raise InvalidSystem(f"{what} refers to nodes {nodes.min()} to {nodes.max()}, but there are {n_nodes} nodes.")
 
 
-def node_indices(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
+def connectivity(what: str, nodes: Nodes) -> NDArray[np.int32]:
+    """Return indices of nodes, of any shape, as a contiguous array, the given one if it is such.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not whole numbers (a mask, for example), or one is negative or above 2³¹ − 1; ``what`` begins the
+        message.
+    """
+    given = _array(what, nodes)
+    if given.size and not np.issubdtype(given.dtype, np.integer):
+        raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
+    if given.size and not (given.min() >= 0 and given.max() <= _MOST):
+        raise InvalidSystem(f"{what} refers to nodes {given.min()} to {given.max()}; they can be 0 to {_MOST}.")
+    return np.ascontiguousarray(given, np.int32)
+
+
+def node_indices(what: str, nodes: Nodes) -> NDArray[np.int32]:
     """Return indices of nodes as a new array [m].
 
     Raises
     ------
     InvalidSystem
-        If they are not whole numbers (a mask, for example), or one is negative; ``what`` begins the message.
+        As `connectivity`.
     """
-    flat = np.asarray(nodes).ravel()
-    if len(flat) and not (np.issubdtype(flat.dtype, np.integer) and flat.min() >= 0):
-        raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
-    return flat.astype(np.int32)
+    return connectivity(what, nodes).flatten()
 
 
-def node_pairs(what: str, pairs: ArrayLike) -> NDArray[np.int32]:
+def _array(what: str, nodes: Nodes) -> NDArray:
+    try:
+        return np.asarray(nodes)
+    except ValueError:  # rows of several lengths
+        raise InvalidSystem(f"{what}: nodes must be indices, in an array with rows of one length.") from None
+
+
+def node_pairs(what: str, pairs: Nodes) -> NDArray[np.int32]:
     """Return pairs of nodes as a new array [m, 2].
 
     Raises
@@ -42,7 +68,7 @@ def node_pairs(what: str, pairs: ArrayLike) -> NDArray[np.int32]:
     InvalidSystem
         As `node_indices`, or if they are no pairs, or a node is paired with itself.
     """
-    given = np.asarray(pairs)
+    given = _array(what, pairs)
     if given.size and (given.ndim != 2 or given.shape[1] != 2):
         raise InvalidSystem(f"{what}: pairs of nodes have shape {given.shape}, wanted [m, 2].")
     nodes = node_indices(what, given).reshape(-1, 2)
@@ -52,7 +78,7 @@ def node_pairs(what: str, pairs: ArrayLike) -> NDArray[np.int32]:
     return nodes
 
 
-def distinct_nodes(what: str, nodes: ArrayLike) -> NDArray[np.int32]:
+def distinct_nodes(what: str, nodes: Nodes) -> NDArray[np.int32]:
     """Return indices of nodes without repetition as a new array [m].
 
     Raises

@@ -13,6 +13,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem import pair_formulas
 from symplex.fem.assembly import Array
@@ -125,6 +126,7 @@ class CompiledLaw(PairLaw):
         return self.code, a, b
 
 
+@checked
 @final
 class EngineeringStrain(CompiledLaw):
     """A linear spring, φ = ½ k (l − L)².
@@ -149,6 +151,7 @@ class EngineeringStrain(CompiledLaw):
         return {"stiffness": self.stiffness, "length": self.length}
 
 
+@checked
 @final
 class GreenStrain(CompiledLaw):
     """A bar of Green's strain, φ = ½ k ((s − L²)/2L)².
@@ -173,6 +176,7 @@ class GreenStrain(CompiledLaw):
         return {"stiffness": self.stiffness, "length": self.length}
 
 
+@checked
 @final
 class InverseDistance(CompiledLaw):
     """Gravitation or Coulomb's law, φ = −γ/l.
@@ -194,6 +198,7 @@ class InverseDistance(CompiledLaw):
         return {"strength": self.strength}
 
 
+@checked
 @final
 class InverseSquare(CompiledLaw):
     """φ = c/s: with c = Θ²/2μ, the centrifugal energy of a reduced mass μ with the angular momentum Θ.
@@ -215,6 +220,7 @@ class InverseSquare(CompiledLaw):
         return {"strength": self.strength}
 
 
+@checked
 @final
 class LennardJones(CompiledLaw):
     """φ = 4ε [(σ/l)¹² − (σ/l)⁶].

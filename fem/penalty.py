@@ -7,11 +7,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.constraints import Constraint
 from symplex.fem.energy import Array, Energy, OptionalFunction
 
 
+@checked
 @final
 class Penalty(Energy):
     """A constraint g = 0 as the energy φ = ½ k g², from which it departs by −λ/k.

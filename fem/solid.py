@@ -8,15 +8,17 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.elements import TETRAHEDRON, element_of
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
 from symplex.fem.isoparametric import Isoparametric
 from symplex.fem.materials import Material, NeoHookean
 from symplex.fem.neo_hookean_tetrahedra import NeoHookeanTetrahedra
-from symplex.fem.nodes import require_nodes
+from symplex.fem.nodes import connectivity, require_nodes
 
 
+@checked
 @final
 class Solid(Energy):
     """The strain energy of elements of one type and one material, ∫ W dV.
@@ -45,14 +47,14 @@ class Solid(Energy):
     Raises
     ------
     InvalidSystem
-        If the shapes of points or cells do not fit.
+        If the shapes of points or cells do not fit, or cells are not indices of points.
     MeshError
         If an undeformed element is inverted or flat.
     """
 
     def __init__(self, points: ArrayLike, cells: ArrayLike, material: Material):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
-        self.nodes = np.ascontiguousarray(cells, dtype=np.int32)
+        self.nodes = connectivity("Solid", cells)
         self.material = material
         if self.points.ndim != 2 or self.points.shape[1] != 3:
             raise InvalidSystem(f"Solid: points have shape {self.points.shape}, wanted (n, 3).")

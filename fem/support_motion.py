@@ -10,9 +10,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.nodes import distinct_nodes, require_nodes
+from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.supports import AXES
 from symplex.fem.time_function import TimeFunction, time_function
 
@@ -57,6 +58,7 @@ class SupportMotion(ABC):
         """Return the accelerations [m, c] in m/s² at the time t in s."""
 
 
+@checked
 @final
 class SupportTranslation(SupportMotion):
     """Nodes that move alike along one direction: a shaken base, the grip of a testing machine.
@@ -81,7 +83,7 @@ class SupportTranslation(SupportMotion):
 
     def __init__(
         self,
-        nodes: ArrayLike,
+        nodes: Nodes,
         direction: str | ArrayLike,
         motion: TimeFunction | Table,
         *,
@@ -132,6 +134,7 @@ def _all_of(direction: ArrayLike) -> tuple[Array, str]:
     return vector, AXES[: len(vector)]
 
 
+@checked
 @final
 class SupportRotation(SupportMotion):
     """Nodes that turn about a point or an axis like one rigid body: a driven shaft, a swinging support.
@@ -159,7 +162,7 @@ class SupportRotation(SupportMotion):
 
     def __init__(
         self,
-        nodes: ArrayLike,
+        nodes: Nodes,
         points: ArrayLike,
         angle: TimeFunction | Table,
         *,
@@ -209,7 +212,7 @@ class SupportRotation(SupportMotion):
         return math.cos(theta) * self._turned - math.sin(theta) * self._across
 
 
-def _some_nodes(owner: str, nodes: ArrayLike) -> IntArray:
+def _some_nodes(owner: str, nodes: Nodes) -> IntArray:
     found = distinct_nodes(owner, nodes)
     if len(found) == 0:
         raise InvalidSystem(f"{owner} has no nodes.")

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.nodes import node_indices, require_nodes
 
 AXES = "xyz"
 
 
+@checked
 def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int = 3) -> NDArray[np.bool_]:
     """Return which coordinates [n_nodes, dim] are fixed.
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.damping import DifferentiableLoad
@@ -31,6 +32,7 @@ _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potenti
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
+@checked
 class System:
     """M a + ∇V(q) = f(t, q, v), with V a sum of named energies.
 
@@ -66,14 +68,14 @@ class System:
 
     def __init__(
         self,
-        mass: Array | sp.csr_array,
+        mass: ArrayLike | sp.csr_array,
         energies: Mapping[str, Energy],
         *,
         dim: int = 3,
         fixed: NDArray[np.bool_] | None = None,
         loads: Mapping[str, Load] | None = None,
         moving: Mapping[str, SupportMotion] | None = None,
-        massless: ArrayLike | None = None,
+        massless: NDArray[np.bool_] | None = None,
     ):
         self.mass = sp.csr_array(mass, dtype=float, copy=True) if sp.issparse(mass) else np.array(mass, dtype=float)
         if self.mass.ndim == 0:
@@ -434,7 +436,8 @@ class System:
             return np.array([np.sum(state.q[:, 0] * p[:, 1] - state.q[:, 1] * p[:, 0])])
         return np.empty(0)
 
-    def state(self, q: Array, v: Array | None = None, t: float = 0.0) -> State:
+    @checked
+    def state(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return the state at the positions q and velocities v (default: at rest) with its accelerations.
 
         Parameters

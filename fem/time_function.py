@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.loads import checked_table
 
@@ -18,6 +19,7 @@ Function = Callable[[float], float]
 _BEYOND = 1e-9  # of its length, that a table may be left by: times are rounded
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class TimeFunction:

@@ -1,4 +1,4 @@
-"""Reading Abaqus and CalculiX input files: nodes, elements, and the sets that name them.
+"""Reading Abaqus and CalculiX input files: nodes, elements, and the sets and surfaces that name them.
 
 meshio's own reader mistakes which elements an ``*ELEMENT, ELSET=`` names when blocks without a set come before, and
 forgets earlier nodes at a second ``*NODE``; sets are what users put their supports and materials on.
@@ -7,19 +7,20 @@ forgets earlier nodes at a second ``*NODE``; sets are what users put their suppo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.abaqus_deck import Block, blocks_of
+from symplex.meshes.abaqus_sets import Sets, Surface, surface_of
+from symplex.meshes.kinds import dimension_of
+from symplex.meshes.numbering import Numbering
 
 if TYPE_CHECKING:
     import meshio
-    from meshio import CellBlock
 
 # Element families by the part of the name that says shape and number of nodes (what follows are formulations).
 _TYPES: list[tuple[str, str, int]] = [
@@ -34,181 +35,199 @@ _TYPES: list[tuple[str, str, int]] = [
     (r"(S|CPS|CPE|CAX|R3D|M3D|SFM3D|DS)4", "quad", 4),
     (r"(STRI65|(S|CPS|CPE|CAX|M3D|SFM3D|DS)6)", "triangle6", 6),
     (r"(S|CPS|CPE|CAX|M3D|SFM3D|DS)8", "quad8", 8),
-    (r"(T2D2|T3D2|B21|B31|R2D2)", "line", 2),
+    (r"(T2D2|T3D2|B21|B31|R2D2|RB3D2|SPRINGA|SPRING2|DASHPOTA|CONN3D2)", "line", 2),
     (r"(T2D3|T3D3|B22|B32)", "line3", 3),
+    (r"(MASS|ROTARYI|SPRING1)", "vertex", 1),
 ]
-
-
-@dataclass
-class _Block:
-    """A keyword with its parameters and the data lines below it."""
-
-    keyword: str
-    parameters: dict[str, str]
-    lines: list[str]
-
-    def numbers(self, dtype: type) -> NDArray:
-        return np.array(" ".join(self.lines).replace(",", " ").split(), dtype)
-
-    def items(self) -> list[str]:
-        return [item.strip() for line in self.lines for item in line.split(",") if item.strip()]
+# Keywords that make or move nodes and elements, so that without them the mesh would be another one.
+_MAKE_MESH = {
+    "SYSTEM": "write the nodes in global coordinates",
+    "NGEN": "write all nodes out",
+    "NFILL": "write all nodes out",
+    "NCOPY": "write all nodes out",
+    "NMAP": "write all nodes out",
+    "ELGEN": "write all elements out",
+    "ELCOPY": "write all elements out",
+    "IMPERFECTION": "write the nodes as they are with it",
+    "SYMMETRIC MODEL GENERATION": "write the whole model out",
+    "PARAMETER": "write numbers instead of parameters",
+}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 
 
 def read_abaqus(path: Path) -> meshio.Mesh:
-    """Return nodes, elements, element sets and node sets of an input file as meshio would.
+    """Return nodes, elements, sets and surfaces of an input file as meshio would.
 
-    One part, or nodes and elements without parts; ``*INCLUDE`` is followed.
+    One part, or nodes and elements without parts; ``*INCLUDE`` is followed. Surfaces of elements are groups of faces,
+    surfaces of nodes are groups of points. In ``info`` are the types of the elements that are of another formulation
+    than the plain one (``C3D8R``), by cell type.
 
     Raises
     ------
     MeshError
-        If the file has several parts or a moved instance, an unknown element type, or an undefined set.
+        If the file has several parts or a moved instance, makes nodes or elements by keywords such as ``*NGEN``, has an
+        unknown element type, or an undefined set.
+    ValueError
+        If a line is not what its keyword asks for.
     """
     import meshio
 
     deck = _Deck()
-    for block in _blocks(path):
+    for block in blocks_of(path):
         deck.take(block)
-    return meshio.Mesh(
-        deck.points,
-        deck.cells,
-        point_sets={name: deck.node_places(np.unique(ids)) for name, ids in deck.node_sets.items()},
-        cell_sets={name: deck.in_blocks(np.unique(ids)) for name, ids in deck.element_sets.items()},
-    )
+    return meshio.Mesh(*deck.whole(), info=deck.formulations)
 
 
 class _Deck:
     """What has been read so far, by the file's own numbers of nodes and elements."""
 
     def __init__(self):
-        self._node_ids: list[NDArray] = []
-        self._points: list[NDArray] = []
-        self._elements: list[tuple[str, NDArray]] = []
-        self.node_sets: dict[str, NDArray] = {}
-        self.element_sets: dict[str, NDArray] = {}
+        self._nodes: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self._elements: list[tuple[str, NDArray[np.int64]]] = []
+        self._surfaces: list[Surface] = []
+        self._part, self._instances = "", 0
+        self.formulations: dict[str, list[str]] = {}
+        self._node_sets, self._element_sets = Sets("node"), Sets("element")
 
-    def take(self, block: _Block) -> None:
-        if block.keyword == "NODE":
+    def take(self, block: Block) -> None:
+        """Take a keyword with its data; most keywords say nothing about the mesh."""
+        word = block.keyword
+        if word == "NODE":
             self._take_nodes(block)
-        elif block.keyword == "ELEMENT":
+        elif word == "ELEMENT":
             self._take_elements(block)
-        elif block.keyword == "NSET":
-            _extend(self.node_sets, block.parameters["NSET"], _members(block, self.node_sets))
-        elif block.keyword == "ELSET":
-            _extend(self.element_sets, block.parameters["ELSET"], _members(block, self.element_sets))
-        elif block.keyword == "INSTANCE" and block.lines:
-            raise MeshError("an instance is moved or turned; write the input file without parts and instances.")
+        elif word == "NSET":
+            self._node_sets.take(block, self._part)
+        elif word == "ELSET":
+            self._element_sets.take(block, self._part)
+        elif word == "SURFACE":
+            self._surfaces += surface_of(block)
+        elif word == "PART":
+            self._part = block.parameters.get("NAME", "")
+        elif word == "END PART":
+            self._part = ""
+        elif word == "INSTANCE":
+            self._instances += 1
+            if block.lines:
+                raise MeshError("an instance is moved or turned; write the input file without parts and instances.")
+            if self._instances > 1:
+                raise MeshError("there are several instances; write the input file without parts and instances.")
+        elif word in _MAKE_MESH and (block.lines or block.parameters):
+            raise MeshError(f"it uses *{word}, which is not supported; {_MAKE_MESH[word]}.")
 
-    def _take_nodes(self, block: _Block) -> None:
-        rows = [[float(x) for x in line.split(",")[:4] if x.strip()] for line in block.lines]
-        table = np.array([row + [0.0] * (4 - len(row)) for row in rows]).reshape(-1, 4)
-        ids = table[:, 0].astype(np.int64)
-        self._node_ids.append(ids)
-        self._points.append(table[:, 1:])
+    def _take_nodes(self, block: Block) -> None:
+        system = block.parameters.get("SYSTEM", "R").upper()
+        if system not in ("R", "C"):
+            raise MeshError(f"it uses *NODE, SYSTEM={system}, which is not supported; {_MAKE_MESH['SYSTEM']}.")
+        rows = [_node(line) for line in block.lines]
+        table = np.array([row[1] for row in rows]).reshape(-1, 3)
+        if system == "C":  # radius, angle in degrees, height
+            angle = np.radians(table[:, 1])
+            table = np.column_stack([table[:, 0] * np.cos(angle), table[:, 0] * np.sin(angle), table[:, 2]])
+        ids = np.array([row[0] for row in rows], np.int64)
+        self._nodes.append((ids, table))
         if "NSET" in block.parameters:
-            _extend(self.node_sets, block.parameters["NSET"], ids)
+            self._node_sets.add(block.parameter("NSET"), self._part, ids)
 
-    def _take_elements(self, block: _Block) -> None:
-        kind, k = _cell_type(block.parameters["TYPE"])
-        table = block.numbers(np.int64).reshape(-1, k + 1)
+    def _take_elements(self, block: Block) -> None:
+        name = block.parameter("TYPE").upper()
+        kind, k, plain = _cell_type(name)
+        if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
+            self.formulations[kind].append(name)
+        table = _element_rows(name, k, block.lines)
         self._elements.append((kind, table))
         if "ELSET" in block.parameters:
-            _extend(self.element_sets, block.parameters["ELSET"], table[:, 0])
+            self._element_sets.add(block.parameter("ELSET"), self._part, table[:, 0])
 
-    @property
-    def points(self) -> NDArray[np.float64]:
-        return np.concatenate([np.empty((0, 3)), *self._points])
-
-    @property
-    def cells(self) -> list[tuple[str, ArrayLike] | CellBlock]:
-        _refuse_repeated(
-            np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)]), "element"
-        )
-        return [(kind, self.node_places(table[:, 1:])) for kind, table in self._elements]
-
-    def node_places(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        known = np.concatenate([np.empty(0, np.int64), *self._node_ids])
-        _refuse_repeated(known, "node")
-        order = np.argsort(known)
-        place = np.searchsorted(known, ids, sorter=order)
-        missing = place == len(known)
-        place[missing] = 0
-        if len(known) == 0 or np.any(missing | (known[order[place]] != ids)):
-            raise MeshError("an element or a set refers to a node that the file does not define.")
-        return order[place]
-
-    def in_blocks(self, ids: NDArray[np.int64]) -> list[ArrayLike]:
-        return [np.flatnonzero(np.isin(table[:, 0], ids)) for _, table in self._elements]
-
-
-def _blocks(path: Path) -> Iterator[_Block]:
-    block: _Block | None = None
-    continued = ""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for text in file:
-            line = continued + text.strip()
-            continued = ""
-            if not line or line.startswith("**"):
-                continue
-            if not line.startswith("*"):
-                if block is not None:
-                    block.lines.append(line)
-                continue
-            if line.endswith(","):
-                continued = line
-                continue
-            if block is not None:
-                yield block
-            block = _keyword(line)
-            if block.keyword == "INCLUDE":
-                yield from _blocks(path.parent / block.parameters["INPUT"])
-    if block is not None:
-        yield block
+    def whole(self):
+        """Return points, cells, and as meshio has them no data, the point sets and the cell sets."""
+        ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in self._nodes)])
+        points = np.concatenate([np.empty((0, 3)), *(points for _, points in self._nodes)])
+        try:
+            nodes = Numbering("node", ids)
+            Numbering("element", np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)]))
+        except MeshError as error:
+            raise MeshError(f"{str(error)[:-1]}; if the file has several parts, write it without parts.") from None
+        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
+        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
+        element_sets = self._element_sets.resolved(self._elements)
+        node_sets = self._node_sets.resolved(self._elements, ids, element_sets)
+        faces = [
+            (surface.name, kind, rows)
+            for surface in self._surfaces
+            for kind, rows in surface.faces(placed, element_sets)
+        ]
+        node_sets |= {s.name: s.nodes(node_sets) for s in self._surfaces if s.of_nodes}
+        in_blocks = {
+            name: [np.flatnonzero(np.isin(table[:, 0], members)) for _, table in self._elements]
+            for name, members in element_sets.items()
+        }
+        _rename_others(in_blocks, node_sets, cells, nodes)
+        taken = {name.upper() for name in (*in_blocks, *node_sets)}
+        blocks = len(cells) + len(faces)
+        cell_sets = {name: [*members, *[None] * len(faces)] for name, members in in_blocks.items()}
+        for k, (name, _, rows) in enumerate(faces, start=len(cells)):
+            unique = f"{name}.surface" if name.upper() in taken else name
+            cell_sets.setdefault(unique, [None] * blocks)[k] = np.arange(len(rows))
+        point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
+        return points, [*cells, *((kind, rows) for _, kind, rows in faces)], None, None, None, point_sets, cell_sets
 
 
-def _keyword(line: str) -> _Block:
-    keyword, *words = line[1:].split(",")
-    parameters = {}
-    for word in words:
-        name, _, value = word.partition("=")
-        parameters[name.strip().upper()] = value.strip().strip('"')
-    return _Block(" ".join(keyword.upper().split()), parameters, [])
+def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, nodes: Numbering) -> None:
+    """Give sets of elements another name where a set of other nodes than theirs has it.
+
+    Of a face that a user chooses, pre-processors write a set of its nodes and one of the elements behind it by the same
+    name; who supports it means the nodes.
+    """
+    by_upper = {name.upper(): name for name in node_sets}
+    for name in [name for name in element_sets if name.upper() in by_upper]:
+        same = node_sets[by_upper[name.upper()]]
+        parts = [rows[index].ravel() for (_, rows), index in zip(cells, element_sets[name], strict=True)]
+        own = np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+        if not np.array_equal(own, np.unique(nodes.places(same, f"set '{name}'"))):
+            element_sets[f"{name}.elements"] = element_sets.pop(name)
 
 
-def _members(block: _Block, sets: dict[str, NDArray]) -> NDArray[np.int64]:
-    """Return the numbers in a set: listed, generated from first, last and step, or those of other sets."""
-    if "GENERATE" in block.parameters:
-        parts = []
-        for line in block.lines:
-            first, last, *step = (int(x) for x in line.split(",") if x.strip())
-            parts.append(np.arange(first, last + 1, *step))
-        return np.concatenate([np.empty(0, np.int64), *parts])
-    by_upper = {name.upper(): ids for name, ids in sets.items()}
-    parts = []
-    for item in block.items():
-        if item.isdigit():
-            parts.append([int(item)])
-        elif item.strip('"').upper() in by_upper:
-            parts.append(by_upper[item.strip('"').upper()])
-        else:
-            raise MeshError(f"a set refers to the set '{item}', which is not defined before it.")
-    return np.concatenate([np.empty(0, np.int64), *parts])
+def _node(line: str) -> tuple[int, list[float]]:
+    """Return number and coordinates of a node; an empty field between commas is 0, normals may follow."""
+    number, *fields = (word.strip() for word in line.split(","))
+    if not re.fullmatch(r"\d{1,18}", number) or len(fields) > 7:
+        raise ValueError(f"the line of a node is '{line[:60]}'")
+    if len(fields) < 3:
+        raise MeshError(f"node {number} has {len(fields)} coordinates; a volume mesh needs three of each node.")
+    return int(number), [_float(word, line) if word else 0.0 for word in fields[:3]]
 
 
-def _extend(sets: dict[str, NDArray], name: str, ids: NDArray) -> None:
-    sets[name] = np.concatenate([sets[name], ids]) if name in sets else ids
+def _float(word: str, line: str) -> float:
+    if not _NUMBER.fullmatch(word):
+        raise ValueError(f"the line of a node is '{line[:60]}'")
+    return float(word.replace("D", "E").replace("d", "e"))
 
 
-def _cell_type(abaqus_type: str) -> tuple[str, int]:
+def _element_rows(name: str, k: int, lines: list[str]) -> NDArray[np.int64]:
+    """Return numbers and nodes [m, k + 1] of elements, each in one line or in several, the first of which it begins."""
+    rows: list[list[int]] = []
+    row: list[int] = []
+    for line in lines:
+        words = [word.strip() for word in line.split(",")]
+        if words[-1] == "":
+            words.pop()
+        if not all(re.fullmatch(r"\d{1,18}", word) for word in words):
+            raise ValueError(f"the line of an element is '{line[:60]}'")
+        row += map(int, words)
+        if len(row) > k + 1:
+            raise ValueError(f"element {row[0]} of type {name} has more numbers than {k + 1}")
+        if len(row) == k + 1:
+            rows.append(row)
+            row = []
+    if row:
+        raise ValueError(f"element {row[0]} of type {name} has {len(row) - 1} nodes, not {k}")
+    return np.array(rows, np.int64).reshape(-1, k + 1)
+
+
+def _cell_type(abaqus_type: str) -> tuple[str, int, bool]:
+    """Return the type of cells, its number of nodes, and whether the name says nothing else."""
     for pattern, kind, k in _TYPES:
-        if re.fullmatch(pattern + r"(?!\d)\w*", abaqus_type.upper()):
-            return kind, k
+        if re.fullmatch(pattern + r"(?!\d)\w*", abaqus_type):
+            return kind, k, re.fullmatch(pattern, abaqus_type) is not None
     raise MeshError(f"the element type '{abaqus_type}' is not known.")
-
-
-def _refuse_repeated(ids: NDArray[np.int64], what: str) -> None:
-    values, counts = np.unique(ids, return_counts=True)
-    if len(values) < len(ids):
-        raise MeshError(
-            f"{what} {values[counts > 1][0]} is defined twice; if the file has several parts, write it without parts."
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
 
 _FOLDER = Path(__file__).parent
@@ -14,6 +15,7 @@ def bundled_names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.msh"))
 
 
+@checked
 def bundled(name: str) -> Path:
     """Return the file of a bundled mesh.
 

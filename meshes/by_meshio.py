@@ -28,16 +28,7 @@ def read_by_meshio(path: Path, file_format: str) -> meshio.Mesh:
     if file_format == "tecplot":
         with _FiniteText(io.BufferedReader(io.FileIO(path))) as text:
             return meshio.read(text, file_format)
-    if file_format == "tetgen":
-        for extension in (".node", ".ele"):
-            _require_data(path.with_suffix(extension))
     return meshio.read(path, file_format)
-
-
-def _require_data(path: Path) -> None:
-    with path.open() as file:
-        if all(line.strip().startswith("#") or not line.strip() for line in file):
-            raise EOFError(f"{path.name} has no data")
 
 
 class _FiniteBytes(io.BufferedReader):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import permutations, product
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.mesh import FACES, Mesh
+from symplex.meshes.kinds import FACES
+from symplex.meshes.memory import require_memory
+from symplex.meshes.mesh import Mesh
 from symplex.meshes.renumber import renumber
 
 SPLITS = ("24", "6", "hexahedra", "body-centred")
@@ -26,6 +29,11 @@ SIDES: dict[str, tuple[int, ...]] = {
 _CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)])
 
 Blocks = dict[str, NDArray[np.int32]]
+
+# What a cell of a box takes of memory while it is cut and renumbered, in bytes, as measured, and into how many parts it
+# is cut.
+_COST = {"24": (3000, 24), "6": (900, 6), "hexahedra": (300, 1), "body-centred": (1800, 12)}
+_COST_OF_BAR = 120
 
 
 def box(
@@ -62,11 +70,15 @@ def box(
     Raises
     ------
     MeshError
-        If a size or a number of cells is not positive, or the split is unknown.
+        If a size or a number of cells is not positive, the split is unknown, or there are more cells than fit into
+        memory.
     """
     lengths, counts = _checked(size, cells, dim=3)
     if counts.min() < 1 or lengths.min() <= 0:
         raise MeshError(f"a box needs positive sizes and at least one cell each way, not {size} m and {cells} cells.")
+    if split not in _COST:
+        raise MeshError(f"a box cannot be split by '{split}'; it can by: {', '.join(SPLITS)}.")
+    _require_size("box", counts, *_COST[split])
     grid = _Grid(counts)
     if split == "24":
         lattice, kind, body, sides = _cut_in_24(grid)
@@ -74,10 +86,8 @@ def box(
         lattice, kind, body, sides = _cut_in_6(grid)
     elif split == "hexahedra":
         lattice, kind, body, sides = _uncut(grid)
-    elif split == "body-centred":
-        lattice, kind, body, sides = _body_centred(grid)
     else:
-        raise MeshError(f"a box cannot be split by '{split}'; it can by: {', '.join(SPLITS)}.")
+        lattice, kind, body, sides = _body_centred(grid)
     points = np.asarray(origin, float) + lattice * (lengths / counts)
     return renumber(_with_sides(points, kind, body, sides))
 
@@ -259,7 +269,8 @@ def bar_lattice(
     Raises
     ------
     MeshError
-        If sizes do not match, or a direction with cells has no size, or the diagonals are unknown.
+        If sizes do not match, a direction with cells has no size, the diagonals are unknown, or there are more cells
+        than fit into memory.
     """
     lengths, counts = _checked(size, cells, dim=None)
     dim = len(counts)
@@ -267,9 +278,11 @@ def bar_lattice(
         raise MeshError(f"a lattice needs a positive size wherever it has cells, not {size} m and {cells} cells.")
     if diagonals not in DIAGONALS:
         raise MeshError(f"a lattice cannot have diagonals '{diagonals}'; it can have: {', '.join(DIAGONALS)}.")
+    directions = _bar_directions(dim, diagonals)
+    _require_size("lattice", counts + 1, _COST_OF_BAR * len(directions), len(directions))
     vertices = _lattice(counts + 1)
     bars = {"axial": [], "diagonal": []}
-    for offset in _bar_directions(dim, diagonals):
+    for offset in directions:
         ends = vertices + offset
         inside = np.all((ends >= 0) & (ends <= counts), axis=1)
         pair = np.stack([np.flatnonzero(inside), _flat_index(ends[inside], counts + 1)], axis=1)
@@ -307,8 +320,9 @@ def ring(radius: float, bars: int) -> Mesh:
     MeshError
         If the radius is not positive or there are fewer than three bars.
     """
-    if not (radius > 0 and bars >= 3):
+    if not (0 < radius < np.inf and bars >= 3):
         raise MeshError(f"a ring needs a positive radius and at least 3 bars, not {radius} m and {bars}.")
+    _require_size("ring", np.array([bars]), _COST_OF_BAR, 1)
     angle = 2 * np.pi * np.arange(bars) / bars
     node = np.arange(bars, dtype=np.int32)
     lines = np.stack([node, np.roll(node, -1)], axis=1)
@@ -337,9 +351,19 @@ def _checked(size: Sequence[float], cells: Sequence[int], dim: int | None):
     if lengths.ndim != 1 or lengths.shape != counts.shape or len(counts) not in right:
         wanted = " or ".join(str(n) for n in right)
         raise MeshError(f"size {size} and cells {cells} must have the same length, {wanted}.")
-    if not np.all(np.isfinite(lengths)) or not np.issubdtype(counts.dtype, np.integer):
-        raise MeshError(f"sizes must be finite and cell counts whole numbers, not {size} and {cells}.")
+    whole = np.issubdtype(counts.dtype, np.integer) and bool((counts <= np.iinfo(np.int32).max).all())
+    if not np.all(np.isfinite(lengths)) or not whole:
+        raise MeshError(f"sizes must be finite and cell counts whole numbers below 2³¹, not {size} and {cells}.")
     return lengths, counts.astype(np.int64)
+
+
+def _require_size(what: str, counts: NDArray[np.int64], cost: int, parts: int) -> None:
+    """Refuse more cells than fit into memory, or can be numbered; counts may be beyond what 64 bits hold together."""
+    n = math.prod(int(count) for count in counts)
+    called = f"a {what} of {' × '.join(str(count) for count in counts)} cells"
+    require_memory(called, float(n) * cost)
+    if n * parts > np.iinfo(np.int32).max:
+        raise MeshError(f"{called} would have more elements than can be numbered, {n * parts:.3g}; take fewer cells.")
 
 
 def _lattice(shape: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,33 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
-
-# Faces of the volume cells, outward normal by the right-hand rule for a positively oriented cell.
-FACES: dict[str, tuple[tuple[int, ...], ...]] = {
-    "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
-    "tetra10": ((0, 2, 1, 6, 5, 4), (0, 1, 3, 4, 8, 7), (1, 2, 3, 5, 9, 8), (0, 3, 2, 7, 9, 6)),
-    "hexahedron": ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
-}
-_FACE_KINDS = {3: "triangle", 4: "quad", 6: "triangle6"}  # by the number of their nodes
-_DIMENSIONS = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
-_DIMENSIONS |= dict.fromkeys(("tetra", "hexahedron", "wedge", "pyramid", "polyhedron"), 3)
+from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells, require_kind
 
 
-def dimension_of(cell_type: str) -> int:
-    """Return the dimension of cells of a type (meshio's name): 3 for ``tetra`` and ``tetra10``, 0 for ``vertex``.
-
-    Raises
-    ------
-    MeshError
-        If the type is unknown.
-    """
-    for family, dimension in _DIMENSIONS.items():
-        if cell_type.startswith(family):
-            return dimension
-    raise MeshError(f"cells of the type '{cell_type}' are not supported; known are: {', '.join(_DIMENSIONS)}.")
-
-
+@checked
 @dataclass(frozen=True)
 class Mesh:
     """Points and cells with named groups.
@@ -50,12 +29,17 @@ class Mesh:
         For each named group the indices of its cells, by cell type.
     point_groups : mapping of str to int32 [g]
         For each named group the indices of its points.
+    formulations : mapping of str to tuple of str
+        By cell type, what the file that a mesh was read from calls elements that are computed otherwise there than by
+        the plain displacements of their nodes, fully integrated: ``C3D8R`` with reduced integration. A mesh is
+        geometry, so they are cells like others.
     """
 
     points: NDArray[np.float64]
     cells: Mapping[str, NDArray[np.int32]]
     cell_groups: Mapping[str, Mapping[str, NDArray[np.int32]]] = field(default_factory=dict)
     point_groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    formulations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def groups(self) -> list[str]:
@@ -63,13 +47,14 @@ class Mesh:
         return sorted({*self.cell_groups, *self.point_groups})
 
     def cells_of(self, cell_type: str, group: str | None = None) -> NDArray[np.int32]:
-        """Return the connectivity [m, k] of the cells of one type, all or those of a group.
+        """Return the connectivity [m, k] of the cells of one type, all or those of a group; none of a type without any.
 
         Raises
         ------
         MeshError
-            If the group does not exist.
+            If there is no such type of cells, or the group does not exist.
         """
+        require_kind(cell_type)
         cells = self.cells.get(cell_type)
         if cells is None:
             cells = np.empty((0, 0), np.int32)
@@ -99,14 +84,48 @@ class Mesh:
     @cached_property
     def boundary_faces(self) -> dict[str, NDArray[np.int32]]:
         """Faces that belong to one volume cell only, as ``triangle``, ``quad``, ``triangle6`` connectivity, outward."""
-        found: dict[str, list[NDArray[np.int32]]] = {}
-        for kind, faces in FACES.items():
-            cells = self.cells.get(kind)
-            if cells is None or len(cells) == 0:
-                continue
-            all_faces = np.concatenate([cells[:, list(face)] for face in faces])
-            found.setdefault(_FACE_KINDS[len(faces[0])], []).append(all_faces)
-        return {name: _single(np.concatenate(parts)) for name, parts in found.items()}
+        return {kind: _single(faces) for kind, faces in faces_of_cells(self.cells).items()}
+
+    def faces_of(self, group: str) -> dict[str, NDArray[np.int32]]:
+        """Return the boundary faces of a group, by type and outward like `boundary_faces`.
+
+        Of a group that holds faces, these and no others; of one of volume cells, their faces on the boundary; of a group
+        of points only, the boundary faces all of whose nodes are in it.
+
+        Raises
+        ------
+        MeshError
+            If the group does not exist, has no face on the boundary, or has faces that are not on it.
+        """
+        self._require(group)
+        members = {
+            kind: self.cells[kind][index] for kind, index in self.cell_groups.get(group, {}).items() if len(index)
+        }
+        faces = {kind: cells for kind, cells in members.items() if dimension_of(kind) == 2}
+        if faces:
+            self._require_boundary(group, faces)
+        wanted = face_corners(faces or faces_of_cells(members))
+        chosen = {}
+        for kind, boundary in self.boundary_faces.items():
+            if len(wanted):
+                among = rows_among(face_corners({kind: boundary}), wanted)
+            else:
+                inside = np.zeros(len(self.points), bool)
+                inside[self.point_groups.get(group, np.empty(0, np.int32))] = True
+                among = inside[boundary].all(axis=1)
+            if among.any():
+                chosen[kind] = boundary[among]
+        if not chosen:
+            raise MeshError(f"group '{group}' has no faces on the boundary.")
+        return chosen
+
+    def _require_boundary(self, group: str, faces: Mapping[str, NDArray[np.int32]]) -> None:
+        total = sum(len(cells) for cells in faces.values())
+        on = int(np.count_nonzero(rows_among(face_corners(faces), face_corners(self.boundary_faces))))
+        if 0 < on < total:
+            raise MeshError(
+                f"{total - on} of {total} faces of group '{group}' are not on the boundary; make a group of the others."
+            )
 
     @cached_property
     def boundary_nodes(self) -> NDArray[np.int32]:
@@ -120,6 +139,7 @@ class Mesh:
             raise MeshError(f"group '{group}' is not in the mesh; it has: {known}.")
 
 
+@checked
 def merge(meshes: Mapping[str, Mesh]) -> Mesh:
     """Join several bodies into one mesh with one node numbering, body after body.
 
@@ -194,6 +214,7 @@ def take(mesh: Mesh, nodes: NDArray[np.integer], cells: Mapping[str, NDArray[np.
         {kind: new_node[mesh.cells[kind][index]] for kind, index in kept.items()},
         {name: members for name, members in cell_groups.items() if members},
         {name: index for name, index in point_groups.items() if len(index)},
+        {kind: names for kind, names in mesh.formulations.items() if kind in kept},
     )
 
 
@@ -241,6 +262,21 @@ def row_order(rows: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.boo
     first = np.ones(len(rows), bool)
     first[1:] = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
     return order, first
+
+
+def first_alike(rows: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return for each row [m] the first one with the same nodes in any order, itself if there is none before."""
+    order, new = row_order(rows)
+    block = np.cumsum(new) - 1
+    smallest = np.minimum.reduceat(order, np.flatnonzero(new)) if len(order) else order
+    first = np.empty(len(rows), np.intp)
+    first[order] = smallest[block]
+    return first
+
+
+def rows_among(rows: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which rows [m] have the same nodes, in any order, as one of the others."""
+    return first_alike(np.concatenate([others, rows]))[len(others) :] < len(others)
 
 
 def _single(faces: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.mesh import Mesh
 
@@ -16,6 +17,7 @@ _EDGES = {
 }
 
 
+@checked
 def quadratic(mesh: Mesh) -> Mesh:
     """Return the mesh with tetrahedra, triangles and lines made quadratic, with nodes in the middle of straight edges.
 

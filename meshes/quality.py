@@ -9,53 +9,122 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.mesh import FACES, Mesh, row_order
+from symplex.meshes.kinds import FACES
+from symplex.meshes.mesh import Mesh, row_order
 
-# For each corner of a cell the nodes at the far ends of its three edges, right-handed in a positively oriented cell.
+# For each corner of a cell the nodes at the far ends of its three edges, right-handed in a positively oriented cell;
+# quadratic cells are taken as if their edges were straight. Four edges meet at the tip of a pyramid, which is left out.
+_TETRA = [(0, 1, 2, 3)]
+_HEXAHEDRON = [
+    (0, 1, 3, 4), (1, 2, 0, 5), (2, 3, 1, 6), (3, 0, 2, 7),
+    (4, 7, 5, 0), (5, 4, 6, 1), (6, 5, 7, 2), (7, 6, 4, 3),
+]  # fmt: skip
+_WEDGE = [(0, 1, 2, 3), (1, 2, 0, 4), (2, 0, 1, 5), (3, 5, 4, 0), (4, 3, 5, 1), (5, 4, 3, 2)]
+_PYRAMID = [(0, 1, 3, 4), (1, 2, 0, 4), (2, 3, 1, 4), (3, 0, 2, 4)]
 _CORNER_EDGES = {
-    "tetra": [(0, 1, 2, 3)],
-    "tetra10": [(0, 1, 2, 3)],  # as if its edges were straight
-    "hexahedron": [
-        (0, 1, 3, 4), (1, 2, 0, 5), (2, 3, 1, 6), (3, 0, 2, 7),
-        (4, 7, 5, 0), (5, 4, 6, 1), (6, 5, 7, 2), (7, 6, 4, 3),
-    ],
-}  # fmt: skip
-_EDGES = {kind: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] for kind in ("tetra", "tetra10")}
+    "tetra": _TETRA,
+    "tetra10": _TETRA,
+    "hexahedron": _HEXAHEDRON,
+    "hexahedron20": _HEXAHEDRON,
+    "wedge": _WEDGE,
+    "wedge15": _WEDGE,
+    "pyramid": _PYRAMID,
+    "pyramid13": _PYRAMID,
+}
+# The scaled Jacobian at the corners of the best cell: a wedge on an equilateral triangle, a pyramid with equal edges.
+_BEST = {"hexahedron": 1.0, "wedge": np.sqrt(0.75), "pyramid": np.sqrt(0.5)}
+_TETRAHEDRA = ("tetra", "tetra10")
+_TETRA_EDGES = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 # A corner whose edges span less than this part of the cube of the longest is flat: coordinates in double precision,
 # or written with a dozen digits, cannot tell it from zero.
 _FLAT = 1e-12
 
 
 def corner_jacobians(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) -> NDArray[np.float64]:
-    """Return the triple product of the edges at the corners of tetrahedra [m, 1] or hexahedra [m, 8] in m³.
+    """Return the triple products [m, c] in m³ of the edges at the corners of cells, at one of a tetrahedron.
 
-    It is six times the volume of a tetrahedron (a quadratic one is taken as if its edges were straight), and the
-    Jacobian of the map from the unit cube at the corners of a hexahedron.
+    It is six times the volume of a tetrahedron, and the Jacobian of the map from the unit cube at the corners of a
+    hexahedron. Quadratic cells are taken as if their edges were straight.
     """
     return np.stack([_triple_product(points, cells, corner) for corner in _CORNER_EDGES[kind]], axis=1)
 
 
 def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) -> NDArray[np.float64]:
-    """Return the signed volumes [m] in m³ of tetrahedra or (trilinear) hexahedra."""
-    if kind in _EDGES:
+    """Return the signed volumes [m] in m³ of cells, exact for bilinear and for curved faces."""
+    if kind == "tetra":
         return corner_jacobians(points, cells, kind)[:, 0] / 6.0
-    # Divergence theorem; the mean of both ways to halve a face is exact for the bilinear one.
+    # Divergence theorem: V = ∮ x·n dA / 3.
     total = np.zeros(len(cells))
-    for a, b, c, d in FACES[kind]:
-        for triangle in ((a, b, c), (a, c, d), (b, c, d), (b, d, a)):
-            total += _triple_product(points, cells, (0, *triangle))
-    return total / 12.0
+    for face in FACES[kind]:
+        if len(face) in (6, 8):
+            total += _quadratic_flux(points[cells[:, list(face)]] - points[cells[:, 0], None])
+        else:
+            # The mean of both ways to halve a quadrilateral is exact for the bilinear one.
+            a, b, c, d = (*face, face[-1])[:4]
+            for triangle in ((a, b, c), (a, c, d), (b, c, d), (b, d, a)) if len(face) == 4 else ((a, b, c),) * 2:
+                total += _triple_product(points, cells, (0, *triangle)) / 12.0
+    return total
+
+
+def _quadratic_flux(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ∫ x·(∂x/∂u × ∂x/∂v) du dv / 3 [m] over quadratic faces with nodes at x [m, k, 3]."""
+    u, v, weights = _FACE_RULES[x.shape[1]]
+    shapes, along_u, along_v = _FACE_SHAPES[x.shape[1]](u, v)
+    at, du, dv = (np.einsum("gk,mki->mgi", N, x) for N in (shapes, along_u, along_v))
+    return np.einsum("mgi,mgi,g->m", at, np.cross(du, dv), weights) / 3.0
+
+
+def _triangle6(u: NDArray[np.float64], v: NDArray[np.float64]):
+    """Return the shape functions [g, 6] of a quadratic triangle and their derivatives by u and v."""
+    L = np.stack([1 - u - v, u, v], axis=1)
+    slopes = np.array([(-1.0, -1.0), (1.0, 0.0), (0.0, 1.0)])
+    b, c = [0, 1, 2], [1, 2, 0]
+    shapes = np.hstack([L * (2 * L - 1), 4 * L[:, b] * L[:, c]])
+    derivatives = [np.hstack([(4 * L - 1) * s, 4 * (L[:, b] * s[c] + L[:, c] * s[b])]) for s in slopes.T]
+    return shapes, *derivatives
+
+
+def _quad8(u: NDArray[np.float64], v: NDArray[np.float64]):
+    """Return the shape functions [g, 8] of a serendipity quadrilateral and their derivatives by u and v."""
+    u, v = u[:, None], v[:, None]
+    a, b = np.array([-1, 1, 1, -1]), np.array([-1, -1, 1, 1])
+    corner = (1 + a * u) * (1 + b * v) * (a * u + b * v - 1) / 4
+    corner_u = a * (1 + b * v) * (2 * a * u + b * v) / 4
+    corner_v = b * (1 + a * u) * (a * u + 2 * b * v) / 4
+    edge = [(1 - u * u) * (1 - v), (1 + u) * (1 - v * v), (1 - u * u) * (1 + v), (1 - u) * (1 - v * v)]
+    edge_u = [-2 * u * (1 - v), 1 - v * v, -2 * u * (1 + v), v * v - 1]
+    edge_v = [u * u - 1, -2 * v * (1 + u), 1 - u * u, -2 * v * (1 - u)]
+    return (
+        np.hstack([corner, *(e / 2 for e in edge)]),
+        np.hstack([corner_u, *(e / 2 for e in edge_u)]),
+        np.hstack([corner_v, *(e / 2 for e in edge_v)]),
+    )
+
+
+def _face_rules() -> dict[int, tuple[NDArray[np.float64], ...]]:
+    """Return points u, v and weights on [−1, 1]² and on the unit triangle, by the number of nodes of a face.
+
+    Four points each way are exact for the sixth degree in each coordinate, and, folded, for the fourth of both.
+    """
+    x, w = np.polynomial.legendre.leggauss(4)
+    u, v = (grid.ravel() for grid in np.meshgrid(x, x, indexing="ij"))
+    weights = np.outer(w, w).ravel()
+    s, t = (1 + u) / 2, (1 + v) / 2
+    return {8: (u, v, weights), 6: (s, t * (1 - s), weights * (1 - s) / 4)}
+
+
+_FACE_RULES, _FACE_SHAPES = _face_rules(), {6: _triangle6, 8: _quad8}
 
 
 def shape_quality(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) -> NDArray[np.float64]:
     """Return the shape of each cell [m]: 1 at best, 0 when flat, negative when inverted.
 
     For tetrahedra the mean ratio ``12 (3V)^⅔ / Σ l²`` (Liu and Joe, BIT 34 (1994) 268), 1 for the regular one; for
-    hexahedra the smallest scaled Jacobian of the eight corners, 1 for a box.
+    others the smallest scaled Jacobian of the corners, relative to that of the best cell: 1 for a box.
     """
-    if kind in _EDGES:
+    if kind in _TETRAHEDRA:
         volume = corner_jacobians(points, cells, kind)[:, 0] / 6.0
-        squares = sum(((points[cells[:, b]] - points[cells[:, a]]) ** 2).sum(axis=1) for a, b in _EDGES["tetra"])
+        squares = sum(((points[cells[:, b]] - points[cells[:, a]]) ** 2).sum(axis=1) for a, b in _TETRA_EDGES)
         return np.sign(volume) * 12.0 * np.cbrt(3.0 * np.abs(volume)) ** 2 / np.maximum(squares, np.finfo(float).tiny)
     worst = np.full(len(cells), np.inf)
     for corner in _CORNER_EDGES[kind]:
@@ -63,7 +132,7 @@ def shape_quality(points: NDArray[np.float64], cells: NDArray[np.int32], kind: s
         lengths = [np.linalg.norm(points[cells[:, end]] - here, axis=1) for end in corner[1:]]
         product = np.maximum(np.prod(lengths, axis=0), np.finfo(float).tiny)
         worst = np.minimum(worst, _triple_product(points, cells, corner) / product)
-    return worst
+    return worst / _BEST[kind.rstrip("0123456789")]
 
 
 def _triple_product(
@@ -85,7 +154,8 @@ def bad_cells(mesh: Mesh, kind: str) -> tuple[NDArray[np.intp], NDArray[np.intp]
     Parameters
     ----------
     mesh : Mesh
-    kind : {"tetra", "tetra10", "hexahedron"}
+    kind : str
+        One of volume cells with known faces.
 
     Returns
     -------
@@ -130,7 +200,7 @@ def check_mesh(mesh: Mesh, name: str = "mesh") -> None:
     Raises
     ------
     MeshError
-        If coordinates are not finite, cells occur twice, tetrahedra or hexahedra are inverted or flat, or nodes
+        If coordinates are not finite, cells occur twice, volume cells are inverted or flat, or nodes
         belong to no volume cell. The first of these is reported, with the cells or nodes by index.
     """
     wrong = np.flatnonzero(~np.isfinite(mesh.points).all(axis=1))
@@ -186,11 +256,13 @@ class MeshInfo:
     bodies : int
         Number of connected parts (unconnected nodes not counted).
     volume : float
-        Sum of the volumes of tetrahedra and hexahedra in m³.
+        Sum of the volumes in m³ of the volume cells that can be judged.
     quality_min, quality_median : float or None
-        Shape of the tetrahedra and hexahedra (see ``shape_quality``); None if there are none.
+        Shape of these (see ``shape_quality``); None if there are none.
     inverted, flat, duplicates, unconnected : int
         Numbers of bad cells and of nodes in no volume cell.
+    unjudged : tuple of str
+        Types of volume cells of which neither volume nor shape is known, such as ``hexahedron27``.
     """
 
     n_points: int
@@ -207,6 +279,7 @@ class MeshInfo:
     flat: int
     duplicates: int
     unconnected: int
+    unjudged: tuple[str, ...] = ()
 
 
 def describe(mesh: Mesh) -> MeshInfo:
@@ -231,6 +304,7 @@ def describe(mesh: Mesh) -> MeshInfo:
         flat=sum(len(flat) for _, flat in bad),
         duplicates=sum(len(duplicate_cells(mesh, kind)) for kind in mesh.volume_types),
         unconnected=len(unconnected_nodes(mesh)),
+        unjudged=tuple(kind for kind in mesh.volume_types if kind not in _CORNER_EDGES),
     )
 
 

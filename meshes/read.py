@@ -6,18 +6,28 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.abaqus import read_abaqus
 from symplex.meshes.by_meshio import read_by_meshio
-from symplex.meshes.gmsh41 import is_gmsh41, physical_name, physical_names, read_gmsh41
-from symplex.meshes.mesh import Mesh, dimension_of, distinct
+from symplex.meshes.collapsed import expand_collapsed
+from symplex.meshes.exodus import read_exodus
+from symplex.meshes.formats import format_of
+from symplex.meshes.gmsh22 import read_gmsh22
+from symplex.meshes.gmsh41 import read_gmsh41
+from symplex.meshes.gmsh_sections import physical_name, read_sections
+from symplex.meshes.kinds import dimension_of
+from symplex.meshes.mesh import Mesh, distinct
+from symplex.meshes.nastran import read_nastran
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
+from symplex.meshes.tetgen import read_tetgen
 
 if TYPE_CHECKING:
     import meshio
@@ -30,8 +40,11 @@ _JOINING = "-_#+/"
 GROUP_PREFIX = "group:"
 
 
-def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True) -> Mesh:
-    """Read a volume mesh from a file of any format that meshio reads, told by its extension.
+@checked
+def read_mesh(
+    path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True, require_volume: bool = True
+) -> Mesh:
+    """Read a mesh from a file of any format that meshio reads, told by its extension.
 
     Parameters
     ----------
@@ -41,14 +54,19 @@ def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = 
         Metres per unit of length in the file, 1e-3 for millimetres.
     keep_unconnected : bool, default True
         Whether to keep nodes that belong to no volume cell.
+    require_volume : bool, default True
+        Whether to refuse a mesh without volume cells, such as a lattice of bars or a surface.
 
     Returns
     -------
     Mesh
         Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
-        groups), Abaqus' ``*ELSET`` and ``*NSET``, the groups of MED files, the sets that meshio packs into integer
+        groups), Abaqus' ``*ELSET``, ``*NSET`` and ``*SURFACE`` (``name.elements`` and ``name.surface`` where another
+        one has the name), blocks and sets of Exodus files, the groups of MED files, the sets that meshio packs into integer
         data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0 or 1
-        the group ``name`` are those with 1.
+        the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges,
+        pyramids or tetrahedra that they are. A mesh is geometry: what a file calls elements that are computed otherwise
+        than here (``C3D8R``) is told by ``Mesh.formulations``.
 
     Raises
     ------
@@ -58,76 +76,43 @@ def read_mesh(path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = 
     path = Path(path)
     if not scale > 0 or not np.isfinite(scale):
         raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
-    file_format = _format_of(path)
-    with _as_mesh_error(path.name, file_format) as chatter:
-        raw = _read_raw(path, file_format)
+    file_format = format_of(path)
+    with _as_mesh_error(path, file_format) as chatter:
+        raw = _READERS[file_format](path) if file_format in _READERS else read_by_meshio(path, file_format)
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
-        names = physical_names(path) if file_format == "gmsh" else {}
-    _check_sound(raw, path.name)
-    mesh = _with_groups(raw, names)
-    mesh = Mesh(mesh.points * scale, mesh.cells, mesh.cell_groups, mesh.point_groups)
-    if file_format == "gmsh":
+        names = read_sections(path).names() if file_format == "gmsh" else {}
+    _check_sound(raw, path.name, require_volume)
+    mesh = expand_collapsed(_with_groups(raw, names))
+    mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
+    if file_format in ("gmsh", "gmsh22"):
         # Version 2 holds a cell once for each physical group that it is in.
         mesh = drop_duplicates(mesh)
     return mesh if keep_unconnected else drop_unconnected(mesh)
 
 
-def known_extensions() -> list[str]:
-    """Return the file extensions that ``read_mesh`` knows, sorted."""
-    from meshio._helpers import extension_to_filetypes, reader_map
-
-    return sorted(
-        extension for extension, formats in extension_to_filetypes.items() if any(f in reader_map for f in formats)
-    )
-
-
 # -- files ------------------------------------------------------------------------------------------------------
 
 
-def _format_of(path: Path) -> str:
-    """Return meshio's name of the format of a file that exists; ``gmsh41`` for that version of Gmsh's."""
-    from meshio._helpers import extension_to_filetypes
-
-    if path.is_dir():
-        raise MeshError(f"{path} is a directory, not a mesh file.")
-    if not path.exists():
-        raise MeshError(f"there is no mesh file {path}.")
-    endings = ["".join(path.suffixes[-n:]).lower() for n in (2, 1)]
-    formats = next((extension_to_filetypes[ending] for ending in endings if ending in extension_to_filetypes), None)
-    if formats is None:
-        raise MeshError(
-            f"{path.name}: no mesh format has the extension '{path.suffix}'; known are {' '.join(known_extensions())}."
-        )
-    try:
-        with path.open("rb") as file:
-            start = file.read(1024).lstrip()
-    except OSError as error:
-        raise MeshError(f"{path} cannot be read: {error.strerror}.") from error
-    if not start:
-        raise MeshError(f"{path.name} is empty.")
-    # Ansys has the same extension; only its own files begin with a parenthesis.
-    if "gmsh" in formats:
-        return "ansys" if start.startswith(b"(") else "gmsh41" if is_gmsh41(path) else "gmsh"
-    return formats[0]
-
-
-def _read_raw(path: Path, file_format: str) -> meshio.Mesh:
-    """Return a file as meshio does, or would if it read these two formats whole."""
-    if file_format == "abaqus":
-        return read_abaqus(path)
-    if file_format == "gmsh41":
-        return read_gmsh41(path)
-    return read_by_meshio(path, file_format)
+# Formats that meshio does not read, or not whole, or not strictly.
+_READERS = {
+    "abaqus": read_abaqus,
+    "exodus": read_exodus,
+    "gmsh22": read_gmsh22,
+    "gmsh41": read_gmsh41,
+    "nastran": read_nastran,
+    "tetgen": read_tetgen,
+}
 
 
 @contextmanager
-def _as_mesh_error(name: str, file_format: str) -> Iterator[io.StringIO]:
+def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
     """Turn whatever a reader does on a bad file into a MeshError, and keep what it prints from the terminal.
 
     meshio prints and calls ``sys.exit(1)`` on some broken files, and raises nearly anything on others.
     """
-    chatter = io.StringIO()
+    name, chatter = path.name, io.StringIO()
+    called = file_format.rstrip("0123456789")
     try:
         with redirect_stdout(chatter), redirect_stderr(chatter), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -136,18 +121,31 @@ def _as_mesh_error(name: str, file_format: str) -> Iterator[io.StringIO]:
             yield chatter
     except MeshError as error:
         raise MeshError(f"{name}: {error}") from error
+    except ImportError as error:
+        raise MeshError(
+            f"{name}: to read {called} files needs a package that is not installed ({error.name or error}); install "
+            f"it: pip install {error.name or ''}".rstrip()
+        ) from error
+    except MemoryError as error:
+        raise MeshError(f"{name}: there is not enough memory for what it says that it holds.") from error
     except (Exception, SystemExit) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise MeshError(f"{error.filename or path} cannot be read: {error.strerror}.") from error
         # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
         printed = chatter.getvalue().split("Error: Couldn't read")[0]
         said = printed if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        reason = " ".join(said.split())[:200]
+        reason = " ".join("".join(c if c.isprintable() else " " for c in said).split())[:200]
+        because = f" ({reason})" if reason else ""
+        if file_format in _READERS:
+            raise MeshError(f"{name} is not a whole {called} file{because}; write it anew.") from error
         raise MeshError(
-            f"{name} is not a whole {file_format} file{f' ({reason})' if reason else ''}; write it anew."
+            f"{name} is not a whole {called} file, or holds what cannot be read of one{because}; write it anew, or in "
+            "another format, such as .msh or .vtu."
         ) from error
 
 
-def _check_sound(raw: meshio.Mesh, name: str) -> None:
-    """Raise MeshError unless there are volume cells in space and all cells refer to points that are there."""
+def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
+    """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
     counts: dict[str, int] = {}
     for block in raw.cells:
         counts[block.type] = counts.get(block.type, 0) + len(block.data)
@@ -156,10 +154,11 @@ def _check_sound(raw: meshio.Mesh, name: str) -> None:
             dimension_of(kind)
         except MeshError as error:
             raise MeshError(f"{name}: {error}") from error
-    if not any(dimension_of(kind) == 3 and n for kind, n in counts.items()):
+    is_solid = any(dimension_of(kind) == 3 and n for kind, n in counts.items())
+    if not is_solid and (require_volume or not any(counts.values())):
         found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
         raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
-    if raw.points.ndim != 2 or raw.points.shape[1] != 3:
+    if raw.points.ndim != 2 or not (3 if is_solid else 1) <= raw.points.shape[1] <= 3:
         raise MeshError(f"{name}: a volume mesh needs points with three coordinates each.")
     wrong = np.flatnonzero(~np.isfinite(raw.points).all(axis=1))
     if len(wrong):
@@ -172,6 +171,11 @@ def _check_sound(raw: meshio.Mesh, name: str) -> None:
             raise MeshError(f"{name} has polyhedra, which are not supported; mesh with tetrahedra or hexahedra.")
         if len(block.data) and not 0 <= block.data.min() <= block.data.max() < len(raw.points):
             raise MeshError(f"{name}: a {block.type} cell refers to a node that is not in the file.")
+
+
+def _formulations(raw: meshio.Mesh) -> dict[str, tuple[str, ...]]:
+    """Return what Abaqus decks call elements; what meshio's readers say besides meshes is something else."""
+    return {kind: tuple(names) for kind, names in raw.info.items()} if isinstance(raw.info, dict) else {}
 
 
 # -- groups -----------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import RenderError
 from symplex.files import reason_of, save_figure, write_whole
 from symplex.meshes.frames import Series
@@ -57,6 +58,7 @@ def render_still(
     return render_snapshots(series, path, times=[last if time is None else time], field=field, view=view)
 
 
+@checked
 def render_snapshots(
     series: Series,
     path: str | Path,
@@ -122,6 +124,7 @@ def render_snapshots(
     return _saved(figure, path)
 
 
+@checked
 def render_film(
     series: Series,
     path: str | Path,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.meshes.mesh import Mesh, row_order, take
+from symplex.meshes.kinds import corners_of
+from symplex.meshes.mesh import Mesh, first_alike, take
 from symplex.meshes.quality import corner_jacobians, unconnected_nodes
 
 # The order of nodes that turns a cell inside out.
@@ -13,31 +16,36 @@ _TURNED = {
     "tetra": [0, 1, 3, 2],
     "tetra10": [0, 1, 3, 2, 4, 8, 7, 6, 5, 9],
     "hexahedron": [4, 5, 6, 7, 0, 1, 2, 3],
+    "hexahedron20": [4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11, 16, 17, 18, 19],
+    "wedge": [3, 4, 5, 0, 1, 2],
+    "wedge15": [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8, 12, 13, 14],
+    "pyramid": [0, 3, 2, 1, 4],
+    "pyramid13": [0, 3, 2, 1, 4, 8, 7, 6, 5, 9, 12, 11, 10],
     "triangle": [0, 2, 1],
     "triangle6": [0, 2, 1, 5, 4, 3],
     "quad": [0, 3, 2, 1],
+    "quad8": [0, 3, 2, 1, 7, 6, 5, 4],
 }
-_CORNERS = {"triangle": 3, "triangle6": 3, "quad": 4}
 
 
 def orient(mesh: Mesh) -> Mesh:
-    """Return the mesh with its tetrahedra and hexahedra positively oriented and its boundary faces outward.
+    """Return the mesh with its volume cells positively oriented and its boundary faces outward.
 
     Cells whose volume is negative at every corner are turned round, as are the triangles and quads that lie on the
-    boundary of the volume cells with an inward normal. Zero volumes and twisted hexahedra stay as they are. Cells that
+    boundary of the volume cells with an inward normal. Zero volumes and twisted cells stay as they are. Cells that
     occur twice hide the boundary: drop them first.
     """
     cells = dict(mesh.cells)
-    for kind in ("tetra", "tetra10", "hexahedron"):
-        if kind in cells:
+    for kind in mesh.volume_types:
+        if kind in _TURNED:
             inverted = corner_jacobians(mesh.points, cells[kind], kind).max(axis=1) < 0
             cells[kind] = _turn(cells[kind], kind, inverted)
-    turned = Mesh(mesh.points, cells, mesh.cell_groups, mesh.point_groups)
+    turned = replace(mesh, cells=cells)
     for kind, boundary in turned.boundary_faces.items():
         if kind in cells:
-            k = _CORNERS[kind]
-            cells[kind] = _turn(cells[kind], kind, _are_reversed(cells[kind][:, :k], boundary[:, :k]))
-    return Mesh(mesh.points, cells, mesh.cell_groups, mesh.point_groups)
+            corners = corners_of(kind, cells[kind]), corners_of(kind, boundary)
+            cells[kind] = _turn(cells[kind], kind, _are_reversed(*corners))
+    return replace(mesh, cells=cells)
 
 
 def drop_unconnected(mesh: Mesh) -> Mesh:
@@ -60,17 +68,7 @@ def drop_duplicates(mesh: Mesh) -> Mesh:
         for members in groups.values():
             if kind in members:
                 members[kind] = np.unique(first[members[kind]]).astype(np.int32)
-    return take(Mesh(mesh.points, mesh.cells, groups, mesh.point_groups), np.arange(len(mesh.points)), kept)
-
-
-def first_alike(cells: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return for each cell [m] the first cell with the same nodes in any order, itself if there is none before."""
-    order, new = row_order(cells)
-    block = np.cumsum(new) - 1
-    smallest = np.minimum.reduceat(order, np.flatnonzero(new)) if len(order) else order
-    first = np.empty(len(cells), np.intp)
-    first[order] = smallest[block]
-    return first
+    return take(replace(mesh, cell_groups=groups), np.arange(len(mesh.points)), kept)
 
 
 def _turn(cells: NDArray[np.int32], kind: str, which: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
+from symplex.meshes.abaqus_write import write_abaqus
 from symplex.meshes.gmsh41 import write_gmsh41
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.read import GROUP_PREFIX
@@ -19,12 +23,15 @@ from symplex.meshes.read import GROUP_PREFIX
 if TYPE_CHECKING:
     import meshio
 
-# Formats that keep groups, by extension, with meshio's name for them.
-_FORMATS = {".msh": "gmsh", ".inp": "abaqus", ".vtu": "vtu", ".vtk": "vtk"}
+# What would end a name in one format or another.
+_NOT_IN_NAMES = '",=*$'
 
 
-def save_mesh(mesh: Mesh, path: str | Path) -> None:
+@checked
+def save_mesh(mesh: Mesh, path: str | Path, *, overwrite: bool = True) -> None:
     """Write a mesh with all its groups, in the format of the file's extension; ``read_mesh`` brings them back.
+
+    The file is written aside and then takes its name, so that an earlier one stays as it was if writing fails.
 
     Parameters
     ----------
@@ -32,53 +39,66 @@ def save_mesh(mesh: Mesh, path: str | Path) -> None:
     path : path-like
         ``.msh`` (Gmsh 4.1, groups as physical groups), ``.inp`` (Abaqus, as ``*ELSET`` and ``*NSET``), or ``.vtu`` and
         ``.vtk`` (each group as cell or point data ``group:NAME``, 1 for members and 0 for others).
+    overwrite : bool, default True
+        Whether to replace a file of that name.
 
     Raises
     ------
     MeshError
-        If the extension is another, there are no cells, the file cannot be written, or the format cannot hold a cell
-        type or, ``.vtk``, the name of a group.
+        If the extension is another, there are no cells, the file cannot be written or is there already, or the format
+        cannot hold a cell type or the name of a group.
     """
     path = Path(path)
-    file_format = _FORMATS.get(path.suffix.lower())
-    if file_format is None:
-        raise MeshError(f"{path.name}: meshes are written as {', '.join(_FORMATS)}, not '{path.suffix}'.")
+    write = _WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise MeshError(f"{path.name}: meshes are written as {', '.join(_WRITERS)}, not '{path.suffix}'.")
     if not any(len(cells) for cells in mesh.cells.values()):
         raise MeshError(f"{path.name}: there are no cells to write.")
+    for name in mesh.groups:
+        if not name.isprintable() or set(name) & set(_NOT_IN_NAMES) or name != name.strip() or not name:
+            raise MeshError(f"{path.name}: a group cannot be written by the name {name!r}; rename it.")
+    if path.exists() and not path.is_file():
+        raise MeshError(f"{path} is there already and is no file.")
+    if path.exists() and not overwrite:
+        raise MeshError(f"{path} is there already; choose another name, or --overwrite it (overwrite=True).")
+    target = path.resolve()  # of a link, which stays one
     try:
-        if file_format == "gmsh":
-            write_gmsh41(mesh, path)
-        else:
-            _write_by_meshio(mesh, path, file_format)
+        with TemporaryDirectory(prefix=".symplex-", dir=target.parent) as folder:
+            aside = Path(folder) / path.name
+            write(mesh, aside)
+            aside.replace(target)
     except OSError as error:
         raise MeshError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def _write_vtk(mesh: Mesh, path: Path) -> None:
+    spaced = [name for name in mesh.groups if len(name.split()) > 1]
+    if spaced:
+        raise MeshError(f"{path.name}: group names in .vtk files cannot have spaces ('{spaced[0]}'); write .vtu.")
+    _write_by_meshio(mesh, path, "vtk")
+
+
+def _write_vtu(mesh: Mesh, path: Path) -> None:
+    _write_by_meshio(mesh, path, "vtu")
+
+
+# Formats that keep groups, by extension.
+_WRITERS: dict[str, Callable[[Mesh, Path], None]] = {
+    ".msh": write_gmsh41,
+    ".inp": write_abaqus,
+    ".vtu": _write_vtu,
+    ".vtk": _write_vtk,
+}
 
 
 def _write_by_meshio(mesh: Mesh, path: Path, file_format: str) -> None:
     import meshio
 
-    raw = _with_sets(mesh) if file_format == "abaqus" else _with_indicators(mesh)
-    spaced = [name for name in mesh.groups if len(name.split()) > 1]
-    if file_format == "vtk" and spaced:
-        raise MeshError(f"{path.name}: group names in .vtk files cannot have spaces ('{spaced[0]}'); write .vtu.")
+    raw = _with_indicators(mesh)
     # meshio prints to the terminal what it converts.
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         meshio.write(path, raw, file_format)
-
-
-def _with_sets(mesh: Mesh) -> meshio.Mesh:
-    import meshio
-
-    none = np.empty(0, np.int32)
-    return meshio.Mesh(
-        _in_space(mesh),
-        dict(mesh.cells),
-        point_sets=dict(mesh.point_groups),
-        cell_sets={
-            name: [members.get(kind, none) for kind in mesh.cells] for name, members in mesh.cell_groups.items()
-        },
-    )
 
 
 def _with_indicators(mesh: Mesh) -> meshio.Mesh:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import RenderError
 from symplex.meshes.frames import Block, Frame, Series
 from symplex.units import si_scale
@@ -34,6 +35,7 @@ _FIELDS = {
 _FRAMES_FOR_BOUNDS = 60
 
 
+@checked
 @dataclass(frozen=True)
 class View:
     """From where a picture is seen, and what of the bodies.

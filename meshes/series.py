@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import OutputError
 from symplex.meshes import pvd, vtkhdf
 from symplex.meshes.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 
+@checked
 def open_series(path: str | Path, points: ArrayLike, blocks: Mapping[str, Block]) -> SeriesWriter:
     """Begin a new series; the format is that of the suffix, ``.vtkhdf`` or ``.pvd``.
 
@@ -85,6 +87,7 @@ def resume_series(path: str | Path, up_to: float, frames: int | None = None) -> 
     return _writer_of(path).resume(path, up_to, frames)
 
 
+@checked
 def read_series(path: str | Path) -> Series:
     """Open a series for reading: all frames that were appended whole, even after a crash.
 
@@ -102,6 +105,7 @@ def read_series(path: str | Path) -> Series:
     return reader(path)
 
 
+@checked
 def repair_series(path: str | Path) -> int:
     """Tidy up a series whose writer was killed, so that other programs can open it; return its number of frames.
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import symplex
@@ -154,9 +155,10 @@ def test_a_failed_run_ends_with_1(tmp_path, capsys):
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["status"] == "failed"
 
 
-def test_too_little_memory_ends_with_2(tmp_path, capsys):
+def test_too_little_memory_ends_with_2(tmp_path, capsys, monkeypatch):
     path = tmp_path / "huge.toml"
-    path.write_text(SCENARIO.replace("frames = 4", "frames = 1000000000000"), encoding="utf-8")
+    path.write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.setattr("symplex.scenario.Scenario.build", lambda _: np.zeros(10**15))
     status, error = error_of(capsys, "run", path, "--output", tmp_path / "out", "--quiet")
     assert status == 2
     assert error.startswith("there is not enough memory (unable to allocate ")

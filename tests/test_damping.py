@@ -19,6 +19,8 @@ CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
 LOADS = {
     "dashpots": Dashpots(PAIRS, [1.0, 2.0, 0.5, 3.0, 1.5]),
     "drag": Drag(np.array([1.0, 2.0, 3.0, 4.0]), 0.7),
+    "driving drag": Drag(np.array([1.0, 2.0, 3.0, 4.0]), -0.7),
+    "driving dashpots": Dashpots(PAIRS, [-1.0, 2.0, 0.5, -3.0, 1.5]),
     "stiffness": StiffnessDamping(Bars(PAIRS, GreenStrain(2.0, 1.3)), CORNERS, 0.2),
 }
 
@@ -154,17 +156,35 @@ def test_a_resumed_motion_knows_the_work():
     assert resumed.energies(resumed.advance(2.0)) == motion.energies(motion.advance(2.0))
 
 
+@pytest.mark.parametrize("method", [EnergyMomentum(1e-3), Newmark(1e-3)])
+def test_negative_rates_drive(method):
+    system = System(np.array([2.0]), {}, loads={"wind": Drag(np.array([2.0]), -0.5)})
+    motion = method.start(system, system.state(np.zeros((1, 3)), v=(3.0, 0.0, 0.0)))
+    end = motion.advance(1.0)
+    assert end.v[0, 0] == pytest.approx(3.0 * np.exp(0.5), rel=1e-6)
+    energies = motion.energies(end)
+    assert energies["work_wind"] == pytest.approx(energies["kinetic"] - 9.0, rel=1e-6)
+
+
+def test_negative_dashpots_feed_stretching():
+    load, (q, v) = Dashpots(PAIRS, -2.0), moving()
+    np.testing.assert_array_equal(load(0.0, q, v), -Dashpots(PAIRS, 2.0)(0.0, q, v))
+    assert np.vdot(load(0.0, q, v), v) > 0
+
+
 def test_wrong_dampers_are_refused():
     with pytest.raises(InvalidSystem, match="StiffnessDamping: the time must not be negative; it is -1"):
         StiffnessDamping(Bars([[0, 1]], GreenStrain(1.0, 1.0)), CORNERS, -1.0)
-    with pytest.raises(InvalidSystem, match="viscosity must not be negative; it is -1"):
-        Dashpots([[0, 1]], -1.0)
+    with pytest.raises(InvalidSystem, match="viscosity must be finite; it is inf"):
+        Dashpots([[0, 1]], np.inf)
     with pytest.raises(InvalidSystem, match="pair 0 joins node 1 with itself"):
         Dashpots([[1, 1]], 1.0)
     with pytest.raises(InvalidSystem, match=r"viscosity has shape \(2,\), but there are 1 pairs"):
         Dashpots([[0, 1]], [1.0, 2.0])
-    with pytest.raises(InvalidSystem, match="rate must not be negative"):
-        Drag(np.ones(2), -0.5)
+    with pytest.raises(InvalidSystem, match="rate must be finite; it is -inf 1/s"):
+        Drag(np.ones(2), -np.inf)
+    with pytest.raises(InvalidSystem, match="masses must be one for each node"):
+        Drag(np.array([1.0, -1.0]), 0.5)
     system = System(
         np.ones(2), {"spring": Bars([[0, 1]], EngineeringStrain(1.0, 1.0))}, loads={"d": Drag(np.ones(3), 1)}
     )

@@ -5,7 +5,7 @@ import pytest
 
 from symplex.errors import MeshError
 from symplex.meshes.generate import DIAGONALS, SPLITS, bar_lattice, box, cube_mesh, ring
-from symplex.meshes.mesh import FACES
+from symplex.meshes.kinds import FACES
 from symplex.meshes.quality import check_mesh, describe, shape_quality, volumes
 from symplex.meshes.renumber import renumber
 

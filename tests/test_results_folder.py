@@ -59,7 +59,15 @@ def finished(request, tmp_path_factory):
 
 LIKE_OURS = (
     *("motion.mp4", "motion.d/a.txt", "motion/notes.txt", "motion/frame.vtm", "motion/frameworks_block1.vtu"),
-    *("history.xlsx", "history.csv.bak", "film.mov", "film.txt", "summary.json.old", "checkpoint.npz.mine", "notes.txt"),
+    *(
+        "history.xlsx",
+        "history.csv.bak",
+        "film.mov",
+        "film.txt",
+        "summary.json.old",
+        "checkpoint.npz.mine",
+        "notes.txt",
+    ),
 )
 
 
@@ -79,7 +87,8 @@ def test_files_with_names_like_those_of_a_run_are_kept(series, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["history.csv", "motion.vtkhdf", "motion.pvd", "film.gif", "summary.json", "scenario.toml", "history.png.new"]
+    "name",
+    ["history.csv", "motion.vtkhdf", "motion.pvd", "film.gif", "summary.json", "scenario.toml", "history.png.new"],
 )
 @pytest.mark.parametrize("options", [{}, {"overwrite": True}])
 def test_files_with_names_of_a_run_that_are_of_none_are_refused(name, options, tmp_path):

@@ -229,7 +229,7 @@ MISTAKES = {
         "[integrator]: the supports hold every node, so nothing can move; let some be free.",
     ),
     "dt longer than between samples": (
-        BODY + REST.replace("1e-5", "1e-8").replace('"newmark"', '"newmark"\ndt = 1e-9'),
+        BODY + REST.replace("1e-5", "1e-8").replace('"newmark"', '"newmark"\ndt = 1e-9') + "samples = 100\n",
         "[integrator]: dt = 1e-09 s is longer than the 1e-10 s between samples; take fewer samples",
     ),
     "grid at rounding": (
@@ -334,7 +334,7 @@ MISTAKES = {
         "[integrator]: order is 3; known are: 2, 4, 6, 8.",
     ),
     "implicit dt longer than a sample": (
-        BODY + REST.replace('"newmark"', '"hht"\ndt = 1e-6'),
+        BODY + REST.replace('"newmark"', '"hht"\ndt = 1e-6') + "samples = 100\n",
         "[integrator]: dt = 1e-06 s is longer than the 1e-07 s between samples; "
         "take fewer samples ([run] frames, samples).",
     ),

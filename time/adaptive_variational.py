@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -43,6 +44,7 @@ class Held(NamedTuple):
     indicator: float
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class AdaptiveVariational(Integrator):

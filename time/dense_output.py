@@ -7,6 +7,7 @@ from typing import cast, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 
@@ -59,6 +60,7 @@ class Interpolant:
         return np.tensordot(factors * powers, self._coefficients, 1)
 
 
+@checked
 def locate(event: Callable[[State], float], start: State, end: State, samples: int = 8) -> State | None:
     """Return the state at which a function of the state first changes its sign, or None if it does not.
 

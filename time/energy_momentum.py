@@ -8,11 +8,13 @@ from typing import final
 import numpy as np
 from numba import njit
 
+from symplex.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class EnergyMomentum(ImplicitIntegrator):

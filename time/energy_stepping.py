@@ -13,6 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -24,6 +25,7 @@ _RESOLUTION = 1e-11  # the least step, relative to the energies it is told from
 _STUCK_AFTER = 1000  # events without any time between them
 
 
+@checked
 @dataclass(frozen=True)
 class EnergyStepping(Integrator):
     """Energy-stepping: straight lines from level to level of the potential energy.

@@ -11,8 +11,9 @@ from time import perf_counter
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
@@ -30,6 +31,7 @@ _MOST_CELLS = 2.0**29
 _NO_LOG = np.empty((0, layout.LOG_COLUMNS))
 
 
+@checked
 @dataclass(frozen=True)
 class ForceStepping(Integrator):
     """Force-stepping by events (Definition 2.1 of the paper, without its Algorithm 2).
@@ -67,10 +69,10 @@ class ForceStepping(Integrator):
         If the grid size is not positive.
     """
 
-    grid: float | Array
+    grid: float | ArrayLike
     seed: int = 0
-    offset: Array | Literal["random"] | None = None
-    axes: Array | None = None
+    offset: ArrayLike | Literal["random"] | None = None
+    axes: ArrayLike | None = None
     mirrored: bool | tuple[bool, ...] = False
     count_crossings: bool = False
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import System
@@ -23,6 +24,7 @@ class Coefficients(NamedTuple):
     gamma: float
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class GeneralizedAlpha(ImplicitIntegrator):
@@ -72,6 +74,7 @@ class GeneralizedAlpha(ImplicitIntegrator):
         return GeneralizedAlphaMotion("GeneralizedAlpha", system, t0, dt, n, self.coefficients, self.newton)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class HilberHughesTaylor(ImplicitIntegrator):

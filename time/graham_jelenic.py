@@ -8,6 +8,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -40,6 +41,7 @@ _FEW = 3  # iterations for which no factors are worth it
 _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class GrahamJelenic(Integrator):

@@ -10,11 +10,13 @@ from typing import final
 
 import numpy as np
 
+from symplex.arguments import is_real
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 
 _ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
+_ROUNDING = 1e-15  # the same relative to the number of steps: times and steps are rounded
 
 
 class Motion(ABC):
@@ -168,7 +170,7 @@ class FixedStepMotion(Motion):
         if not np.isfinite(steps):
             raise StepFailed(f"there is no way to the time t = {t} s.")
         target = round(steps)
-        if abs(steps - target) > _ON_GRID:
+        if abs(steps - target) > max(_ON_GRID, _ROUNDING * abs(steps)):
             raise StepFailed(
                 f"t = {t:.9g} s is {steps:.9g} steps of dt = {self.dt:.6g} s after the start, not a whole number. "
                 "Fit the step to the interval of the wanted times: integrator.fit(system, state, interval)."
@@ -229,10 +231,10 @@ def require_step(method: Integrator, dt: float) -> None:
     Raises
     ------
     ValueError
-        If it is not positive, or not finite.
+        If it is no number, not positive, or not finite.
     """
-    if not (isinstance(dt, int | float) and math.isfinite(dt) and dt > 0):
-        raise ValueError(f"{type(method).__name__}: dt must be positive; it is {dt!r}.")
+    if not (is_real(dt) and math.isfinite(dt) and dt > 0):
+        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {dt!r:.80}.")
 
 
 def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:

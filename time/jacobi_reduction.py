@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
@@ -50,6 +51,7 @@ class CentreOfMass:
         return cls(float(checkpoint["centre_t"]), checkpoint["centre_q"].copy(), checkpoint["centre_v"].copy())
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class JacobiReduction(Integrator):

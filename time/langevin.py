@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -19,6 +20,7 @@ from symplex.time.rattle import RattleMotion, ShakeMotion
 BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Langevin(Integrator):

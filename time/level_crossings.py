@@ -134,7 +134,8 @@ def _monotone(look: Callable[[float], Look], a: Look, b: Look) -> Iterator[tuple
         yield a, b
         return
     known = {a.tau: a.slope, b.tau: b.slope}  # at an edge of the band the slope is known better than by looking
-    tau = brentq(lambda t: known[t] if t in known else look(t).slope, a.tau, b.tau, xtol=1e-300)
+    # A root next to a.tau = 0 takes a thousand bisections at most.
+    tau = brentq(lambda t: known[t] if t in known else look(t).slope, a.tau, b.tau, xtol=1e-300, maxiter=5000)
     turn = look(tau)._replace(slope=0.0)  # pyright: ignore[reportArgumentType]
     yield a, turn
     yield turn, b

@@ -15,6 +15,7 @@ from typing import Generic, TypeVar, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.time.composition import substeps
@@ -95,6 +96,7 @@ class ManifoldMethod(ABC, Generic[SystemT, StateT]):
                 yield state
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class ComposedMethod(ManifoldMethod[SystemT, StateT]):

@@ -7,12 +7,14 @@ from typing import final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.newton import Newton
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Midpoint(ImplicitIntegrator):

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from symplex.arguments import checked
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
@@ -346,6 +347,7 @@ class Multipliers:
             )
 
 
+@checked
 def project(system: System, constraints: Mapping[str, Constraint], state: State) -> State:
     """Return the state with positions moved onto the constraints and velocities along them.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numba import njit
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -20,6 +21,7 @@ from symplex.time.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Newmark(Integrator):

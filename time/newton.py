@@ -9,6 +9,7 @@ from typing import Protocol, final
 import numpy as np
 from numba import njit
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
@@ -24,6 +25,7 @@ _STAGNATION = 0.25  # at the floor, a correction that does not do better than th
 _FORCING = 1e-2
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Newton:

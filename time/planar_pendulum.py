@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldMethod, ManifoldState, solve_increment
@@ -105,6 +106,7 @@ class _Force(NamedTuple):
     d1: float
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class PlanarMethod(ManifoldMethod[SphericalPendulum, PlanarState]):

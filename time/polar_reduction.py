@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.bars import Bars, InverseSquare
 from symplex.fem.energy import Array, Energy
@@ -24,6 +25,7 @@ _FIRST_SPAN = 2.0**-20  # of the time to go: what is followed at once in the beg
 _ENOUGH = 2**16  # pieces at once
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class PolarReduction(Integrator):

@@ -11,6 +11,7 @@ from typing import Self, final
 import numpy as np
 from numba import njit
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
@@ -93,6 +94,7 @@ class ConstrainedIntegrator(Integrator):
         return replace(self, dt=dividing(self.dt, interval))
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Rattle(ConstrainedIntegrator):
@@ -110,6 +112,7 @@ class Rattle(ConstrainedIntegrator):
         return RattleMotion(system, self, t0, dt, n)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Shake(ConstrainedIntegrator):

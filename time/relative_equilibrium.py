@@ -17,6 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
@@ -52,6 +53,7 @@ _CLOSE = 1e-9  # relative error of that angular momentum that counts as a soluti
 _TINY = float(np.finfo(float).tiny)
 
 
+@checked
 def relative_equilibrium(
     system: System,
     q: ArrayLike,
@@ -131,6 +133,7 @@ def relative_equilibrium(
     )
 
 
+@checked
 def relative_equilibrium_of_momentum(
     system: System,
     q: ArrayLike,

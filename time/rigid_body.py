@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldState
@@ -54,6 +55,7 @@ class BodyPotential(ABC):
         return (self.gradient(R + step * a) - 2.0 * self.gradient(R) + self.gradient(R - step * a)) / step**2
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class UniformField(BodyPotential):
@@ -128,6 +130,7 @@ class BodyState(ManifoldState):
         return replace(self, Pi=-self.Pi)
 
 
+@checked
 @final
 class RigidBody:
     """A body that turns about a fixed point in a potential.
@@ -224,6 +227,7 @@ class RelaxedState(ManifoldState):
         return replace(self, P=-self.P)
 
 
+@checked
 @final
 class RelaxedBody:
     """A rigid body whose R is any matrix, held near the rotations by a stiff potential.

@@ -11,6 +11,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldMethod, StateT, SystemT, solve_increment
@@ -56,6 +57,7 @@ class _ByQuadrature(ManifoldMethod[SystemT, StateT]):
         return self.quadrature == "trapezoidal"
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class BodyCayley(_ByQuadrature[RigidBody, BodyState]):
@@ -132,6 +134,7 @@ def _orthonormal(R: Array) -> Array:
     return 1.5 * R - 0.5 * R @ (R.T @ R)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class BodyZhangSkeel(_ByQuadrature[RelaxedBody, RelaxedState]):

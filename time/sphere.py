@@ -17,6 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldState
@@ -82,6 +83,7 @@ class SpherePotential(ABC):
         return np.sum([weight * part * self.hessian(q0 + part * along) for part, weight in _RULE], axis=0)
 
 
+@checked
 @final
 class AxialPotential(SpherePotential):
     """V(q) = −g(γ·q): a field of constant direction γ and any strength (eq. 15).
@@ -200,6 +202,7 @@ class SphereState(ManifoldState):
         return SphereState(self.t, self.q, -self.pi)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class SphericalPendulum:

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldMethod, solve_increment
@@ -116,6 +117,7 @@ def _arc_middle(q0: Array, d: Array) -> tuple[Array, Array]:
     return n, (_IDENTITY - n[:, None] * n) / (2.0 * length)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class SphereMidpoint(SphereMethod):
@@ -132,6 +134,7 @@ class SphereMidpoint(SphereMethod):
         return _Stage(n, dn, pendulum.potential.gradient(n), pendulum.potential.hessian(n) @ dn)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class SphereSymplectic(SphereMethod):
@@ -199,6 +202,7 @@ def _chord(w: float) -> tuple[float, float]:
 _KAPPAS = {"geodesic": _geodesic, "chord": _chord}
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class SphereEnergyMomentum(SphereMethod):

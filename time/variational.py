@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import ImplicitIntegrator
@@ -14,6 +15,7 @@ from symplex.time.midpoint import MidpointRuleMotion
 from symplex.time.newton import Newton
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class VariationalMidpoint(ImplicitIntegrator):

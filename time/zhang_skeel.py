@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -19,6 +20,7 @@ from symplex.time.stability import largest_frequency
 from symplex.time.zhang_skeel_force import ModifiedForce, Variant, split
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class ZhangSkeel(Integrator):

@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import System
@@ -35,6 +36,7 @@ _parts: WeakKeyDictionary[System, dict[tuple[frozenset[str], tuple[int, ...]], t
 )
 
 
+@checked
 @final
 class ModifiedForce:
     """Accelerations −M⁻¹∇Ṽ, forces −∇Ṽ and energies Ṽ of a system for steps of any size and sign.

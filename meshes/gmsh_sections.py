@@ -1,0 +1,229 @@
+"""What all versions of Gmsh's MSH format have in common: sections, numbers as text or binary, names of groups.
+
+Numbers are taken strictly: a file that has one too few, one too many, or 3.7 where a node is meant, is damaged, and a
+reader that goes on would return another mesh. The layout is that of the section "MSH file format" of the Gmsh
+reference manual.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import MeshError
+
+Names = Mapping[tuple[int, int], str]
+INT, SIZE, DOUBLE = np.dtype("<i4"), np.dtype("<u8"), np.dtype("<f8")
+_EXACT = 2.0**53  # up to which double precision holds whole numbers
+# A file has each of these once; views and comments may be repeated.
+_ONCE = ("MeshFormat", "PhysicalNames", "Entities", "Nodes", "Elements")
+
+
+def version_of(path: Path) -> str:
+    """Return the version that an MSH file says it has; an empty string if it says none."""
+    with path.open("rb") as file:
+        for _ in range(1000):  # comments may come first
+            line = file.readline(1024)
+            if not line or line.strip() == b"$MeshFormat":
+                break
+        words = file.readline(1024).split()
+    return words[0].decode("ascii", "replace") if words else ""
+
+
+def physical_name(names: Names, dim: int, tag: int) -> str:
+    """Return the name of a physical group, made from dimension and tag (``surface_3``) if it has none."""
+    return names.get((dim, tag), f"{('point', 'curve', 'surface', 'volume')[dim]}_{tag}")
+
+
+class Numbers(Protocol):
+    """The numbers of a section, one after the other."""
+
+    def take(self, dtype: np.dtype, count: int) -> NDArray:
+        """Return the next numbers [count]."""
+        ...
+
+    def rows(self, dtype: np.dtype, n: int, k: int) -> NDArray:
+        """Return the next numbers as a table [n, k], each row of which is a line of a text file."""
+        ...
+
+    def end(self) -> None:
+        """Raise ValueError if there are more numbers."""
+        ...
+
+
+@final
+class BinaryNumbers:
+    """The numbers of a binary section."""
+
+    def __init__(self, data: bytes):
+        self._data, self._at = data, 0
+
+    def take(self, dtype: np.dtype, count: int) -> NDArray:
+        """Return the next numbers [count]."""
+        if count < 0 or self._at + count * dtype.itemsize > len(self._data):
+            raise ValueError("a section is shorter than it says")
+        values = np.frombuffer(self._data, dtype, count, self._at)
+        self._at += values.nbytes
+        return values
+
+    def rows(self, dtype: np.dtype, n: int, k: int) -> NDArray:
+        """Return the next numbers as a table [n, k]."""
+        return self.take(dtype, n * k).reshape(n, k)
+
+    def end(self) -> None:
+        """Raise ValueError if there are more numbers."""
+        if self._data[self._at :].strip():
+            raise ValueError("a section is longer than it says")
+
+
+@final
+class TextNumbers:
+    """The numbers of a section of text."""
+
+    def __init__(self, data: bytes):
+        words = [n for line in data.split(b"\n") if (n := len(line.split()))]
+        self._starts = np.cumsum([0, *words])  # of lines, among the numbers, with the end
+        # NumPy warns where the text goes wrong, which is an error where files are read, and NUL would end it.
+        self._values = np.fromstring(data, DOUBLE, sep=" ") if words else np.empty(0)
+        if len(self._values) != self._starts[-1]:
+            raise ValueError("a section has something else than numbers")
+        self._at = 0
+
+    def take(self, dtype: np.dtype, count: int) -> NDArray:
+        """Return the next numbers [count]."""
+        values = self._values[self._at : self._at + count]
+        if count < 0 or len(values) < count:
+            raise ValueError("a section is shorter than it says")
+        self._at += count
+        return exactly(values, dtype)
+
+    def rows(self, dtype: np.dtype, n: int, k: int) -> NDArray:
+        """Return the next numbers as a table [n, k], each row of which must be a line."""
+        first, start = int(np.searchsorted(self._starts, self._at)), self._at
+        values = self.take(dtype, n * k)
+        if not np.array_equal(self._starts[first : first + n + 1], start + k * np.arange(n + 1)):
+            raise ValueError(f"a line does not have {k} numbers")
+        return values.reshape(n, k)
+
+    def lines(self, dtype: np.dtype) -> tuple[NDArray, NDArray[np.intp]]:
+        """Return all numbers, and where lines begin among them, with the end as the last."""
+        return exactly(self._values, dtype), self._starts
+
+    def end(self) -> None:
+        """Raise ValueError if there are more numbers."""
+        if self._at < len(self._values):
+            raise ValueError("a section is longer than it says")
+
+
+def exactly(values: NDArray[np.float64], dtype: np.dtype) -> NDArray:
+    """Return numbers of a text as numbers of some type, which must hold them."""
+    if dtype.kind == "f":
+        return values
+    info = np.iinfo(dtype)
+    low, high = max(info.min, -_EXACT), min(info.max, _EXACT)
+    right = (values >= low) & (values <= high) & (np.rint(values) == values)
+    if not right.all():
+        raise ValueError(f"{values[~right][0]:g} stands where a whole number must be")
+    return values.astype(dtype)
+
+
+class MshFile(NamedTuple):
+    """The sections of a file by name, and whether they are text."""
+
+    sections: Mapping[str, bytes]
+    is_text: bool
+
+    def numbers(self, section: str) -> Numbers:
+        """Return the numbers of a section."""
+        return (TextNumbers if self.is_text else BinaryNumbers)(self._of(section))
+
+    def counted(self, section: str) -> tuple[int, bytes]:
+        """Return the number in the first line of a section, and what follows it."""
+        first, _, rest = self._of(section).lstrip().partition(b"\n")
+        if not re.fullmatch(rb"\s*\d{1,15}\s*", first):
+            raise ValueError(f"${section} does not begin with a number")
+        return int(first), rest
+
+    def names(self) -> dict[tuple[int, int], str]:
+        """Return the names of the physical groups by dimension and tag."""
+        names: dict[tuple[int, int], str] = {}
+        if "PhysicalNames" not in self.sections:
+            return names
+        count, text = self.counted("PhysicalNames")
+        lines = [line for line in text.decode("utf-8", "replace").split("\n") if line.strip()]
+        for line in lines:
+            found = re.fullmatch(r'\s*([0-3])\s+(-?\d{1,10})\s+("[^"]*"|\S+)\s*', line)
+            if found is None:
+                raise ValueError(f"a name of a group is '{line.strip()[:40]}'")
+            key = int(found[1]), abs(int(found[2]))
+            if key in names:
+                raise MeshError(f"the physical group {key[1]} of dimension {key[0]} has two names.")
+            names[key] = found[3].strip('"')
+        if len(lines) != count:
+            raise ValueError(f"there are {len(lines)} names of groups, but it says {count}")
+        return names
+
+    def _of(self, section: str) -> bytes:
+        if section not in self.sections:
+            raise ValueError(f"it has no section ${section}")
+        return self.sections[section]
+
+
+def read_sections(path: Path) -> MshFile:
+    """Return the sections of an MSH file.
+
+    Raises
+    ------
+    MeshError
+        If it is from a machine of other byte order, or of a version without sections.
+    ValueError
+        If it is broken.
+    """
+    data = path.read_bytes()
+    if data.lstrip().startswith(b"$NOD"):
+        raise MeshError("it is of version 1 of Gmsh's format; save it as version 4.1.")
+    sections = _sections(data)
+    if "MeshFormat" not in sections:
+        raise ValueError("it has no section $MeshFormat")
+    first, _, rest = sections["MeshFormat"].lstrip().partition(b"\n")
+    words = first.split()
+    if len(words) != 3 or words[1] not in (b"0", b"1"):
+        raise ValueError("its $MeshFormat is not that of a Gmsh file")
+    is_text = words[1] == b"0"
+    if words[2] != b"8" or not (is_text or rest[:4] == b"\x01\0\0\0"):
+        raise MeshError("the file was written on another kind of machine; write it as text (Mesh.Binary = 0).")
+    return MshFile(sections, is_text)
+
+
+def _sections(data: bytes) -> dict[str, bytes]:
+    """Return what is between ``$Name`` and ``$EndName``, by name."""
+    sections: dict[str, bytes] = {}
+    at = _next_section(data, 0)
+    while at >= 0:
+        line_end = data.find(b"\n", at)
+        name = data[at + 1 : line_end].strip()
+        end = data.find(b"$End" + name, line_end)
+        if line_end < 0 or end < 0:
+            raise ValueError("it is cut short")
+        key = name.decode("utf-8", "replace")
+        if key in sections and key in _ONCE:
+            raise ValueError(f"it has two sections ${key}")
+        sections[key] = data[line_end + 1 : end]
+        at = _next_section(data, end + 4 + len(name))
+    return sections
+
+
+def _next_section(data: bytes, at: int) -> int:
+    """Return where the next section begins, −1 if there is none; between sections there is nothing."""
+    rest = re.compile(rb"\s*(\$?)").match(data, at)
+    assert rest is not None, "a pattern that nothing matches, too"
+    if rest[1]:
+        return rest.start(1)
+    if rest.end() < len(data):
+        raise ValueError("there is something between its sections")
+    return -1

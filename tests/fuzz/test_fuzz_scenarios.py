@@ -1,0 +1,392 @@
+"""Scenario files that are damaged at random: each must run, or be refused by one clear line for each mistake."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+import math
+import random
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+_spec = importlib.util.spec_from_file_location("isolated", HERE / "isolated.py")
+assert _spec is not None
+assert _spec.loader is not None
+isolated = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(isolated)
+
+SECONDS = 20.0  # for one trial
+RUNNING = 2.0  # s of wall time after which a run is left
+Data = dict[str, Any]
+Path_ = tuple[str | int, ...]
+
+# -- what is mutated ------------------------------------------------------------------------------------------------
+
+SOFT = {"young": 1e6, "poisson": 0.3, "density": 1000}
+BOX = {"box": [0.1, 0.1, 0.1], "cells": [1, 1, 1], "split": "6"}
+STILL = {"body": "cube", "group": "z_min", "components": "xyz"}
+SINE = {"kind": "sine", "frequency": 30}
+TABLE = {"kind": "table", "times": [0, 0.005, 0.02], "factors": [0, 1, 1]}
+RECORD = {"kind": "table", "file": "record.csv"}
+FLOOR = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.001], "normal": [0, 0, 1], "stiffness": 1e3}
+BALL = {"name": "ball", "kind": "sphere", "center": [0.05, 0.05, 0.6], "radius": 0.4, "penalty": 1e-3}
+GRAVITY = {"acceleration": [0, 0, -9.81]}
+PULL = {"name": "pull", "kind": "nodal", "body": "cube", "group": "x_max", "force": [0.1, 0, 0]}
+PUSH = {"name": "push", "kind": "traction", "body": "cube", "group": "z_max", "traction": [0, 10, 0]}
+PRESS = {"name": "press", "kind": "pressure", "body": "cube", "group": "z_max", "pressure": 20}
+RODS = {"name": "ropes", "body": "cube", "group": "z_max", "to": [0.05, 0.05, 0.5]}
+
+
+def case(integrator: Data, *, body: Data | None = None, **tables: Any) -> Data:
+    """Return a short scenario of a small body."""
+    cube = {"name": "cube", "mesh": BOX, "material": SOFT} | (body or {})
+    run = {"duration": 0.01, "frames": 2, "samples": 4}
+    return {"title": "A trial", "body": [cube], "integrator": integrator, "run": run} | tables
+
+
+def own_cases() -> Iterator[Data]:
+    """Yield scenarios that use every key (which a test counts)."""
+    dt = 5e-4
+    moving = {"velocity": [0.1, 0, -0.2], "angular_velocity": [0, 0, 1], "translate": [0, 0, 0.01], "scale": 1.0}
+    turned = {"rotate": {"axis": [0, 0, 1], "degrees": 10}, "repair": True, "quadratic": True, "mass": "lumped"}
+    rubber = {"law": "mooney-rivlin", "c10": 1e5, "c01": 1e4, "bulk": 1e6, "density": 1000}
+    svk = {"law": "saint-venant-kirchhoff", "lambda": 6e5, "mu": 4e5, "density": 1000}
+    shaken = STILL | {"name": "table", "displacement": [0.001, 0, 0], "history": SINE}
+    turning = STILL | {
+        "name": "clamp",
+        "rotation": {"point": [0, 0, 0], "axis": [0, 0, 1], "degrees": 5},
+        "history": TABLE,
+        "interpolation": "linear",
+    }
+    quake = STILL | {"name": "ground", "acceleration": [1, 0, 0], "history": RECORD, "interpolation": "spline"}
+    drawn = STILL | {"name": "grip", "velocity": [0.01, 0, 0]}
+    ramp, pulse = {"kind": "smooth-ramp", "duration": 0.005}, {"kind": "half-sine", "duration": 0.002}
+    output = {"directory": "here", "format": "pvd", "fields": ["velocity"], "pictures": False, "film": "none"}
+    linear = {"law": "linear-elastic"} | SOFT
+    yield case(
+        {"kind": "newmark", "dt": "auto", "safety": 0.5},
+        body=moving,
+        obstacle=[FLOOR | {"bodies": ["cube"], "normalize": True, "allow_initial_penetration": True}, BALL],
+        gravity=GRAVITY,
+        load=[PULL | {"history": ramp}, PUSH, PRESS | {"history": pulse}],
+        output=output,
+    )
+    implicit = {"solver": "dense", "halvings": 3, "dt": dt}
+    yield case(
+        {"kind": "newmark", "beta": 0.25, "gamma": 0.5} | implicit,
+        body={"mass": "consistent", "material": svk},
+        support=[shaken],
+        run={"duration": 0.01, "frames": 2, "checkpoint": 5},
+    )
+    yield case(
+        {"kind": "energy-momentum", "order": 2, "compensated": True} | implicit, support=[turning], obstacle=[FLOOR]
+    )
+    yield case({"kind": "midpoint", "order": 4} | implicit, body={"material": rubber}, support=[quake])
+    yield case({"kind": "generalized-alpha", "rho_inf": 0.5} | implicit, body=turned, support=[drawn])
+    yield case({"kind": "hht", "alpha": -0.1} | implicit, support=[STILL], gravity=GRAVITY, obstacle=[BALL])
+    yield case({"kind": "variational-midpoint"} | implicit, body={"mesh": "box.msh"}, support=[STILL | {"name": "s"}])
+    scheme = {"scheme": "CM4", "external": ["floor", "gravity"], "solver": "auto"}
+    yield case({"kind": "graham-jelenic", "dt": dt} | scheme, gravity=GRAVITY, obstacle=[FLOOR], body=moving)
+    adaptive = {"bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
+    yield case({"kind": "adaptive-variational", "dt": dt} | adaptive, gravity=GRAVITY, body={"material": linear})
+    skeel = {"beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 2, "solver": "auto"}
+    yield case({"kind": "zhang-skeel", "dt": dt} | skeel, gravity=GRAVITY, load=[PULL])
+    bath = {"temperature": 300, "rate": 1.0, "seed": 3, "boltzmann": 1.38e-23}
+    yield case({"kind": "rattle", "dt": 1e-4, "beta": 0, "order": 2}, rod=[RODS], gravity=GRAVITY, thermostat=bath)
+    yield case({"kind": "shake", "dt": 1e-4, "beta": 0.25}, rod=[RODS], gravity=GRAVITY)
+    lattice = {"grid": 1e-4, "seed": 1, "align": "floor", "count_crossings": True}
+    yield case({"kind": "force-stepping"} | lattice, body=moving, obstacle=[FLOOR], gravity=GRAVITY, load=[PULL])
+    terraces = {"step": 1e-6, "offset": 0.5, "stride": 0.01}
+    yield case({"kind": "energy-stepping"} | terraces, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
+    friction = {"temperature": 300, "friction": 1e-3}
+    two = {"name": "other", "mesh": {"file": "box.msh"}, "material": SOFT, "group": "body", "translate": [1, 0, 0]}
+    both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
+    yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
+
+
+def published_cases() -> Iterator[Data]:
+    """Yield the scenarios of the examples and of the documentation, made small and short."""
+    texts = [path.read_text("utf-8") for path in sorted((ROOT / "examples").glob("*.toml"))]
+    blocks = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "scenario.md").read_text("utf-8"), re.DOTALL)
+    texts += [block for block in blocks if "[integrator]" in block]
+    for text in texts:
+        data = tomllib.loads(text)
+        for body in data["body"]:
+            if "bundled" in body["mesh"]:
+                body |= {"mesh": {"file": "box.msh"}, "translate": [0, 0, 0.1]}
+            elif "cube" in body["mesh"]:
+                body["mesh"] = BOX
+        data["run"] |= {"duration": data["run"]["duration"] / 100, "frames": 2, "samples": 4}
+        yield data
+
+
+def bases() -> list[Data]:
+    """Return all scenarios that are mutated."""
+    return json.loads(json.dumps([*own_cases(), *published_cases()]))
+
+
+# -- mutations ------------------------------------------------------------------------------------------------------
+
+EXTREMES = [
+    *(0, -1, 1, 2, 1e-320, 1e-160, 1e-30, 1e-20, 1e-9, 1e9, 1e20, 1e30, 1e31, 1e300, -1e20, -1e30),
+    *(math.nan, math.inf, -math.inf, -0.0, 0.5, 1.5, 10**9, 10**18, 10**20, 10**400, -(10**30), 2**31, 2**63, 1e-12),
+]
+TEXTS = ["", " ", "auto", "x" * 5000, "a\0b", "\x1b[31mred", "é" * 300, "𝓕", "../..", "/", "~", "\u2028", "a\nb"]
+TEXTS += ["body", "x_max", "cube", "floor", "gravity", "total", "record.csv", "folder", "none.msh", "/dev/null"]
+OTHERS = [True, False, [], {}, [[]], [{}], [1], [1, 2], [1, 2, 3, 4], ["a"], {"a": 1}, {"kind": "sine"}, [None, 1]]
+
+
+def places(data: Any, here: Path_ = ()) -> list[Path_]:
+    """Return the paths of all values in nested tables and lists."""
+    if isinstance(data, dict):
+        inside = list(data.items())
+    elif isinstance(data, list):
+        inside = list(enumerate(data))
+    else:
+        return [here]
+    below = [place for key, value in inside for place in places(value, (*here, key))]
+    return ([here] if here else []) + below
+
+
+def at(data: Any, place: Path_) -> Any:
+    """Return the value at a path."""
+    for key in place:
+        data = data[key]
+    return data
+
+
+def put(data: Any, place: Path_, value: Any) -> None:
+    at(data, place[:-1])[place[-1]] = value
+
+
+def mutated(random_: random.Random, data: Data, others: list[Data]) -> str:
+    """Change one thing in a scenario; return what kind of change it is."""
+    every = places(data)
+    place = random_.choice(every)
+    value, container = at(data, place), at(data, place[:-1])
+    numbers = [p for p in every if isinstance(at(data, p), int | float) and not isinstance(at(data, p), bool)]
+    texts = [p for p in every if isinstance(at(data, p), str)]
+    kinds = {"extreme": 6, "factor": 8, "type": 2, "text": 2, "other": 2, "left out": 1, "doubled": 1, "nested": 1}
+    kinds |= {"misspelt": 1, "moved": 1}
+    (kind,) = random_.choices(list(kinds), list(kinds.values()))
+    if kind == "extreme":
+        put(data, random_.choice(numbers), random_.choice(EXTREMES))
+        return "a number replaced by an extreme one"
+    if kind == "factor":
+        chosen = random_.choice(numbers)
+        put(
+            data,
+            chosen,
+            float(min(at(data, chosen), 1e300)) * 10.0 ** random_.uniform(-6, 6) * random_.choice([1, 1, -1]),
+        )
+        return "a number scaled"
+    if kind == "type":
+        put(data, place, random_.choice(OTHERS))
+        return "a value of another type"
+    if kind == "text":
+        put(data, random_.choice(texts), random_.choice(TEXTS))
+        return "a text replaced"
+    if kind == "other":
+        other = random_.choice(others)
+        put(data, place, copy.deepcopy(at(other, random_.choice(places(other)))))
+        return "another key's value"
+    if kind == "left out":
+        del container[place[-1]]
+        return "a key or value left out"
+    if kind == "doubled" and isinstance(container, list):
+        container.append(copy.deepcopy(value))
+        return "an item doubled"
+    if kind == "nested":
+        depth = random_.choice([1, 3, 40])
+        for _ in range(depth):
+            value = [value] if random_.random() < 0.5 else {"a": value}
+        put(data, place, value)
+        return "a value nested"
+    if not isinstance(container, dict):
+        put(data, place, random_.choice(EXTREMES))
+        return "a number replaced by an extreme one"
+    key = str(place[-1])
+    if kind == "misspelt":
+        i = random_.randrange(len(key))
+        odd = random_.choice([key[:i] + key[i + 1 :], key + "s", key.upper(), key * 700, key + "\x1b", " " + key])
+        container[odd] = container.pop(key)
+        return "a key misspelt"
+    target = at(data, random_.choice([(), *(p for p in every if isinstance(at(data, p), dict))]))
+    moved = container.pop(key)
+    if target is not moved:
+        target[key] = moved
+    return "a key moved or left out"
+
+
+def damaged(random_: random.Random, text: str) -> str:
+    """Return a text with some letters changed, left out or put in."""
+    for _ in range(random_.randint(1, 4)):
+        i = random_.randrange(len(text) + 1)
+        put_in = random_.choice(
+            ['"', "[", "]", "=", "\n", "\0", "#", "'", "{", "}", ",", ".", "é", "-", "e", "9" * 5000]
+        )
+        text = random_.choice(
+            [text[:i] + put_in + text[i:], text[:i] + put_in + text[i + 1 :], text[:i] + text[i + 5 :]]
+        )
+    return text
+
+
+def toml(data: Data) -> str:
+    """Return a scenario as TOML, each table in a line."""
+    return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in data.items())
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value if item is not None) + "]"
+    if isinstance(value, float):
+        return {"inf": "inf", "-inf": "-inf", "nan": "nan"}.get(repr(value), repr(value))
+    return json.dumps(value)
+
+
+def cases(seed: int, count: int) -> Iterator[tuple[str, str]]:
+    """Yield mutated scenarios: what was done, and the text."""
+    random_, originals = random.Random(seed), bases()
+    for _ in range(count):
+        data = copy.deepcopy(random_.choice(originals))
+        many = random_.random()
+        if many < 0.1:
+            yield "scenario: letters changed", damaged(random_, toml(data))
+        elif many < 0.3:
+            for _ in range(random_.randint(2, 5)):
+                if numbers_and_texts(data):
+                    mutated(random_, data, originals)
+            yield "scenario: several changes", toml(data)
+        else:
+            yield f"scenario: {mutated(random_, data, originals)}", toml(data)
+
+
+def numbers_and_texts(data: Data) -> bool:
+    """Return whether anything is left that can be mutated."""
+    values = [at(data, place) for place in places(data)]
+    return any(type(v) in (int, float) for v in values) and any(type(v) is str for v in values)
+
+
+# -- trials ---------------------------------------------------------------------------------------------------------
+
+
+def trials(seed: int, count: int) -> Iterator[tuple[str, str]]:
+    """Yield what was done to a scenario, and the outcome of building, checking and briefly running it."""
+    for what, _, outcome in tried(seed, count):
+        yield what, outcome
+
+
+def tried(seed: int, count: int) -> Iterator[tuple[str, str, str]]:
+    """Yield what was done, the text, and the outcome."""
+    with tempfile.TemporaryDirectory() as folder, isolated.Isolated(Path(__file__), 2 * SECONDS) as attempt:
+        furnish(Path(folder))
+        for what, text in cases(seed, count):
+            yield what, text, attempt({"text": text, "folder": folder})
+
+
+def furnish(folder: Path) -> None:
+    """Put the files into a folder that scenarios name."""
+    from symplex.meshes.generate import box
+    from symplex.meshes.save import save_mesh
+
+    (folder / "folder").mkdir()
+    (folder / "record.csv").write_text("t (s),a (g)\n0,0\n0.005,1\n0.02,0\n", "utf-8")
+    save_mesh(box((0.1, 0.1, 0.1), (1, 1, 1), split="6"), folder / "box.msh")
+
+
+def trial(task: dict[str, str]) -> str:
+    """Return the outcome of a scenario (in a process of its own)."""
+    from symplex import report
+    from symplex.errors import SymplexError
+    from symplex.scenario import Scenario
+
+    report._TRIAL, report._WARM_UP = 0.02, 5.0
+    folder = Path(task["folder"])
+    try:
+        scenario = Scenario.parse(task["text"], folder / "trial.toml")
+        problem = scenario.build()
+    except SymplexError as error:
+        return isolated.judged(error, "trial.toml")
+    told = report.check_report(problem)
+    if re.search(r"\b(nan|inf)\b", told) or max(map(len, told.split("\n"))) > 1000:
+        return f"bad report: {told}"
+    return briefly_run(scenario, folder / "results")
+
+
+def briefly_run(scenario: Any, folder: Path) -> str:
+    """Run a scenario for a moment, and look at what is kept of it."""
+    import numpy as np
+
+    from symplex.errors import SymplexError
+    from symplex.history import read_history
+    from symplex.run import simulate
+
+    shutil.rmtree(folder, ignore_errors=True)
+    if scenario.tables.run.n_samples > 10_000:
+        return isolated.RAN
+    isolated.signal.setitimer(isolated.signal.ITIMER_REAL, RUNNING)
+    try:
+        simulate(scenario, folder, progress=False, pictures=False)
+    except isolated.TimeIsUp:  # as long as it likes
+        pass
+    except SymplexError as error:
+        return isolated.judged(error)
+    if (folder / "history.csv").exists() and not all(
+        np.isfinite(column).all() for column in read_history(folder / "history.csv").values()
+    ):
+        return "wrong result: the history is not finite"
+    return isolated.RAN
+
+
+# -- tests ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_key_is_used():
+    from symplex.tables import MODELS
+
+    used: dict[str, set[str]] = {}
+    for data in own_cases():
+        for name, tables in data.items():
+            for table in tables if isinstance(tables, list) else [tables]:
+                if isinstance(table, dict):
+                    used.setdefault(table["kind"] if name == "integrator" else name, set()).update(table)
+    for name, model in MODELS.items():
+        for kind, of_kind in model.items() if isinstance(model, dict) else [(name, model)]:
+            keys = {field.alias or key for key, field in of_kind.model_fields.items()}
+            assert keys <= used[kind if name == "integrator" else name], f"[{name}] {kind}"
+
+
+@pytest.mark.slow
+def test_undamaged_scenarios_run():
+    with tempfile.TemporaryDirectory() as folder, isolated.Isolated(Path(__file__), 2 * SECONDS) as attempt:
+        furnish(Path(folder))
+        for data in bases():
+            assert attempt({"text": toml(data), "folder": folder}) == isolated.RAN, toml(data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1])
+def test_damaged_scenarios_run_or_are_refused_in_one_sentence(seed):
+    outcomes: Counter[str] = Counter()
+    for what, text, outcome in tried(seed, 600):
+        assert outcome in (isolated.RAN, isolated.REFUSED), f"{what}\n{text}\n{outcome}"
+        outcomes[outcome] += 1
+    assert min(outcomes[isolated.RAN], outcomes[isolated.REFUSED]) > 50  # the mutations are neither idle nor blunt
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--serve"]:
+    isolated.serve(trial, SECONDS)
