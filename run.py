@@ -21,9 +21,10 @@ from symplex.meshes.series import SeriesWriter, open_series, resume_series
 from symplex.progress import Display, display, told_of_compiling
 from symplex.results import Folder, blocks_of, contact_forces, fields_of
 from symplex.scenario import Problem, Scenario
-from symplex.summary import Clock, conserved_energy, summarize
+from symplex.summary import Clock, summarize
 from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
+from symplex.totals import kept_energy
 
 # What may change before a run is resumed.
 _FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
@@ -250,7 +251,7 @@ class _Run:
                 f"{folder.path} cannot be resumed: {folder.history.name} has {len(past['t'])} rows up to the "
                 f"checkpoint, wanted {checkpoint.sample + 1}. Start anew with --overwrite."
             )
-        for energy, kinetic in zip(past[conserved_energy(past)], past["kinetic"], strict=True):
+        for energy, kinetic in zip(past[kept_energy(problem.integrator.energy, past)], past["kinetic"], strict=True):
             self._watch(energy, kinetic)
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
@@ -269,7 +270,7 @@ class _Run:
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
         history.append({name: row[name] for name in history.columns or row})
-        self._watch(row[conserved_energy(row)], row["kinetic"])
+        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
         """Return a row of the history: energies, momenta, contact and the integrator's counts."""

@@ -25,6 +25,7 @@ from symplex.quantities import (
     positive,
     vector,
 )
+from symplex.totals import LESS_WORK, TOTALS
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 
@@ -234,8 +235,7 @@ class Output(Table):
 
 # Columns of the history, after which no energy can be named.
 RESERVED = {
-    *("t", "kinetic", "gravity", "total", "lattice_total", "terraced_total", "modified_total", "discrete_energy"),
-    *("balance", "discrete_balance", "heat", "temperature", "penetration"),
+    *("t", "kinetic", "gravity", *TOTALS, *LESS_WORK.values(), "heat", "temperature", "penetration"),
     *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
     *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
     *("reflections", "stretches", "substeps", "corrections", "halved", "iterations", "factorised", "tried", "held"),

@@ -21,8 +21,10 @@ from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.energy_stepping import EnergyStepping
+from symplex.time.graham_jelenic import GrahamJelenic
 from symplex.time.langevin import Langevin
 from symplex.time.midpoint import Midpoint
+from symplex.time.newmark import Newmark
 from symplex.time.newton import Newton
 from symplex.time.rattle import Rattle, Shake
 from symplex.time.variational import VariationalMidpoint
@@ -158,6 +160,22 @@ def test_methods_are_what_the_keys_say():
     assert method("energy-stepping", "step = 0.1\noffset = 0\nstride = 2") == EnergyStepping(0.1, 0.0, 2.0)
     assert method("rattle", "dt = 0.1\nbeta = 0.3\norder = 4", HUNG) == Composition(Rattle(0.1, {}, beta=0.3), 4)
     assert method("shake", "dt = 0.1", HUNG) == Shake(0.1, {})
+    assert method("newmark", "order = 6") == Composition(Newmark(), 6)
+    assert method("graham-jelenic", 'dt = 0.1\nscheme = "CM4"\norder = 6') == Composition(GrahamJelenic(0.1, "CM4"), 6)
+    assert method("graham-jelenic", 'dt = 0.1\nscheme = "CM4"\norder = 4') == GrahamJelenic(0.1, "CM4")
+
+
+def test_orders_that_there_are_not_are_refused():
+    assert "order is 4, for which gamma must be 0.5; it is 0.6" in mistakes(
+        BODY, "newmark", "dt = 0.1\nbeta = 0.3\ngamma = 0.6\norder = 4"
+    )
+    scheme = 'dt = 0.1\nscheme = "{}"\norder = 4'
+    assert "order is 4, must be at least 6, that of CM6 itself" in mistakes(
+        BODY, "graham-jelenic", scheme.format("CM6")
+    )
+    told = mistakes(BODY, "graham-jelenic", scheme.format("kappa"))
+    assert "order is 4, which kappa cannot be composed to: κ has poles" in told
+    assert "unknown key 'order'" in mistakes(HUNG, "shake", "dt = 0.1\norder = 4")
 
 
 def test_thermostats_are_what_the_keys_say():

@@ -68,6 +68,7 @@ class EnergyStepping(Integrator):
 
     order = 0.5
     conserves = frozenset({"energy", "momentum", "angular momentum", "symplectic form"})
+    energy = "terraced_total"
     symmetric = True
 
     def __post_init__(self):

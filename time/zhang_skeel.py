@@ -13,7 +13,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.newton import Newton
 from symplex.time.stability import largest_frequency
 from symplex.time.zhang_skeel_force import ModifiedForce, Variant, split
@@ -21,7 +21,7 @@ from symplex.time.zhang_skeel_force import ModifiedForce, Variant, split
 
 @final
 @dataclass(frozen=True)
-class ZhangSkeel(Integrator):
+class ZhangSkeel(FixedStepIntegrator):
     """Velocity Verlet in a modified potential whose frequencies no step is too large for.
 
     With the accelerations f of `symplex.time.zhang_skeel_force.ModifiedForce`
@@ -89,6 +89,11 @@ class ZhangSkeel(Integrator):
         """Momentum, and unless simplified angular momentum and the symplectic form."""
         more = set() if self.variant == "simplified" and self.beta > 0.0 else {"angular momentum", "symplectic form"}
         return frozenset({"momentum", *more})
+
+    @property
+    def energy(self) -> str:
+        """The modified energy, but for the method of eq. 19, which is of no potential."""
+        return "total" if self.variant == "simplified" and self.stiff else "modified_total"
 
     def start(self, system: System, state: State) -> ZhangSkeelMotion:
         """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
