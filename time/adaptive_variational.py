@@ -157,6 +157,7 @@ class AdaptiveVariationalMotion(Motion):
 
     def __init__(self, integrator: AdaptiveVariational, system: System, t: float):
         system.moving.require_none("AdaptiveVariational")
+        system.require_inertia("AdaptiveVariational")
         self.system = system
         self.integrator = integrator
         self.held: list[Held] = []
