@@ -33,11 +33,11 @@ class ZhangSkeel(FixedStepIntegrator):
 
     ``"full"`` (eq. 3) also keeps angular momentum and the symplectic form, all to round-off, and ½ v·Mv + Ṽ nearly, for
     long times (``modified_total`` among the energies). It needs third derivatives. ``"simplified"`` (eq. 18) does
-    without, and loses all these by O(h⁴). ``"push-forward"`` (eq. 14) keeps what the full method keeps, and solves
-    nonlinear equations by Newton's method.
+    without, and loses all these by O(h⁵) a step. ``"push-forward"`` (eq. 14) keeps what the full method keeps, and
+    solves nonlinear equations by Newton's method.
 
     With ``stiff`` the matrix holds the named energies only: then the others must be resolved by the step. The
-    simplified method becomes that of eq. 19, which keeps the symplectic form and angular momentum only to O(h²); the
+    simplified method becomes that of eq. 19, which loses the symplectic form and angular momentum by O(h³) a step; the
     full one keeps its properties, at the cost of a product with the Hessian of the others.
 
     Loads are taken at the end of each step, with the velocity predicted there: to second order.
