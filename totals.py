@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-# What each of them is. A method declares one of these, `symplex.time.integrator.Integrator.energy`.
-TOTALS = {
-    "total": "kinetic and potential energy of the state",
-    "lattice_total": "the same with the potential that force-stepping interpolates on its lattice",
-    "terraced_total": "the same with the terraces of energy-stepping",
-    "modified_total": "the same with the modified potential of Zhang and Skeel",
-    "discrete_energy": "that of the last step of a variational method",
-}
+# A method declares one of these, `symplex.time.integrator.Integrator.energy`.
+TOTALS = (
+    "total",  # kinetic and potential energy of the state
+    "lattice_total",  # the same with the potential that force-stepping interpolates on its lattice
+    "terraced_total",  # with the terraces of energy-stepping
+    "modified_total",  # with the modified potential of Zhang and Skeel
+    "discrete_energy",  # of the last step of a variational method
+)
 # What is left of them without the work of loads and of supports that move, and heat, as far as it is known.
 LESS_WORK = {"total": "balance", "discrete_energy": "discrete_balance"}
 

@@ -13,6 +13,7 @@ from symplex.cli import main
 from symplex.run import simulate
 from symplex.scenario import Scenario
 from symplex.tables import MODELS, NEEDED
+from symplex.totals import LESS_WORK, TOTALS
 
 ROOT = Path(__file__).parent.parent
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
@@ -105,6 +106,11 @@ def test_files_that_are_named_exist():
     named = {match for page in PAGES.values() for match in NAMED.findall(page.read_text("utf-8"))}
     assert len(named) > 50
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]
+
+
+def test_every_energy_of_a_history_is_explained():
+    reference = PAGES["scenario.md"].read_text("utf-8")
+    assert not [name for name in (*TOTALS, *LESS_WORK.values()) if f"`{name}`" not in reference]
 
 
 def test_links_lead_somewhere():
