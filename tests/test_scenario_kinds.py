@@ -118,7 +118,7 @@ KINDS = {
 }
 
 
-# The energy that is meant by what they conserve, or nearly kept, where it is not the total; with the push less its work.
+# The energy that they conserve or nearly keep, where it is not the total; with the push less its work.
 KEPT = {
     "force-stepping": "lattice_total",
     "energy-stepping": "terraced_total",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import symplex
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.mass import lumped_mass
 from symplex.fem.materials import NeoHookean
@@ -23,7 +24,7 @@ from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.graham_jelenic import GrahamJelenic
+from symplex.time.graham_jelenic import GrahamJelenic, Scheme
 from symplex.time.integrator import Integrator
 from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.midpoint import Midpoint
@@ -127,6 +128,7 @@ CASES |= {
     "GrahamJelenic, EM-theta": graham_jelenic("EM-theta"),
     "GrahamJelenic, A-theta": graham_jelenic("A-theta"),
     "GrahamJelenic, M4": graham_jelenic("M4", sizes=(0.1, 0.0625, 0.05), size=0.1),
+    "GrahamJelenic, CM4": graham_jelenic("CM4", sizes=(0.1, 0.0625, 0.05), size=0.1),
     "GrahamJelenic, CM6": graham_jelenic("CM6", sizes=(0.1, 0.0625, 0.05), size=0.15),
     "GrahamJelenic, CM8": graham_jelenic("CM8", sizes=(0.1, 0.0625, 0.05), size=0.16),
 }
@@ -167,6 +169,8 @@ CASES |= {
 CASES |= {
     name: replace(made, slow=True)
     for name, made in {
+        "GrahamJelenic, SM": graham_jelenic("SM"),
+        "GrahamJelenic, EM": graham_jelenic("EM"),
         "Composition, GrahamJelenic assumed-distance": composed_graham_jelenic("assumed-distance"),
         "Composition, GrahamJelenic EM-theta": composed_graham_jelenic("EM-theta"),
         "Composition, GrahamJelenic A-theta": composed_graham_jelenic("A-theta"),
@@ -216,6 +220,23 @@ def far_away(system, q, v, t):
         rate, (0.0, t), np.concatenate([q.ravel(), v.ravel()]), method="DOP853", rtol=1e-12, atol=1e-13
     )
     return solution.y[:, -1].reshape(2, *q.shape)
+
+
+def test_every_integrator_is_held_to_it():
+    """But for those whose systems are of other kinds, which have tests of their own."""
+
+    def all_of(kind):
+        return {kind, *(inner for sub in kind.__subclasses__() for inner in all_of(sub))}
+
+    assert symplex.Langevin in [getattr(symplex, name) for name in dir(symplex)]  # modules are imported when first used
+    ours = {
+        kind for kind in all_of(Integrator) if kind.__module__.startswith("symplex.") and not kind.__abstractmethods__
+    }
+    held = {type(made.make(made.size, 0)) for made in CASES.values()}
+    others = {"EnergyStepping", "PolarReduction", "Rattle", "Shake", "Langevin"}
+    assert {kind.__name__ for kind in ours - held} == others
+    schemes = {method.scheme for made in CASES.values() if isinstance(method := made.make(made.size, 0), GrahamJelenic)}
+    assert schemes == set(Scheme.__args__)
 
 
 def test_declared_order_on_a_nonlinear_problem(case):
