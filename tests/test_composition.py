@@ -16,6 +16,7 @@ from symplex.time.energy_stepping import EnergyStepping
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.generalized_alpha import GeneralizedAlpha
 from symplex.time.graham_jelenic import GrahamJelenic
+from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
 from symplex.time.newton import Newton
@@ -149,6 +150,8 @@ def test_what_cannot_be_composed_is_refused():
     for method in (ForceStepping(0.1), EnergyStepping(0.1), AdaptiveVariational(0.1), PolarReduction(Midpoint(0.1))):
         with pytest.raises(ValueError, match=f"{type(method).__name__} has no fixed step"):
             Composition(method)
+    with pytest.raises(ValueError, match=r"take JacobiReduction\(Composition\(…\)\)"):
+        Composition(JacobiReduction(Midpoint(0.1)))
     with pytest.raises(ValueError, match="Shake cannot be composed: its velocities are differences over two steps"):
         Composition(Shake(0.1, {}))
     with pytest.raises(ValueError, match=r"GrahamJelenic cannot be composed: κ has poles.*; take EM"):

@@ -12,6 +12,7 @@ import numpy as np
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing
 from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion
+from symplex.time.jacobi_reduction import JacobiReduction
 
 
 def _triple_jump(order: int) -> list[float]:
@@ -120,6 +121,10 @@ class Composition(FixedStepIntegrator):
 
     def __post_init__(self):
         method, name = self.integrator, type(self.integrator).__name__
+        if isinstance(method, JacobiReduction):
+            raise ValueError(
+                "Composition: take JacobiReduction(Composition(…)), which is the composition of a reduction."
+            )
         if not isinstance(method, FixedStepIntegrator):
             raise ValueError(f"Composition: {name} has no fixed step from positions and velocities alone.")
         if method.no_composition:
