@@ -40,8 +40,7 @@ from symplex.time.energy_stepping import EnergyStepping
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.graham_jelenic import GrahamJelenic
-from symplex.time.implicit import ImplicitIntegrator
-from symplex.time.integrator import Integrator
+from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.langevin import Langevin
 from symplex.time.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.midpoint import Midpoint
@@ -58,10 +57,6 @@ _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 _PARTICULAR = (
     *(GrahamJelenicTable, ZhangSkeelTable, VariationalEulerTable, LinearlyImplicitNewmarkTable),
     *(RattleTable, ShakeTable, EnergySteppingTable),
-)
-_OF_ONE_SIZE = (
-    *(Newmark, ImplicitIntegrator, Composition, GrahamJelenic, ZhangSkeel, VariationalEuler, LinearlyImplicitNewmark),
-    *(Rattle, Shake),
 )
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
 
@@ -86,31 +81,31 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             return EnergyStepping(table.step, table.offset, table.stride)
         case NewmarkTable():
             newton = Newton(linear=table.solver, halvings=table.halvings)
-            return Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
+            return _of_order(Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton), table.order)
         case AdaptiveVariationalTable():
             bounds = cast(tuple[float, float], table.bounds)
             newton = Newton(linear=table.solver)
             return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=newton)
         case GrahamJelenicTable():
-            return GrahamJelenic(table.dt, table.scheme, _external(tables, table), linear=table.solver)
+            method = GrahamJelenic(table.dt, table.scheme, _external(tables, table), linear=table.solver)
+            return _of_order(method, table.order)
         case ZhangSkeelTable():
             newton = Newton(linear=table.solver)
-            second = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)
-            return second if table.order == 2 else Composition(second, table.order)
+            method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)
+            return _of_order(method, table.order)
         case VariationalEulerTable():
             return VariationalEuler(table.dt)
         case LinearlyImplicitNewmarkTable():
             return LinearlyImplicitNewmark(table.dt, table.beta, table.guess, table.accelerations, linear=table.solver)
         case RattleTable():
-            second = Rattle(table.dt, rods, beta=table.beta)
-            return second if table.order == 2 else Composition(second, table.order)
+            return _of_order(Rattle(table.dt, rods, beta=table.beta), table.order)
         case ShakeTable():
             return Shake(table.dt, rods, beta=table.beta)
         case _:
             return _implicit(table)
 
 
-def _implicit(table: ImplicitTable) -> ImplicitIntegrator | Composition:
+def _implicit(table: ImplicitTable) -> FixedStepIntegrator:
     """Return an implicit method."""
     newton = Newton(linear=table.solver, halvings=table.halvings)
     match table:
@@ -121,12 +116,16 @@ def _implicit(table: ImplicitTable) -> ImplicitIntegrator | Composition:
         case HilberHughesTaylorTable():
             return HilberHughesTaylor(table.dt, table.alpha, newton=newton)
         case EnergyMomentumTable():
-            second = EnergyMomentum(table.dt, table.compensated, newton=newton)
+            return _of_order(EnergyMomentum(table.dt, table.compensated, newton=newton), table.order)
         case MidpointTable():
-            second = Midpoint(table.dt, newton=newton)
+            return _of_order(Midpoint(table.dt, newton=newton), table.order)
         case _:
             raise TypeError(f"no method is known for a {type(table).__name__}")
-    return second if table.order == 2 else Composition(second, table.order)
+
+
+def _of_order(method: FixedStepIntegrator, order: int | None) -> FixedStepIntegrator:
+    """Return a method, composed if the order is above its own."""
+    return method if order is None or order <= method.order else Composition(method, order)
 
 
 def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: System, state: State) -> Integrator:
@@ -233,7 +232,7 @@ def _try_start(integrator: Integrator, system: System, state: State) -> None:
 def step_of(integrator: Integrator) -> float | None:
     """Return the step in s of a method with steps of one size that has been fitted, or None."""
     method = integrator.integrator if isinstance(integrator, Langevin) else integrator
-    return float(method.dt) if isinstance(method, _OF_ONE_SIZE) else None
+    return float(method.dt) if isinstance(method, FixedStepIntegrator) else None
 
 
 def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from symplex.quantities import (
     whole,
     yes_or_no_by_direction,
 )
-from symplex.time.graham_jelenic import Scheme
+from symplex.time.graham_jelenic import GrahamJelenic, Scheme
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.linearly_implicit import Accelerations, Guess
 from symplex.time.zhang_skeel_force import Variant
@@ -65,6 +65,7 @@ class NewmarkTable(Method):
     dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
     beta: Annotated[float, between(0.0, math.inf)] = 0.0
     gamma: Annotated[float, between(0.5, math.inf)] = 0.5
+    order: Order = 2
     safety: Annotated[float, positive("1")] = 0.8
     solver: Solver = "auto"
     halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
@@ -87,6 +88,8 @@ class NewmarkTable(Method):
             raise ValueError(f'dt is "auto", must be a number (s) if beta is not 0; beta is {self.beta:g}')
         if not self.implicit and self.gamma != 0.5:
             raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
+        if self.order > 2 and self.gamma != 0.5:
+            raise ValueError(f"order is {self.order}, for which gamma must be 0.5; it is {self.gamma:g}")
         return self
 
 
@@ -158,6 +161,7 @@ class GrahamJelenicTable(FixedStepTable):
     kind: Literal["graham-jelenic"]
     scheme: Scheme = "CM6"
     external: list[Text] | None = None
+    order: Order | None = None
     solver: Solver = "auto"
 
     @property
@@ -174,6 +178,12 @@ class GrahamJelenicTable(FixedStepTable):
     def _check(self) -> GrahamJelenicTable:
         if self.external and not self.takes_external:
             raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
+        scheme = GrahamJelenic(1.0, self.scheme)
+        order = scheme.order if self.order is None else self.order
+        if order < scheme.order:
+            raise ValueError(f"order is {order}, must be at least {scheme.order:g}, that of {self.scheme} itself")
+        if order > scheme.order and scheme.no_composition:
+            raise ValueError(f"order is {order}, which {self.scheme} cannot be composed to: {scheme.no_composition}")
         return self
 
 

@@ -12,6 +12,7 @@ from symplex.arguments import checked
 from symplex.errors import OutputError
 from symplex.files import reason_of, save_figure
 from symplex.history import History
+from symplex.totals import LESS_WORK, TOTALS
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ _AXES = "xyz"
 _AXIS_COLOURS = ("#c0392b", "#2e8b57", "#2c5fa8")
 _RUN_COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d")
 _STYLES = ("-", "--", ":", "-.")
-_TOTALS = (
-    *("total", "lattice_total", "terraced_total", "modified_total", "discrete_energy"),
-    *("balance", "discrete_balance"),
-)
+_TOTALS = (*TOTALS, *LESS_WORK.values())
 # Columns that are neither energies nor vectors.
 _STATISTICS = ("temperature", "events", "steps", "crossings", "iterations", "held", "dt")
 

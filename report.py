@@ -21,6 +21,7 @@ from symplex.results import Folder
 from symplex.scenario import Problem
 from symplex.time.integrator import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
+from symplex.totals import LESS_WORK
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
 _TRIAL = 0.5  # s of wall time to measure the speed in
@@ -82,30 +83,21 @@ def _status(summary: Mapping[str, Any]) -> str:
     return f"{summary['status']}: {summary['reason']}" if summary["reason"] else summary["status"]
 
 
-# What is said of the energies that methods keep, or tell, instead of the total.
-_OF_METHODS = {
-    "lattice_total": ", which it keeps",
-    "terraced_total": ", which it keeps",
-    "modified_total": ", which it nearly keeps",
-    "discrete_energy": "",
-}
-
-
 def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Return a row on the change of the total energy, and of the one that is kept instead."""
-    drift, loads = summary["drift"], ", ".join(summary.get("loads", ()))
-    if "balance" in drift:
+    drift, loads, kept = summary["drift"], ", ".join(summary.get("loads", ())), summary["energy_kept"]
+    if (balance := LESS_WORK["total"]) in drift:
         taken = [*([f"the work of {loads}"] if loads else []), *(["the heat"] if "heat" in summary else [])]
-        discrete = f"; {drift['discrete_balance']:.1e} of the discrete energy" if "discrete_balance" in drift else ""
-        return "energy balance", f"{drift['balance']:.1e} (relative), {' and '.join(taken)} taken off{discrete}"
+        discrete = "" if kept == balance else f"; {drift[kept]:.1e} of {kept}"
+        return "energy balance", f"{drift[balance]:.1e} (relative), {' and '.join(taken)} taken off{discrete}"
     total = f"{drift['total']:.1e}"
     if loads:
         return "energy change", f"{total} (relative); work is done by {loads}"
-    for name, kept in _OF_METHODS.items():
-        if name in drift:
-            finer = ", less on a finer grid" if name == "lattice_total" else ""
-            return "energy drift", f"{drift[name]:.1e} of {name}{kept}; {total} of total{finer} (relative)"
-    return "energy drift", f"{total} (relative)"
+    if kept == "total":
+        return "energy drift", f"{total} (relative)"
+    nearly = "" if "energy" in summary["conserves"] else "nearly "
+    finer = ", less on a finer grid" if kept == "lattice_total" else ""
+    return "energy drift", f"{drift[kept]:.1e} of {kept}, which it {nearly}keeps; {total} of total{finer} (relative)"
 
 
 def _heat(summary: Mapping[str, Any]) -> tuple[str, str]:

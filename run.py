@@ -23,9 +23,10 @@ from symplex.meshes.series import SeriesWriter, open_series, resume_series
 from symplex.progress import Display, display, told_of_compiling
 from symplex.results import Folder, blocks_of, contact_forces, fields_of
 from symplex.scenario import Problem, Scenario
-from symplex.summary import Clock, conserved_energy, summarize, versions
+from symplex.summary import Clock, summarize, versions
 from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
+from symplex.totals import kept_energy
 
 _WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
@@ -324,7 +325,7 @@ class _Run:
             )
         if missing := [name for name in self._columns_needed() if name not in past]:
             raise OutputError(f"{self._folder.path} cannot be resumed: {path.name} lacks '{missing[0]}'. {_WAY_OUT}")
-        return zip(past[conserved_energy(past)][: sample + 1], past["kinetic"][: sample + 1], strict=True)
+        return zip(past[kept_energy(self._problem.integrator.energy, past)][: sample + 1], past["kinetic"][: sample + 1], strict=True)
 
     def _columns_needed(self) -> list[str]:
         """Return the columns without which there is no summary."""
@@ -353,7 +354,7 @@ class _Run:
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
         history.append({name: row[name] for name in history.columns or row if name in row})
-        self._watch(row[conserved_energy(row)], row["kinetic"])
+        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
         """Return a row of the history: energies, momenta, contact and the integrator's counts."""

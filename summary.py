@@ -19,17 +19,8 @@ from symplex.fem.energy import Array
 from symplex.history import read_history
 from symplex.results import Folder
 from symplex.scenario import Problem
+from symplex.totals import LESS_WORK, TOTALS, kept_energy
 
-# The total energy, preceded by what integrators keep instead.
-_ENERGIES = (
-    "lattice_total",
-    "terraced_total",
-    "discrete_balance",
-    "balance",
-    "discrete_energy",
-    "modified_total",
-    "total",
-)
 _PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
 
 
@@ -63,11 +54,6 @@ class Clock:
             self.parts[name] = self.parts.get(name, 0.0) + perf_counter() - start
 
 
-def conserved_energy(row: Mapping[str, Any]) -> str:
-    """Return the energy that the integrator aims to keep: the first of a few that there is."""
-    return next(name for name in _ENERGIES if name in row)
-
-
 def drifts(history: Mapping[str, Array]) -> dict[str, float]:
     """Return the largest change of energies and momenta since the start.
 
@@ -75,7 +61,7 @@ def drifts(history: Mapping[str, Array]) -> dict[str, float]:
     the largest of their kind.
     """
     found = {}
-    for name in _ENERGIES:
+    for name in (*TOTALS, *LESS_WORK.values()):
         if name in history:
             energy = history[name]
             scale = max(abs(energy[0]), history["kinetic"].max())
@@ -129,6 +115,7 @@ def summarize(
         "kind": scenario.tables.integrator.kind,
         "integrator": type(problem.integrator).__name__,
         "parameters": _plain(problem.integrator),
+        "conserves": sorted(problem.integrator.conserves),
         "statistics": dict(statistics),
         "duration": scenario.tables.run.duration,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},
@@ -150,6 +137,7 @@ def _of_history(problem: Problem, history: Mapping[str, Array], mass: float) -> 
         "samples": len(history["t"]) - 1,
         "energy_start": float(history["total"][0]),
         "energy_end": float(history["total"][-1]),
+        "energy_kept": kept_energy(problem.integrator.energy, history),
         "drift": drifts(history),
         "mean_velocity_end": [float(history[f"momentum_{axis}"][-1]) / mass for axis in "xyz"],
         "peak_strain_energy": float(np.max(strain)),

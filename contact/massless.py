@@ -28,7 +28,8 @@ def redistributed_mass(mass: ArrayLike, points: ArrayLike, nodes: Nodes) -> Arra
     points : float64 [n, dim]
         Undeformed positions in m.
     nodes : int [m]
-        The nodes to free of their mass; usually those that may touch. Give them to `System` as ``massless``.
+        The nodes to free of their mass; usually those that may touch. Give `System` the mask
+        ``massless=mass == 0`` of what is returned.
 
     Raises
     ------

@@ -97,9 +97,13 @@ def errors(run: Run, reference: Motion) -> np.ndarray:
 
 
 def measures(name: str, run: Run, reference: Motion) -> dict:
-    """Return what is claimed about one run."""
+    """Return what is claimed about one run; errors are the largest component of a difference, but for the distance."""
+    upper = run.q[:, 1] - reference.q[: len(run.q), 1]
+    distance = np.linalg.norm(errors(run, reference), axis=1)
     return {
         f"{name}: step": STEPS[name],
+        f"{name}: largest error of the upper mass": float(np.abs(upper).max()),
+        f"{name}: largest distance of the lower mass from where it should be": float(distance.max()),
         f"{name}: largest error of the lower mass": float(np.abs(errors(run, reference)).max()),
         f"{name}: largest error of the energy": float(np.abs(run.energy - run.energy[0]).max()),
         f"{name}: largest |g|": float(np.linalg.norm(pendulum.constraint_values(run.q), axis=1).max()),

@@ -5,16 +5,25 @@ import pytest
 from scipy.linalg import expm
 
 from symplex.errors import StepFailed, UnstableStep
-from symplex.fem.bars import Bars, InverseDistance
+from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance
+from symplex.fem.constraints import RigidBars
 from symplex.fem.energy import Energy
 from symplex.fem.system import System
+from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition, substeps
 from symplex.time.energy_momentum import EnergyMomentum
+from symplex.time.energy_stepping import EnergyStepping
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.generalized_alpha import GeneralizedAlpha
+from symplex.time.graham_jelenic import GrahamJelenic
+from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
 from symplex.time.newton import Newton
+from symplex.time.polar_reduction import PolarReduction
+from symplex.time.rattle import Rattle, Shake
+from symplex.time.variational import VariationalMidpoint
+from symplex.time.zhang_skeel import ZhangSkeel
 
 SCHEMES = [
     (4, "triple jump", 3),
@@ -138,12 +147,60 @@ def test_what_cannot_be_composed_is_refused():
         Composition(GeneralizedAlpha(0.1))
     with pytest.raises(ValueError, match="Midpoint, with its parameters, is not"):
         Composition(Midpoint(0.1, alpha=0.4))
-    with pytest.raises(ValueError, match="ForceStepping has no fixed step"):
-        Composition(ForceStepping(0.1))
+    for method in (ForceStepping(0.1), EnergyStepping(0.1), AdaptiveVariational(0.1), PolarReduction(Midpoint(0.1))):
+        with pytest.raises(ValueError, match=f"{type(method).__name__} has no fixed step"):
+            Composition(method)
+    with pytest.raises(ValueError, match=r"take JacobiReduction\(Composition\(…\)\)"):
+        Composition(JacobiReduction(Midpoint(0.1)))
+    with pytest.raises(ValueError, match="Shake cannot be composed: its velocities are differences over two steps"):
+        Composition(Shake(0.1, {}))
+    with pytest.raises(ValueError, match=r"GrahamJelenic cannot be composed: κ has poles.*; take EM"):
+        Composition(GrahamJelenic(0.1, "kappa"))
+    with pytest.raises(ValueError, match="Composition cannot be composed: it is one already"):
+        Composition(Composition(Midpoint(0.1)), 6)
+    with pytest.raises(
+        ValueError, match="order must be above that of the method; it is 4, and GrahamJelenic is of order 6"
+    ):
+        Composition(GrahamJelenic(0.1, "CM6"), 4)
     with pytest.raises(ValueError, match="no scheme of order 5; there are 'triple jump' of order 4"):
         Composition(Midpoint(0.1), 5)
     with pytest.raises(ValueError, match="no scheme 'yoshida' of order 8"):
         Composition(Midpoint(0.1), 8, "yoshida")
+
+
+def test_positions_of_shake_are_those_of_rattle():
+    """Which is why nothing is lost where only the one is composed."""
+    rod = {"rod": RigidBars([[0, 1]], 1.0)}
+    system = System(np.ones(2), {}, dim=2, loads={"push": lambda t, q, v: np.array([[0.0, -1.0], [0.2, 0.0]])})
+    state = system.state([[0, 0], [1, 0]], [[0, 0.3], [0, -0.5]])
+    ends = [method(0.05, rod).start(system, state).advance(2.0) for method in (Shake, Rattle)]
+    np.testing.assert_allclose(ends[0].q, ends[1].q, atol=1e-12)
+    assert np.abs(ends[0].v - ends[1].v).max() > 1e-6
+
+
+def test_energies_of_one_step_size_are_not_told():
+    """A composition has steps of several, so that none of them were the one of its steps."""
+    system, state = kepler()
+    for method in (VariationalMidpoint(0.1), ZhangSkeel(0.1, variant="simplified")):
+        assert method.energy in method.start(system, state).energies(state)
+        motion = Composition(method).start(system, state)
+        assert not {"discrete_energy", "modified_total"} & motion.energies(motion.advance(0.2)).keys()
+        assert Composition(method).energy == "total"
+
+
+def test_composed_methods_of_graham_and_jelenic_go_on_bit_identically_with_factors():
+    """Stiff steps are solved with factors, which are for one size of substeps."""
+    system = System(np.ones(3), {"bars": Bars([[0, 1], [1, 2], [0, 2]], EngineeringStrain(2e3, [1.0, 1.03, 1.03]))})
+    state = system.state([[0, 0, 0], [1.0, 0, 0], [0.5, 0.9, 0]], [[0, 0, 0.1], [0, 1.0, 0], [0.2, 0, 0]])
+    method = Composition(GrahamJelenic(0.1, "CM4"), 6)
+    motion = method.start(system, state)
+    motion.advance(0.5)
+    stored = motion.checkpoint()
+    end = motion.advance(1.0)
+    assert motion.statistics()["factorised"] > 0
+    resumed = method.resume(system, stored)
+    np.testing.assert_array_equal(resumed.advance(1.0).q, end.q)
+    assert resumed.statistics() == motion.statistics()
 
 
 def test_a_failure_tells_the_time():

@@ -369,6 +369,10 @@ def test_loads_in_time_and_going_back_are_refused():
     loaded = System(system.mass, system.energies, dim=2, loads={"push": lambda t, q, v: np.ones_like(q)})
     with pytest.raises(InvalidSystem, match="load 'push'"):
         EnergyStepping(0.1).start(loaded, state)
+    mass = np.append(system.mass[:-1], 0.0)
+    light = System(mass, system.energies, dim=2, massless=mass == 0.0)
+    with pytest.raises(InvalidSystem, match="energy-stepping needs mass at all nodes, but 1 have none"):
+        EnergyStepping(0.1).start(light, state)
     motion = EnergyStepping(0.1).start(system, state)
     motion.advance(0.1)
     with pytest.raises(StepFailed, match="cannot go back"):

@@ -231,7 +231,8 @@ def test_keplers_convergence(run_script, tmp_path):
 
 def test_the_argon_cluster(run_script, tmp_path):
     numbers = run_script("argon.py", tmp_path)
-    assert numbers["E/epsilon (withheld in the paper)"] == pytest.approx(-10.519, abs=5e-4)
+    assert numbers["E/epsilon"] == pytest.approx(-10.519254, abs=5e-7)
+    assert numbers["E/epsilon"] == pytest.approx(numbers["E/epsilon (paper)"], abs=3e-5)
     assert numbers["momentum at the start [atom nm/ns] (paper: zero)"] == [0.0, 0.0]
     for h in (0.02, 0.005):
         for coordinates in ("plain", "Jacobi"):
@@ -245,6 +246,8 @@ def test_the_argon_cluster(run_script, tmp_path):
                 share = numbers[f"{run}: share of steps shorter than the average"]
                 assert share == pytest.approx(0.632, abs=0.02)  # 1 − 1/e
                 assert numbers[f"{run}: temperature [K]"] == pytest.approx(15.6, abs=3.0)
+        step = f"h = {h} nm: Newmark's step [fs]"
+        assert numbers[step] == pytest.approx(numbers[f"{step} (paper)"], rel=0.1)  # less than 3 per cent over 10 ns
         assert numbers[f"h = {h} nm, Newmark: range of K + V / epsilon"] < 3e-4
     assert (tmp_path / "argon_h020.png").exists()
     assert (tmp_path / "argon_h005.png").exists()

@@ -41,6 +41,10 @@ def test_the_double_pendulum(run_script, tmp_path):
     assert error("Newmark, penalised") == pytest.approx(0.103, abs=0.002)
     assert error("Zhang-Skeel, penalised") == pytest.approx(error("Newmark, penalised"), rel=0.1)
     assert error("variational Euler, penalised") == pytest.approx(0.0227, abs=5e-4)
+    for name in ("SHAKE", "Verlet, penalised", "Newmark, penalised", "Zhang-Skeel, penalised"):
+        assert numbers[f"{name}: largest error of the upper mass"] == pytest.approx(2.0 * error(name), rel=0.06)
+        distance = numbers[f"{name}: largest distance of the lower mass from where it should be"]
+        assert 1.0 < distance / error(name) < 1.05
     assert error("one-iteration Newmark, penalised") > 5.0 * error("Newmark, penalised")
     assert error("one iteration from the prediction, penalised") == pytest.approx(0.163, abs=0.002)
     assert error("energy-momentum, penalised") == pytest.approx(0.0546, abs=0.001)

@@ -29,6 +29,12 @@ def test_a_truss_in_relative_equilibrium(run_script, tmp_path):
         late = {name: numbers[f"table 2, {name}: lag of the angle at t = {t} [rad]"] for name in ("SM", "EM")}
         assert late["EM"] == pytest.approx((1 - np.arctan(0.125) / 0.125) * t, abs=1e-12)
         assert late["SM"] == pytest.approx(0.019 * t, rel=0.02)
+        for name, digits in (("SM", 5.1e-4), ("EM", 5.1e-5), ("EM-theta", 5.1e-5), ("A-theta", 5.1e-5)):
+            key = f"table 2, {name}: {{}} at t = {t}{{}}"
+            for ours, papers in (("lag of the angle", "period error"), ("translation ahead", "translation error")):
+                unit = " [rad]" if ours.startswith("lag") else " [m]"
+                printed = numbers[key.format(papers, " (paper)")]
+                assert numbers[key.format(ours, unit)] == pytest.approx(printed, abs=digits)
         for name, distance in (("SM", 0.0), ("EM", 0.0), ("EM-theta", (np.tan(0.125) / 0.125 - 1) * 0.75 * t)):
             assert numbers[f"table 2, {name}: translation ahead at t = {t} [m]"] == pytest.approx(distance, abs=1e-11)
         for name in ("EM-theta", "A-theta"):

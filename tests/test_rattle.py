@@ -403,6 +403,33 @@ def chain(n: int) -> Setup:
     return Setup(system, {"rods": sx.RigidBars.between(q, pairs)}, system.state(q))
 
 
+def steps_of_a_bent_chain(part: float, bend: float, n: int = 100, wanted: int = 400) -> int:
+    """Return how many steps, at a part of the limit of small waves, a hanging chain of bent rods takes."""
+    angles = bend * np.random.default_rng(0).standard_normal(n)
+    q = np.vstack([np.zeros(2), np.cumsum(np.column_stack([np.sin(angles), -np.cos(angles)]), axis=0)])
+    mass = np.ones(n + 1)
+    fixed = sx.fixed_mask(n + 1, [([0], "xy")], dim=2)
+    system = sx.System(mass, {"weight": sx.Gravity(mass, (0.0, -1.0))}, dim=2, fixed=fixed)
+    rods = sx.RigidBars.between(q, np.column_stack([np.arange(n), np.arange(1, n + 1)]))
+    dt = part * 2.0 / np.sqrt(4.0 * n)  # ω² = 4T/mL with the weight of all as the tension
+    motion = sx.Rattle(dt, {"rods": rods}).start(system, system.state(q))
+    taken = 0
+    try:
+        for taken in range(wanted):
+            motion.advance((taken + 1) * dt)
+    except StepFailed:
+        return taken
+    return wanted
+
+
+def test_how_near_a_chain_comes_to_the_limit_of_small_waves_depends_on_how_it_is_bent():
+    assert steps_of_a_bent_chain(0.97, bend=1e-3) == 400
+    assert steps_of_a_bent_chain(1.05, bend=1e-3) < 100
+    assert steps_of_a_bent_chain(0.7, bend=0.01) == 400
+    assert steps_of_a_bent_chain(0.8, bend=0.01) < 400
+    assert steps_of_a_bent_chain(0.5, bend=0.1) < 100
+
+
 def test_a_chain_of_a_thousand_rods():
     setup = chain(1000)
     motion = sx.Rattle(0.02, setup.constraints).start(setup.system, setup.start)

@@ -17,12 +17,17 @@ from symplex.fem.materials import NeoHookean
 from symplex.fem.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.time.adaptive_variational import AdaptiveVariational
+from symplex.time.composition import Composition
+from symplex.time.energy_stepping import EnergyStepping
 from symplex.time.force_stepping import ForceStepping
 from symplex.time.jacobi_reduction import JacobiReduction
 from symplex.time.kuhn_walk import kuhn_walk
+from symplex.time.midpoint import Midpoint
 from symplex.time.newmark import Newmark
 from symplex.time.polar_reduction import PolarReduction
 from symplex.time.swept_angle import inverse_square_integral
+from symplex.time.zhang_skeel import ZhangSkeel
 
 ALIKE = ("t", "q", "v", "a")
 
@@ -176,6 +181,23 @@ def test_newmark_is_the_same_in_jacobi_coordinates():
     assert np.abs(plain.q - state.q).max() > 0.1
     for name in ALIKE:
         np.testing.assert_allclose(getattr(reduced, name), getattr(plain, name), atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "integrator", [EnergyStepping(0.01), AdaptiveVariational(0.02), ZhangSkeel(0.01), ForceStepping(0.02)]
+)
+def test_the_energy_that_is_kept_is_told(integrator):
+    """With the kinetic energy of the centre of mass, which the inner motion does not know of."""
+    system, state = cluster(3, 2)
+    reduced, plain = (method.start(system, state) for method in (JacobiReduction(integrator), integrator))
+    kept = JacobiReduction(integrator).energy
+    assert kept == integrator.energy != "total"
+    energies = [reduced.energies(reduced.advance(t)) for t in (2.0, 2.5, 3.0)]
+    drift = np.ptp([row[kept] for row in energies])
+    assert drift < (1e-11 if "energy" in integrator.conserves else 0.5 * np.ptp([row["total"] for row in energies]))
+    alike = plain.energies(plain.advance(2.0))
+    assert energies[0][kept] - energies[0]["total"] == pytest.approx(alike[kept] - alike["total"], abs=0.05)
+    assert abs(energies[0][kept] - energies[0]["total"]) < 0.05
 
 
 def test_a_discrete_gradient_is_that_of_the_particles():
@@ -567,6 +589,15 @@ def test_newmark_in_polar_coordinates_converges_to_the_orbit():
     np.testing.assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2.0, atol=0.15)
     fitted = PolarReduction(Newmark()).fit(system, state, 0.1)
     assert (0.1 / fitted.integrator.dt) % 1 == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_angle_of_fixed_steps_is_of_second_order_whatever_the_method_is():
+    system, state = planet(0.6)
+    make = lambda dt: PolarReduction(Composition(Newmark(dt), 6))  # noqa: E731
+    assert make(0.1).order == 2
+    errors = [np.abs(make(dt).start(system, state).advance(9.0).q[1] - kepler(0.6, 9.0)).max() for dt in (0.02, 0.01)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
+    assert PolarReduction(Midpoint(0.1, alpha=0.3)).order == 1
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -22,9 +22,11 @@ from symplex.time.composition import Composition
 from symplex.time.energy_momentum import EnergyMomentum
 from symplex.time.energy_stepping import EnergyStepping
 from symplex.time.force_stepping import ForceStepping
+from symplex.time.graham_jelenic import GrahamJelenic
 from symplex.time.langevin import Langevin
 from symplex.time.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.midpoint import Midpoint
+from symplex.time.newmark import Newmark
 from symplex.time.newton import Newton
 from symplex.time.rattle import Rattle, Shake
 from symplex.time.variational import VariationalMidpoint
@@ -121,6 +123,17 @@ KINDS = {
 }
 
 
+# The energy that they conserve or nearly keep, where it is not the total; with the push less its work.
+KEPT = {
+    "force-stepping": "lattice_total",
+    "energy-stepping": "terraced_total",
+    "adaptive-variational": "discrete_energy",
+    "variational-midpoint": "balance",
+    "zhang-skeel": "modified_total",
+    "shake": "modified_total",
+}
+
+
 def scenario(system: str, kind: str, keys: str, more: str = "") -> Scenario:
     return Scenario.parse(f'{system}[integrator]\nkind = "{kind}"\n{keys}\n{more}{RUN}', "block.toml")
 
@@ -173,6 +186,22 @@ def test_methods_are_what_the_keys_say():
     assert method("energy-stepping", "step = 0.1\noffset = 0\nstride = 2") == EnergyStepping(0.1, 0.0, 2.0)
     assert method("rattle", "dt = 0.1\nbeta = 0.3\norder = 4", HUNG) == Composition(Rattle(0.1, {}, beta=0.3), 4)
     assert method("shake", "dt = 0.1", HUNG) == Shake(0.1, {})
+    assert method("newmark", "order = 6") == Composition(Newmark(), 6)
+    assert method("graham-jelenic", 'dt = 0.1\nscheme = "CM4"\norder = 6') == Composition(GrahamJelenic(0.1, "CM4"), 6)
+    assert method("graham-jelenic", 'dt = 0.1\nscheme = "CM4"\norder = 4') == GrahamJelenic(0.1, "CM4")
+
+
+def test_orders_that_there_are_not_are_refused():
+    assert "order is 4, for which gamma must be 0.5; it is 0.6" in mistakes(
+        BODY, "newmark", "dt = 0.1\nbeta = 0.3\ngamma = 0.6\norder = 4"
+    )
+    scheme = 'dt = 0.1\nscheme = "{}"\norder = 4'
+    assert "order is 4, must be at least 6, that of CM6 itself" in mistakes(
+        BODY, "graham-jelenic", scheme.format("CM6")
+    )
+    told = mistakes(BODY, "graham-jelenic", scheme.format("kappa"))
+    assert "order is 4, which kappa cannot be composed to: κ has poles" in told
+    assert "unknown key 'order'" in mistakes(HUNG, "shake", "dt = 0.1\norder = 4")
 
 
 def test_thermostats_are_what_the_keys_say():
@@ -210,6 +239,9 @@ def test_a_run_tells_what_the_method_knows_and_goes_on_bit_identically(kind, tmp
     assert summary == json.loads((tmp_path / "whole" / "summary.json").read_text("utf-8"))
     assert summary["drift"].keys() >= added & {"discrete_energy", "modified_total", "terraced_total", "balance"}
     assert np.ptp(history["kinetic"]) > 0.0
+    assert summary["energy_kept"] == KEPT.get(kind, "total")
+    if "energy" in summary["conserves"]:
+        assert summary["drift"][summary["energy_kept"]] < 1e-12
     continues_bit_identically(text, tmp_path, monkeypatch)
 
 

@@ -277,6 +277,22 @@ def test_how_symplectic_the_variants_are():
         assert np.log2(defects[0] / defects[1]) == pytest.approx(order, abs=0.5)
 
 
+@pytest.mark.parametrize(("stiff", "order"), [((), 4), (("stiff",), 2)])
+def test_a_step_loses_angular_momentum_with_one_power_more_than_a_motion(stiff, order):
+    pairs = {"soft": Bars(all_pairs(4), LennardJones(0.5, 0.9)), "stiff": Bars([[0, 1]], EngineeringStrain(5.0, 1.0))}
+    system = System(np.linspace(1.0, 2.0, 4), pairs)
+    q = np.array([[0, 0, 0], [1.1, 0, 0], [0.5, 0.9, 0.1], [0.5, 0.3, 0.8]])
+    state = system.state(q, 0.3 * np.random.default_rng(3).standard_normal(q.shape))
+    before = system.angular_momentum(state)
+
+    def lost(h, t):
+        end = ZhangSkeel(h, variant="simplified", stiff=stiff).start(system, state).advance(t)
+        return np.linalg.norm(system.angular_momentum(end) - before)
+
+    assert np.log2(lost(0.02, 0.02) / lost(0.01, 0.01)) == pytest.approx(order + 1, abs=0.2)
+    assert np.log2(lost(0.02, 0.4) / lost(0.01, 0.4)) == pytest.approx(order, abs=0.2)
+
+
 def test_the_modified_energy_of_a_stiff_system_is_kept_over_long_times():
     """Where the step is far too large for the stiff bar: without drift, nearly."""
     system, q = truss()

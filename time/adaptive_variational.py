@@ -19,6 +19,7 @@ from symplex.time.integrator import Integrator, Motion, require_step
 from symplex.time.newton import Newton
 from symplex.time.step_search import StepSearch
 from symplex.time.variational import Attempt, VariationalMidpointMotion
+from symplex.totals import LESS_WORK
 
 _EPS = float(np.finfo(float).eps)
 # How many times the round-off of the energies h²|D|/8 must be, for the energy to decide on h to three digits.
@@ -99,6 +100,7 @@ class AdaptiveVariational(Integrator):
 
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
+    energy = "discrete_energy"
     symmetric = False
 
     def __post_init__(self):
@@ -158,6 +160,7 @@ class AdaptiveVariationalMotion(Motion):
 
     def __init__(self, integrator: AdaptiveVariational, system: System, t: float):
         system.moving.require_none("AdaptiveVariational")
+        system.require_inertia("AdaptiveVariational")
         self.system = system
         self.integrator = integrator
         self.held: list[Held] = []
@@ -274,7 +277,7 @@ class AdaptiveVariationalMotion(Motion):
             discrete = self._following().attempt.before
         parts = with_work(self.system, self.system.energies_of(state), work) | {"discrete_energy": discrete}
         if len(work):
-            parts["discrete_balance"] = discrete - float(work.sum())
+            parts[LESS_WORK["discrete_energy"]] = discrete - float(work.sum())
         return parts
 
     def checkpoint(self) -> dict[str, np.ndarray]:

@@ -10,11 +10,9 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.fem.system import State, System
-from symplex.time.implicit import ImplicitIntegrator, dividing
-from symplex.time.integrator import FixedStepMotion, Integrator
-from symplex.time.newmark import Newmark
-from symplex.time.rattle import Rattle
-from symplex.time.zhang_skeel import ZhangSkeel
+from symplex.time.implicit import dividing
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion
+from symplex.time.jacobi_reduction import JacobiReduction
 
 
 def _triple_jump(order: int) -> list[float]:
@@ -59,6 +57,7 @@ _FIRST_HALVES = {
         0.29501172360931029887,
     ],
 }
+_OF_A_STEP = {"modified_total", "discrete_energy"}
 _BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
 
 
@@ -89,39 +88,55 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
 
 @final
 @dataclass(frozen=True)
-class Composition(Integrator):
+class Composition(FixedStepIntegrator):
     """A symmetric method in substeps that cancel its errors up to a higher order.
 
     Whatever the method keeps in a step it keeps in all substeps: of energy-momentum it makes a method of order 4, 6 or
     8 that conserves energy and both momenta. See Hairer, Lubich and Wanner, Geometric Numerical Integration, V.3.
 
+    Not composed are methods that choose their steps, and those that say why not (``no_composition``). A reduction goes
+    around: ``JacobiReduction(Composition(method))``.
+
     Parameters
     ----------
-    integrator : Integrator
-        A symmetric method of order 2 with a fixed step, which becomes the step of the composition.
+    integrator : FixedStepIntegrator
+        A symmetric method, whose step becomes the step of the composition.
     order : {4, 6, 8}, default 4
+        Above that of the method.
     scheme : str, optional
         The proportions of the substeps, by name; see `substeps`.
 
     Raises
     ------
     ValueError
-        If the method is not symmetric or has no fixed step, or there is no such scheme.
+        If the method is not symmetric, has no fixed step or cannot be composed, or there is no such order or scheme.
     """
 
-    integrator: Newmark | ImplicitIntegrator | Rattle | ZhangSkeel
+    integrator: FixedStepIntegrator
     order: int = 4
     scheme: str | None = None
 
     symmetric = True
+    no_composition = "it is one already"
 
     def __post_init__(self):
-        name = type(self.integrator).__name__
-        if not isinstance(self.integrator, Newmark | ImplicitIntegrator | Rattle | ZhangSkeel):
+        method, name = self.integrator, type(self.integrator).__name__
+        if isinstance(method, JacobiReduction):
+            raise ValueError(
+                "Composition: take JacobiReduction(Composition(…)), which is the composition of a reduction."
+            )
+        if not isinstance(method, FixedStepIntegrator):
             raise ValueError(f"Composition: {name} has no fixed step from positions and velocities alone.")
-        if not self.integrator.symmetric:
+        if method.no_composition:
+            raise ValueError(f"Composition: {name} cannot be composed: {method.no_composition}.")
+        if not method.symmetric:
             raise ValueError(f"Composition: the method must be symmetric; {name}, with its parameters, is not.")
         substeps(self.order, self.scheme)
+        if method.order >= self.order:
+            raise ValueError(
+                f"Composition: the order must be above that of the method; it is {self.order}, and {name} is of order "
+                f"{method.order:g} already."
+            )
 
     @property
     def dt(self) -> float | Literal["auto"]:
@@ -132,6 +147,11 @@ class Composition(Integrator):
     def conserves(self) -> frozenset[str]:
         """What the method conserves."""
         return self.integrator.conserves
+
+    @property
+    def energy(self) -> str:
+        """That of the method, but for those of one step size, where substeps have several."""
+        return self.integrator.energy if "energy" in self.conserves else "total"
 
     def start(self, system: System, state: State) -> CompositionMotion:
         """Return the motion that begins at the positions and velocities of a state.
@@ -162,7 +182,7 @@ class Composition(Integrator):
         dt = self._whole(self._largest_substep().start(system, state).dt)
         return replace(self, integrator=replace(self.integrator, dt=dividing(dt, interval)))
 
-    def _largest_substep(self) -> Newmark | ImplicitIntegrator | Rattle | ZhangSkeel:
+    def _largest_substep(self) -> FixedStepIntegrator:
         """Return the method with the largest substep, which meets the stability limit first."""
         if self.integrator.dt == "auto":
             return self.integrator
@@ -201,10 +221,9 @@ class CompositionMotion(FixedStepMotion):
             self.n += 1
 
     def energies(self, state: State) -> dict[str, float]:
-        """Return the energies in J, with those that the method knows."""
+        """Return the energies in J that the method knows, without those of one step size: substeps have several."""
         energies = self.inner.energies(state)
-        energies.pop("modified_total", None)  # of one step size, where substeps have several
-        return energies
+        return {name: energy for name, energy in energies.items() if name not in _OF_A_STEP}
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps`` and ``substeps``, and what the method counts besides."""

@@ -71,6 +71,7 @@ class EnergyStepping(Integrator):
 
     order = 0.5
     conserves = frozenset({"energy", "momentum", "angular momentum", "symplectic form"})
+    energy = "terraced_total"
     symmetric = True
 
     def __post_init__(self):
@@ -87,7 +88,7 @@ class EnergyStepping(Integrator):
         Raises
         ------
         InvalidSystem
-            If a load depends on time, or the state is that of another system.
+            If a load depends on time, a node has no mass, or the state is that of another system.
         StepFailed
             If the step cannot be told from round-off in the energies, or they are not finite.
         """
@@ -107,6 +108,7 @@ class EnergySteppingMotion(Motion):
 
     def __init__(self, integrator: EnergyStepping, system: System):
         system.moving.require_none("energy-stepping")
+        system.require_inertia("energy-stepping")
         if system.loads:
             raise InvalidSystem(
                 f"energy-stepping needs a potential for every force; load '{next(iter(system.loads))}' depends on time "

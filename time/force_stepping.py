@@ -78,6 +78,7 @@ class ForceStepping(Integrator):
 
     order = 1.5
     conserves = frozenset({"energy", "symplectic form"})
+    energy = "lattice_total"
     symmetric = True
 
     def __post_init__(self):

@@ -18,7 +18,7 @@ from symplex.time.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
 from symplex.time.gauss_interpolant import combined, hermite_weights
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.linear import Linear
 from symplex.time.rigid_prediction import rigid_prediction
 from symplex.time.step_solver import StepSolver
@@ -32,7 +32,7 @@ _SCHEMES: dict[str, type[ConservingScheme]] = {
 _FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
 # Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
 _PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 1.0 / 1024.0
-_UNDECIDED, _PLAIN, _FACTORS = 0.0, 1.0, 2.0  # how steps are solved
+_PLAIN, _FACTORS = 1.0, 2.0  # how steps are solved
 _CONTRACTS = 4.0  # bound of hω up to which steps are tried without factors,
 _MANY = {2: 20, 4: 32, 6: 32, 8: 32}  # and iterations up to which they take less time so; order 2 has cheap corrections
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
@@ -44,7 +44,7 @@ _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for der
 @checked
 @final
 @dataclass(frozen=True)
-class GrahamJelenic(Integrator):
+class GrahamJelenic(FixedStepIntegrator):
     """Momentum-conserving one-step methods of order 2 to 8, all of the form of Graham and Jelenić's eq. 3.8.
 
     (P1 − P0 + 𝒢 P_½)/dt = −𝒳 R_½ + F_a,   (R1 − R0 − 𝒢ᵀ R_½)/dt = 𝓜⁻¹ P_½ − V_a,   x_½ = (x0 + x1)/2
@@ -121,6 +121,11 @@ class GrahamJelenic(Integrator):
             )
 
     @property
+    def no_composition(self) -> str:
+        """Why kappa can't be composed."""
+        return "" if self.scheme != "kappa" else "κ has poles, which substeps come across more often; take EM"
+
+    @property
     def order(self) -> float:
         """That of the scheme."""
         return _SCHEMES[self.scheme].order
@@ -180,6 +185,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._q, self._v, self._a, self._stiff_at = (np.zeros(shape) for _ in range(4))
         self._before = np.zeros((3, *shape))  # position, velocity and acceleration a step ago
         self._iterations, self._factorised = np.zeros(1), np.zeros(1)
+        self._of_step = np.zeros(1)  # the size that this is for: a composition has several
         # Which way steps are solved, the iterations of the first step after factors were made, and of the last step.
         self._effort = np.zeros(3)
         self._work_done = np.zeros(len(system.loads))
@@ -192,6 +198,7 @@ class GrahamJelenicMotion(FixedStepMotion):
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"q": self._q, "v": self._v, "a": self._a, "before": self._before} | {
             "stiff_at": self._stiff_at,
+            "of_step": self._of_step,
             "effort": self._effort,
             "iterations": self._iterations,
             "factorised": self._factorised,
@@ -201,7 +208,7 @@ class GrahamJelenicMotion(FixedStepMotion):
     def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
         """Return all arrays as they are at a start."""
         zero = {name: np.zeros_like(array) for name, array in self._arrays().items()}
-        return zero | {"q": q, "v": v, "a": a, "stiff_at": q}
+        return zero | {"q": q, "v": v, "a": a}
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, ``iterations``, and of matrices that were ``factorised``."""
@@ -248,7 +255,8 @@ class GrahamJelenicMotion(FixedStepMotion):
     def _prepare(self) -> None:
         """Make the preconditioner what it should be at the beginning of a step."""
         way, at_first, at_last = self._effort
-        if way == _UNDECIDED:
+        if self._of_step[0] != abs(self.dt):
+            self._of_step[0], self._stiff_at[...], self._ready = abs(self.dt), self._q, True
             self._preconditioner.linearise(self._q, self.dt)
             way = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
             wanted = way == _FACTORS
@@ -259,7 +267,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         if wanted:
             way = _FACTORS
             self._renew(self._q)
-        elif not self._ready and self._effort[0] != _UNDECIDED:  # gone on with from a checkpoint
+        elif not self._ready:  # gone on with from a checkpoint
             self._preconditioner.linearise(self._stiff_at, self.dt)
             if way == _FACTORS:
                 self._preconditioner.factorise()

@@ -13,9 +13,10 @@ import numpy as np
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.linear_solver import COUNTS
 from symplex.time.newton import Newton, NewtonSolver
+from symplex.totals import LESS_WORK
 
 
 class ImplicitMotion(FixedStepMotion):
@@ -215,7 +216,7 @@ def with_work(system: System, energies: dict[str, float], works: Array) -> dict[
         f"work_{name}": float(work) for name, work in zip([*system.loads, *system.moving.motions], works, strict=True)
     }
     if len(works):
-        energies["balance"] = energies["total"] - float(works.sum())
+        energies[LESS_WORK["total"]] = energies["total"] - float(works.sum())
     return energies
 
 
@@ -233,7 +234,7 @@ def retold(error: StepFailed, told: str) -> StepFailed:
 
 
 @dataclass(frozen=True)
-class ImplicitIntegrator(Integrator):
+class ImplicitIntegrator(FixedStepIntegrator):
     """A method with implicit steps of one size.
 
     Parameters

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from time import perf_counter
-from typing import final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -269,12 +269,16 @@ class Integrator(ABC):
         Order of accuracy in the step (or grid) size.
     conserves : frozenset of str
         What it keeps to round-off: of ``energy``, ``momentum``, ``angular momentum``, ``symplectic form``.
+    energy : str, default "total"
+        Which of the energies of a motion is meant (see `symplex.totals.TOTALS`): the one that is kept, or nearly kept
+        where ``conserves`` has no energy. Where loads do work, it is this less the work.
     symmetric : bool
         Whether a run with reversed velocities comes back.
     """
 
     order: float
     conserves: frozenset[str]
+    energy: str = "total"
     symmetric: bool
 
     @abstractmethod
@@ -291,3 +295,34 @@ class Integrator(ABC):
         Methods that reach any time by themselves return themselves.
         """
         return self
+
+
+class FixedStepIntegrator(Integrator):
+    """A method with steps of one size, as a dataclass.
+
+    Its motions take each step from positions and velocities alone, so that a `Composition` can change the size from
+    step to step, and its sign.
+
+    Attributes
+    ----------
+    dt : float or "auto"
+        Step in s; ``"auto"`` if it is chosen at the start.
+    no_composition : str
+        Why it can't be composed, if it can't.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # it is a dataclass, whose step `dataclasses.replace` replaces
+    dt: float | Literal["auto"]
+    no_composition: str = ""
+
+    @abstractmethod
+    def start(self, system: System, state: State) -> FixedStepMotion:
+        """Return the motion that begins at a state."""
+
+    @abstractmethod
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> FixedStepMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically."""
+
+    @abstractmethod
+    def fit(self, system: System, state: State, interval: float) -> FixedStepIntegrator:
+        """Return the method with the largest step not above its own that divides an interval in s."""

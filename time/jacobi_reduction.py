@@ -14,6 +14,7 @@ from symplex.fem.energy import Array, Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator, Motion
+from symplex.totals import TOTALS
 
 _RELATIVE_CHANGE = 1e-6  # of energies and gradients by a translation: far above round-off
 
@@ -38,6 +39,12 @@ class CentreOfMass:
     def at(self, t: float) -> Array:
         """Return the position at a time in s (eq. 44)."""
         return self.q + (t - self.t) * self.v
+
+    def totals(self, energies: dict[str, float], relative: Mapping[str, float], mass: float) -> dict[str, float]:
+        """Return energies in J with what else is a total in the motion relative to it, and its own kinetic energy."""
+        own = 0.5 * mass * float(self.v @ self.v)
+        further = {name: relative[name] + own for name in TOTALS if name in relative and name not in energies}
+        return energies | further
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all it is made of, as a flat mapping of arrays."""
@@ -70,18 +77,20 @@ class JacobiReduction(Integrator):
 
     Attributes
     ----------
-    order, conserves, symmetric
+    order, conserves, energy, symmetric
         Those of the integrator, with ``momentum``.
     """
 
     integrator: Integrator
     order: float = field(init=False)
     conserves: frozenset[str] = field(init=False)
+    energy: str = field(init=False)
     symmetric: bool = field(init=False)
 
     def __post_init__(self):
         object.__setattr__(self, "order", self.integrator.order)
         object.__setattr__(self, "conserves", self.integrator.conserves | {"momentum"})
+        object.__setattr__(self, "energy", self.integrator.energy)
         object.__setattr__(self, "symmetric", self.integrator.symmetric)
 
     def start(self, system: System, state: State) -> JacobiMotion:
@@ -162,13 +171,9 @@ class JacobiMotion(Motion):
         return self.inner.statistics()
 
     def energies(self, state: State) -> dict[str, float]:
-        """Return the energies of the system in J; with ``lattice_total`` if the integrator has one."""
-        found = self.system.energies_of(state)
+        """Return the energies of the system in J, with further totals if the integrator has some."""
         inner = self.inner.energies(self._reduced.state(state))
-        if "lattice_total" in inner:
-            v = self.coordinates.centre(state.v)
-            found["lattice_total"] = inner["lattice_total"] + 0.5 * self.coordinates.total_mass * float(v @ v)
-        return found
+        return self._centre.totals(self.system.energies_of(state), inner, self.coordinates.total_mass)
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays.

@@ -16,6 +16,7 @@ from symplex.fem.system import State, System
 from symplex.time.composition import CompositionMotion
 from symplex.time.integrator import FixedStepMotion, Integrator
 from symplex.time.rattle import RattleMotion, ShakeMotion
+from symplex.totals import LESS_WORK
 
 BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
 
@@ -167,7 +168,8 @@ class LangevinMotion(FixedStepMotion):
         """
         parts = self.inner.energies(state)
         heat = float(self._heat[0])
-        return parts | {"heat": heat, "balance": parts.get("balance", parts["total"]) - heat}
+        balance = LESS_WORK["total"]
+        return parts | {"heat": heat, balance: parts.get(balance, parts["total"]) - heat}
 
     def statistics(self) -> dict[str, float]:
         """Return what the method counts."""

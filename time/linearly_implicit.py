@@ -14,7 +14,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.definite import DefiniteSolver
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepMotion, FixedStepIntegrator, require_step, stored_grid
 from symplex.time.linear import Linear
 from symplex.time.newmark import require_stable
 
@@ -24,7 +24,7 @@ Accelerations = Literal["linearised", "evaluated"]
 
 @final
 @dataclass(frozen=True)
-class LinearlyImplicitNewmark(Integrator):
+class LinearlyImplicitNewmark(FixedStepIntegrator):
     """Newmark's implicit method with γ = ½, its equations left after one iteration of Newton's method.
 
     q1 = q0 + h v0 + h² [(½ − β) a0 + β a1],  v1 = v0 + ½h (a0 + a1),  M a1 + ∇V(p) + ∇²V(p) (q1 − p) = f

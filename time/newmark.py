@@ -16,7 +16,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, stored_grid
 from symplex.time.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
 
@@ -24,7 +24,7 @@ from symplex.time.stability import latent_frequency, stable_step
 @checked
 @final
 @dataclass(frozen=True)
-class Newmark(Integrator):
+class Newmark(FixedStepIntegrator):
     """Newmark's method: explicit with β = 0 and γ = ½ (the default), otherwise implicit.
 
     q1 = q0 + dt v0 + dt² [(½ − β) a0 + β a1],  v1 = v0 + dt [(1 − γ) a0 + γ a1],  M a1 = f(t1, q1, v1) − ∇V(q1)

@@ -53,9 +53,9 @@ class PolarReduction(Integrator):
 
     Attributes
     ----------
-    order, conserves, symmetric
+    order, conserves, energy, symmetric
         Those of the integrator, with ``momentum`` and ``angular momentum``, and without ``symplectic form`` unless
-        the angle is conjugate.
+        the angle is conjugate. With fixed steps the order is at most 2, that of the angle.
 
     Raises
     ------
@@ -67,6 +67,7 @@ class PolarReduction(Integrator):
     conjugate_angle: bool = False
     order: float = field(init=False)
     conserves: frozenset[str] = field(init=False)
+    energy: str = field(init=False)
     symmetric: bool = field(init=False)
 
     def __post_init__(self):
@@ -75,8 +76,10 @@ class PolarReduction(Integrator):
             raise ValueError(f"{_NAME}: the conjugate angle is that of ForceStepping; it is not known for {name}.")
         lost = frozenset() if self.conjugate_angle else {"symplectic form"}
         kept = (self.integrator.conserves - lost) | {"momentum", "angular momentum"}
-        object.__setattr__(self, "order", self.integrator.order)
+        order = self.integrator.order if isinstance(self.integrator, ForceStepping) else min(self.integrator.order, 2)
+        object.__setattr__(self, "order", order)
         object.__setattr__(self, "conserves", kept)
+        object.__setattr__(self, "energy", self.integrator.energy)
         object.__setattr__(self, "symmetric", self.integrator.symmetric)
 
     def start(self, system: System, state: State) -> PolarMotion:
@@ -223,13 +226,9 @@ class PolarMotion(Motion):
         return self.inner.statistics()
 
     def energies(self, state: State) -> dict[str, float]:
-        """Return the energies of the system in J; with ``lattice_total`` if the integrator has one."""
-        found = self.system.energies_of(state)
+        """Return the energies of the system in J, with further totals if the integrator has some."""
         inner = self.inner.energies(self._bodies.radial_state(state, self._frame))
-        if "lattice_total" in inner:
-            v = self._centre.v
-            found["lattice_total"] = inner["lattice_total"] + 0.5 * self._bodies.total_mass * float(v @ v)
-        return found
+        return self._centre.totals(self.system.energies_of(state), inner, self._bodies.total_mass)
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays.

@@ -17,14 +17,14 @@ from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.multipliers import Multipliers
 from symplex.time.stability import stable_step
 from symplex.time.zhang_skeel_force import ModifiedForce
 
 
 @dataclass(frozen=True)
-class ConstrainedIntegrator(Integrator):
+class ConstrainedIntegrator(FixedStepIntegrator):
     """A method that keeps constraints by multipliers.
 
     The constraints belong to the method and not to the `System`: all others would not see them there, and go on as if
@@ -60,6 +60,11 @@ class ConstrainedIntegrator(Integrator):
         require_step(self, self.dt)
         if not 0.0 <= self.beta < math.inf:
             raise ValueError(f"{type(self).__name__}: beta must not be negative; it is {self.beta}.")
+
+    @property
+    def energy(self) -> str:
+        """The total, or with β > 0 that of the modified potential."""
+        return "modified_total" if self.beta > 0.0 else "total"
 
     @abstractmethod
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ConstrainedMotion:
@@ -122,6 +127,8 @@ class Shake(ConstrainedIntegrator):
     satisfy G v = 0 to second order in the step only. A step needs the multipliers once; but for the velocities of a
     state the step after it must be possible. Parameters, errors: see `ConstrainedIntegrator`.
     """
+
+    no_composition = "its velocities are differences over two steps of one size; take Rattle, of the same positions"
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ShakeMotion:
         return ShakeMotion(system, self, t0, dt, n)

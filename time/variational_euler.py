@@ -12,13 +12,13 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepMotion, FixedStepIntegrator, require_step, stored_grid
 from symplex.time.stability import stable_step
 
 
 @final
 @dataclass(frozen=True)
-class VariationalEuler(Integrator):
+class VariationalEuler(FixedStepIntegrator):
     """The explicit Euler method of variational integrators, also called symplectic Euler.
 
     v1 = v0 + dt M⁻¹ [f(t0, q0, v0) − ∇V(q0)],    q1 = q0 + dt v1

@@ -14,7 +14,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.newton import Newton
 from symplex.time.stability import largest_frequency
 from symplex.time.zhang_skeel_force import ModifiedForce, Variant, split
@@ -23,7 +23,7 @@ from symplex.time.zhang_skeel_force import ModifiedForce, Variant, split
 @checked
 @final
 @dataclass(frozen=True)
-class ZhangSkeel(Integrator):
+class ZhangSkeel(FixedStepIntegrator):
     """Velocity Verlet in a modified potential whose frequencies no step is too large for.
 
     With the accelerations f of `symplex.time.zhang_skeel_force.ModifiedForce`
@@ -35,11 +35,11 @@ class ZhangSkeel(Integrator):
 
     ``"full"`` (eq. 3) also keeps angular momentum and the symplectic form, all to round-off, and ½ v·Mv + Ṽ nearly, for
     long times (``modified_total`` among the energies). It needs third derivatives. ``"simplified"`` (eq. 18) does
-    without, and loses all these by O(h⁴). ``"push-forward"`` (eq. 14) keeps what the full method keeps, and solves
-    nonlinear equations by Newton's method.
+    without, and loses all these by O(h⁵) a step. ``"push-forward"`` (eq. 14) keeps what the full method keeps, and
+    solves nonlinear equations by Newton's method.
 
     With ``stiff`` the matrix holds the named energies only: then the others must be resolved by the step. The
-    simplified method becomes that of eq. 19, which keeps the symplectic form and angular momentum only to O(h²); the
+    simplified method becomes that of eq. 19, which loses the symplectic form and angular momentum by O(h³) a step; the
     full one keeps its properties, at the cost of a product with the Hessian of the others.
 
     Loads are taken at the end of each step, with the velocity predicted there: to second order.
@@ -91,6 +91,11 @@ class ZhangSkeel(Integrator):
         """Momentum, and unless simplified angular momentum and the symplectic form."""
         more = set() if self.variant == "simplified" and self.beta > 0.0 else {"angular momentum", "symplectic form"}
         return frozenset({"momentum", *more})
+
+    @property
+    def energy(self) -> str:
+        """The modified energy, but for the method of eq. 19, which is of no potential."""
+        return "total" if self.variant == "simplified" and self.stiff else "modified_total"
 
     def start(self, system: System, state: State) -> ZhangSkeelMotion:
         """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.

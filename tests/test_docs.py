@@ -1,0 +1,122 @@
+"""What the documents tell people to type works as it stands there."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from symplex.cli import main
+from symplex.run import simulate
+from symplex.scenario import Scenario
+from symplex.tables import MODELS, NEEDED
+from symplex.totals import LESS_WORK, TOTALS
+
+ROOT = Path(__file__).parent.parent
+PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+# Pages about the files of a run: the snippets stand in a results folder.
+IN_RESULTS = {"results-format.md"}
+SMALL = """
+[[body]]
+name = "cube"
+mesh = { box = [1.0, 1.0, 1.0], cells = [1, 1, 1], split = "6" }
+material = { lambda = 1e6, mu = 1e6, density = 1000 }
+velocity = [1, 0, 0]
+[integrator]
+kind = "newmark"
+[run]
+duration = 6e-5
+frames = 2
+samples = 2
+[output]
+pictures = false
+"""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Return the blocks of a language on a page, in their order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def pages_with(language: str) -> list[str]:
+    """Return the names of the pages that have a block of a language."""
+    return [name for name, page in PAGES.items() if blocks(page, language)]
+
+
+@pytest.mark.parametrize("name", pages_with("python"))
+def test_python_runs_as_it_is_pasted(name, tmp_path, can_draw):
+    """The blocks of a page one after the other, in a new interpreter and an empty folder."""
+    folder, text = tmp_path, "\n".join(blocks(PAGES[name], "python"))
+    if name in IN_RESULTS:
+        if not can_draw:
+            pytest.skip("no OpenGL here")
+        simulate(Scenario.parse(SMALL, "small.toml"), folder / "results", progress=False)
+        folder /= "results"
+    environment = os.environ | {"PYVISTA_OFF_SCREEN": "true"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", text],
+        cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{name}: {done.stderr[-1500:]}"
+
+
+@pytest.mark.parametrize("name", pages_with("toml"))
+def test_scenarios_are_valid(name):
+    """Those that have all the tables that are needed can be built; of others each table is what a table can be."""
+    for text in blocks(PAGES[name], "toml"):
+        tables = tomllib.loads(text)
+        if set(NEEDED) <= set(tables):
+            Scenario.parse(text).build()
+            continue
+        for key, given in tables.items():
+            for table in given if isinstance(given, list) else [given]:
+                model = MODELS[key]
+                (model[table["kind"]] if isinstance(model, dict) else model).model_validate(table)
+
+
+def commands() -> list[list[str]]:
+    """Return the words after ``symplex`` wherever a page names a command."""
+    found = []
+    for page in PAGES.values():
+        text = page.read_text("utf-8")
+        shell = "\n".join(blocks(page, "sh"))
+        found += re.findall(r"`symplex ([a-z][^`]*)`", text)
+        found += re.findall(r"\bsymplex ([a-z][^\n&|]*)", shell)
+    return [command.split() for command in found]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_commands_and_their_options_exist(words, capsys):
+    named = [word for word in words if not word.startswith("-")]
+    inner = named[:2] if named[0] == "mesh" else named[:1]
+    with pytest.raises(SystemExit) as stopped:
+        main([*inner, "--help"])
+    assert stopped.value.code == 0
+    offered = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    assert {word for word in words if word.startswith("--")} <= offered
+
+
+NAMED = re.compile(r"`(?:python )?((?:examples|benchmarks|tests|fem|time|contact|meshes)/[\w/]+\.\w+)[`\s]")
+
+
+def test_files_that_are_named_exist():
+    named = {match for page in PAGES.values() for match in NAMED.findall(page.read_text("utf-8"))}
+    assert len(named) > 50
+    assert not [name for name in sorted(named) if not (ROOT / name).exists()]
+
+
+def test_every_energy_of_a_history_is_explained():
+    reference = PAGES["scenario.md"].read_text("utf-8")
+    assert not [name for name in (*TOTALS, *LESS_WORK.values()) if f"`{name}`" not in reference]
+
+
+def test_links_lead_somewhere():
+    broken = []
+    for page in PAGES.values():
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            if "://" not in target and not (page.parent / target).exists():
+                broken.append(f"{page.name}: {target}")
+    assert not broken

@@ -1,0 +1,96 @@
+"""Which integrator runs on which system: what the documents say is what comes out."""
+
+import importlib.util
+import re
+
+import pytest
+
+import symplex
+from symplex.time.adaptive_variational import AdaptiveVariational
+from symplex.time.energy_momentum import EnergyMomentum
+from symplex.time.energy_stepping import EnergyStepping
+from symplex.time.force_stepping import ForceStepping
+from symplex.time.generalized_alpha import GeneralizedAlpha
+from symplex.time.integrator import Integrator
+from symplex.time.midpoint import Midpoint
+from symplex.time.newmark import Newmark
+from symplex.time.rattle import Rattle
+
+
+@pytest.fixture(scope="module")
+def pairs(pytestconfig):
+    """The module that tries every pair."""
+    spec = importlib.util.spec_from_file_location("pairs", pytestconfig.rootpath / "benchmarks" / "pairs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def page(pytestconfig):
+    """The page with the table."""
+    return (pytestconfig.rootpath / "docs" / "pairs.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_page_tells_what_comes_out(pairs, page):
+    assert pairs.page(pairs.outcomes()) == page
+
+
+@pytest.mark.parametrize("system", ["springs", "energy of a user", "supports that move"])
+def test_a_part_of_it(pairs, page, system):
+    made = pairs.SYSTEMS[system]()
+    column = 2 + list(pairs.SYSTEMS).index(system)
+    for name, make in pairs.INTEGRATORS.items():
+        row = re.search(rf"^\| {re.escape(name)} \|.*$", page, re.MULTILINE)
+        assert pairs.tried(make, *made)[0] == row.group().split("|")[column].strip(), name
+
+
+def test_every_integrator_is_tried(pairs):
+    """But for the reduction to one distance, which is for two bodies."""
+
+    def all_of(kind):
+        return {kind, *(inner for sub in kind.__subclasses__() for inner in all_of(sub))}
+
+    public = [getattr(symplex, name) for name in dir(symplex)]  # modules are imported when first used
+    assert symplex.PolarReduction in public
+    made = pairs.SYSTEMS["springs"]()
+    tried = {type(make(*made)) for make in pairs.INTEGRATORS.values()}
+    ours = {
+        kind for kind in all_of(Integrator) if kind.__module__.startswith("symplex.") and not kind.__abstractmethods__
+    }
+    assert {kind.__name__ for kind in ours - tried} == {"PolarReduction"}
+
+
+def test_the_readme_says_the_same(pytestconfig, page):
+    numbers = re.search(r"(\d+) of (\d+) pairs run", page)
+    readme = " ".join((pytestconfig.rootpath / "README.md").read_text("utf-8").split())
+    assert f"{numbers[1]} of {numbers[2]} pairs" in readme
+
+
+# Of the table of the README: an integrator of each row whose second column is one statement.
+ROWS = {
+    "ForceStepping": ForceStepping(0.1),
+    "EnergyStepping": EnergyStepping(0.1),
+    "Newmark": Newmark(0.1),
+    "EnergyMomentum": EnergyMomentum(0.1),
+    "Midpoint": Midpoint(0.1),
+    "GeneralizedAlpha": GeneralizedAlpha(0.1),
+    "Rattle": Rattle(0.1, {}),
+    "AdaptiveVariational": AdaptiveVariational(0.1),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_table_of_the_readme_is_what_is_declared(pytestconfig, name):
+    readme = (pytestconfig.rootpath / "README.md").read_text("utf-8")
+    says = re.search(rf"^  \| [^|]*`{name}`[^|]*\| ([^|]*) \|", readme, re.MULTILINE)[1].replace(
+        "extended symplectic", ""
+    )
+    declared = ROWS[name].conserves
+    assert ("energy (`" in says) == ("energy" in declared)
+    assert ("symplectic form" in says) == ("symplectic form" in declared)
+    assert ("momenta" in says) == ({"momentum", "angular momentum"} <= declared)
+    assert ("momentum" in says) == ("momentum" in declared and "angular momentum" not in declared)
+    if "energy" in declared:
+        assert f"energy (`{ROWS[name].energy}`)" in says
