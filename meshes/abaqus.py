@@ -22,7 +22,7 @@ from symplex.meshes.numbering import Numbering
 if TYPE_CHECKING:
     import meshio
 
-# Element families by the part of the name that says shape and number of nodes (what follows are formulations).
+# Element families by the part of the name that says shape and number of nodes; what follows are formulations.
 _TYPES: list[tuple[str, str, int]] = [
     (r"C3D4", "tetra", 4),
     (r"C3D10", "tetra10", 10),
@@ -52,6 +52,9 @@ _MAKE_MESH = {
     "SYMMETRIC MODEL GENERATION": "write the whole model out",
     "PARAMETER": "write numbers instead of parameters",
 }
+# Those of solids: reduced integration, incompatible modes, hybrid, modified, improved surface stress; with temperatures,
+# pore pressures, electric potentials.
+_FORMULATIONS = r"(R|I)?(M|I)?(S|H|HS)?(P|E)?(H|T|HT)?"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 
 
@@ -228,6 +231,7 @@ def _element_rows(name: str, k: int, lines: list[str]) -> NDArray[np.int64]:
 def _cell_type(abaqus_type: str) -> tuple[str, int, bool]:
     """Return the type of cells, its number of nodes, and whether the name says nothing else."""
     for pattern, kind, k in _TYPES:
-        if re.fullmatch(pattern + r"(?!\d)\w*", abaqus_type):
+        further = _FORMULATIONS if dimension_of(kind) == 3 else r"(?!\d)\w*"
+        if re.fullmatch(pattern + further, abaqus_type):
             return kind, k, re.fullmatch(pattern, abaqus_type) is not None
     raise MeshError(f"the element type '{abaqus_type}' is not known.")

@@ -75,14 +75,13 @@ def _read_entities(numbers: Numbers) -> dict[tuple[int, int], list[int]]:
 
 
 def _read_nodes(numbers: Numbers) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    n_blocks, total, _, _ = (int(x) for x in numbers.take(SIZE, 4))
+    n_blocks, total, _, _ = numbers.line(SIZE, SIZE, SIZE, SIZE)
     tags, points = [np.empty(0, SIZE)], [np.empty((0, 3))]
     for _ in range(n_blocks):
-        dim, _, parametric = (int(x) for x in numbers.take(INT, 3))
-        n = int(numbers.take(SIZE, 1)[0])
+        dim, _, parametric, n = numbers.line(INT, INT, INT, SIZE)
         if not (0 <= dim <= 3 and parametric in (0, 1)):
             raise ValueError("a block of nodes has no right dimension")
-        tags.append(numbers.take(SIZE, n))
+        tags.append(numbers.rows(SIZE, n, 1).ravel())
         points.append(numbers.rows(DOUBLE, n, 3 + dim * parametric)[:, :3])
     numbers.end()
     return _counted("nodes", np.concatenate(tags), total), np.concatenate(points)
@@ -93,11 +92,10 @@ def _read_elements(numbers: Numbers) -> list[tuple[tuple[int, int], str, NDArray
     from meshio._common import num_nodes_per_cell
     from meshio.gmsh.common import _gmsh_to_meshio_order, _gmsh_to_meshio_type
 
-    n_blocks, total, _, _ = (int(x) for x in numbers.take(SIZE, 4))
+    n_blocks, total, _, _ = numbers.line(SIZE, SIZE, SIZE, SIZE)
     tags, blocks = [np.empty(0, SIZE)], []
     for _ in range(n_blocks):
-        dim, entity, element_type = (int(x) for x in numbers.take(INT, 3))
-        m = int(numbers.take(SIZE, 1)[0])
+        dim, entity, element_type, m = numbers.line(INT, INT, INT, SIZE)
         if element_type not in _gmsh_to_meshio_type:
             raise MeshError(f"elements of Gmsh's type {element_type} are not known.")
         kind = _gmsh_to_meshio_type[element_type]

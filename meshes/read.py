@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _MOST_GROUPS_OF_DATA = 256
 # What meshio joins names of sets with, in its order of preference.
 _JOINING = "-_#+/"
+# Coordinates whose fourth power is still a number.
+_LARGEST = 1e75
 # What save_mesh puts before the name of a group in data of VTK files.
 GROUP_PREFIX = "group:"
 
@@ -82,7 +84,8 @@ def read_mesh(
             raise ValueError("it is cut short")
         names = read_sections(path).names() if file_format == "gmsh" else {}
     _check_sound(raw, path.name, require_volume)
-    mesh = expand_collapsed(_with_groups(raw, names))
+    with _as_mesh_error(path, file_format):
+        mesh = expand_collapsed(_with_groups(raw, names))
     mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
     if file_format in ("gmsh", "gmsh22"):
         # Version 2 holds a cell once for each physical group that it is in.
@@ -119,7 +122,7 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
             warnings.filterwarnings("error", message="string or file could not be read")
             yield chatter
     except MeshError as error:
-        raise MeshError(f"{name}: {error}") from error
+        raise MeshError(f"{name}: {_printable(str(error))}") from error
     except ImportError as error:
         raise MeshError(
             f"{name}: to read {called} files needs a package that is not installed ({error.name or error}); install "
@@ -133,7 +136,7 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
         # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
         printed = chatter.getvalue().split("Error: Couldn't read")[0]
         said = printed if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        reason = " ".join("".join(c if c.isprintable() else " " for c in said).split())[:200]
+        reason = _printable(said)[:200]
         because = f" ({reason})" if reason else ""
         if file_format in _READERS:
             raise MeshError(f"{name} is not a whole {called} file{because}; write it anew.") from error
@@ -143,8 +146,15 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
         ) from error
 
 
+def _printable(text: str) -> str:
+    """Return a text, which may quote a file, as one line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
     """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
+    from meshio._common import num_nodes_per_cell
+
     counts: dict[str, int] = {}
     for block in raw.cells:
         counts[block.type] = counts.get(block.type, 0) + len(block.data)
@@ -165,10 +175,16 @@ def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
             f"{name}: the coordinates of {len(wrong)} of {len(raw.points)} nodes (the first is {wrong[0]}) "
             "are not finite numbers."
         )
+    largest = float(np.abs(raw.points).max(initial=0.0))
+    if largest > _LARGEST:
+        raise MeshError(f"{name}: its coordinates are up to {largest:.3g}, too large to compute with.")
     for block in raw.cells:
+        width = block.data.shape[1] if np.ndim(block.data) == 2 else 0
+        if len(block.data) and width != num_nodes_per_cell.get(block.type, width or -1):
+            raise MeshError(f"{name}: {block.type} cells have {width} nodes.")
         if block.type.startswith("polyhedron"):
             raise MeshError(f"{name} has polyhedra, which are not supported; mesh with tetrahedra or hexahedra.")
-        if len(block.data) and not 0 <= block.data.min() <= block.data.max() < len(raw.points):
+        if np.size(block.data) and not 0 <= block.data.min() <= block.data.max() < len(raw.points):
             raise MeshError(f"{name}: a {block.type} cell refers to a node that is not in the file.")
 
 
@@ -196,6 +212,10 @@ class _Groups:
         if len(index):
             members = self._parts.setdefault(name, {})
             members.setdefault(self._types[block], []).append(np.asarray(index) + self._first[block])
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._parts)
 
     def joined(self) -> dict[str, dict[str, NDArray[np.int32]]]:
         return {
@@ -227,6 +247,9 @@ def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh
         for name, member in _names_in_data(key, [data], getattr(raw, "point_tags", {})):
             marked.setdefault(name, []).append(np.flatnonzero(data == member))
     point_groups = {name: distinct(np.concatenate(parts), len(raw.points)) for name, parts in marked.items()}
+    odd = [name for name in (*groups.names, *point_groups) if not name.isprintable()]
+    if odd:
+        raise MeshError(f"a group has the name {odd[0]!r}, which cannot be printed.")
     return _without_vertices(_cells_by_type(raw), raw.points, groups.joined(), point_groups)
 
 
