@@ -188,7 +188,10 @@ def _series_report(path: Path) -> str:
         ("motion", f"{len(series)} frames{times}"),
         ("points", f"{len(series.points):,}"),
         *(
-            ("obstacle" if block.is_obstacle else "body", f"{name}: {_counted({k: len(c) for k, c in block.cells.items()})}")
+            (
+                "obstacle" if block.is_obstacle else "body",
+                f"{name}: {_counted({k: len(c) for k, c in block.cells.items()})}",
+            )
             for name, block in series.blocks.items()
         ),
         ("fields", ", ".join(["displacement", *series.point_fields, *series.cell_fields])),

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
 
-
 _MOST = np.iinfo(np.int32).max
 
 

@@ -72,4 +72,6 @@ def _set(keyword: str, name: str, numbers: NDArray[np.int64]) -> Iterator[str]:
 def _lines(numbers: list[int], between: str) -> Iterator[str]:
     """Yield numbers, sixteen to a line; ``between`` ends all lines but the last."""
     for k in range(0, len(numbers), _MOST_IN_LINE):
-        yield ", ".join(map(str, numbers[k : k + _MOST_IN_LINE])) + (between if k + _MOST_IN_LINE < len(numbers) else "\n")
+        yield ", ".join(map(str, numbers[k : k + _MOST_IN_LINE])) + (
+            between if k + _MOST_IN_LINE < len(numbers) else "\n"
+        )

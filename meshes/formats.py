@@ -44,7 +44,7 @@ def known_extensions() -> list[str]:
 
 
 def format_of(path: Path) -> str:
-    """Return meshio's name of the format of a file that exists; of Gmsh's, ``gmsh22``, ``gmsh41`` or, if older, ``gmsh``.
+    """Return meshio's name of the format of a file that exists; of Gmsh's ``gmsh22``, ``gmsh41`` or, of 4.0, ``gmsh``.
 
     Raises
     ------
@@ -62,7 +62,9 @@ def format_of(path: Path) -> str:
         raise MeshError(f"{path.name} is empty.")
     for pattern, what, may_be, do in _BEGINNINGS:
         if re.match(pattern, start, re.IGNORECASE) and not {*formats} & {*may_be}:
-            raise MeshError(f"{path.name} is {what}, to judge by its content, though its name ends in {path.suffix}; {do}.")
+            raise MeshError(
+                f"{path.name} is {what}, to judge by its content, though its name ends in {path.suffix}; {do}."
+            )
     if "gmsh" not in formats:
         return formats[0]
     # Ansys has the same extension; only its own files begin with a parenthesis.
@@ -98,7 +100,15 @@ def _by_extension(path: Path) -> list[str]:
 def _of_gmsh(path: Path) -> str:
     version = version_of(path)
     # Some programs write just the first number; what is no version is found out by the reader.
-    known = {"2": "gmsh22", "2.1": "gmsh22", "2.2": "gmsh22", "4": "gmsh41", "4.1": "gmsh41", "4.0": "gmsh", "": "gmsh41"}
+    known = {
+        "2": "gmsh22",
+        "2.1": "gmsh22",
+        "2.2": "gmsh22",
+        "4": "gmsh41",
+        "4.1": "gmsh41",
+        "4.0": "gmsh",
+        "": "gmsh41",
+    }
     if version not in known:
         raise MeshError(f"{path.name} is of version {version[:20]!r} of Gmsh's format; save it as version 4.1.")
     return known[version]

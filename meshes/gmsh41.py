@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,12 @@ from symplex.meshes.gmsh_sections import DOUBLE, INT, SIZE, Numbers, physical_na
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.numbering import Numbering
-
-if TYPE_CHECKING:
-    import meshio
+from symplex.meshes.raw import RawCells, RawMesh
 
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_gmsh41(path: Path) -> meshio.Mesh:
+def read_gmsh41(path: Path) -> RawMesh:
     """Return points, cells and the physical groups (as cell sets) of an MSH 4.1 file as meshio would.
 
     Raises
@@ -36,8 +33,6 @@ def read_gmsh41(path: Path) -> meshio.Mesh:
     ValueError
         If it is broken.
     """
-    import meshio
-
     file = read_sections(path)
     if "PartitionedEntities" in file.sections:
         raise MeshError("the mesh is partitioned; save it without partitions.")
@@ -48,13 +43,13 @@ def read_gmsh41(path: Path) -> meshio.Mesh:
     names = file.names()
     cells, cell_sets = [], {}
     for block, (entity, kind, connectivity) in enumerate(blocks):
-        cells.append((kind, nodes.places(connectivity, f"a {kind} cell")))
+        cells.append(RawCells(kind, nodes.places(connectivity, f"a {kind} cell")))
         if groups_of is not None and entity not in groups_of:
             raise ValueError(f"there are elements of the entity {entity[1]} of dimension {entity[0]}, which it has not")
         for group in (groups_of or {}).get(entity, []):
             members = cell_sets.setdefault(physical_name(names, entity[0], group), [None] * len(blocks))
             members[block] = np.arange(len(connectivity))
-    return meshio.Mesh(points, cells, cell_sets=cell_sets)
+    return RawMesh(points, cells, cell_sets=cell_sets)
 
 
 def _read_entities(numbers: Numbers) -> dict[tuple[int, int], list[int]]:

@@ -170,7 +170,7 @@ class MshFile(NamedTuple):
         count, text = self.counted("PhysicalNames")
         lines = [line for line in text.decode("utf-8", "replace").split("\n") if line.strip()]
         for line in lines:
-            found = re.fullmatch(r'\s*([0-3])\s+(-?\d{1,10})\s+("[^"]*"|\S+)\s*', line)
+            found = re.fullmatch(r'\s*([0-3])\s+(-?\d{1,10})\s+("[^"]*"|\S+).*', line)
             if found is None:
                 raise ValueError(f"a name of a group is '{line.strip()[:40]}'")
             key = int(found[1]), abs(int(found[2]))

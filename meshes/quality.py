@@ -80,9 +80,7 @@ def _triangle6(u: NDArray[np.float64], v: NDArray[np.float64]):
     slopes = np.array([(-1.0, -1.0), (1.0, 0.0), (0.0, 1.0)])
     b, c = [0, 1, 2], [1, 2, 0]
     shapes = np.hstack([L * (2 * L - 1), 4 * L[:, b] * L[:, c]])
-    derivatives = [
-        np.hstack([(4 * L - 1) * s, 4 * (L[:, b] * s[c] + L[:, c] * s[b])]) for s in slopes.T
-    ]
+    derivatives = [np.hstack([(4 * L - 1) * s, 4 * (L[:, b] * s[c] + L[:, c] * s[b])]) for s in slopes.T]
     return shapes, *derivatives
 
 

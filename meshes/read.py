@@ -25,8 +25,8 @@ from symplex.meshes.gmsh_sections import physical_name, read_sections
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, distinct
 from symplex.meshes.nastran import read_nastran
+from symplex.meshes.raw import RawMesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
-
 from symplex.meshes.tetgen import read_tetgen
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ def read_mesh(
     Mesh
         Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
         groups), Abaqus' ``*ELSET``, ``*NSET`` and ``*SURFACE`` (``name.elements`` and ``name.surface`` where another
-        one has the name), blocks and sets of Exodus files, the groups of MED files, the sets that meshio packs into integer
-        data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0 or 1
-        the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges,
-        pyramids or tetrahedra that they are. A mesh is geometry: what a file calls elements that are computed otherwise
-        than here (``C3D8R``) is told by ``Mesh.formulations``.
+        one has the name), blocks and sets of Exodus files, properties of Nastran decks, the groups of MED files, the
+        sets that meshio packs into integer data of VTK files. Other integer data give one group for each value,
+        ``name_value``; of data that are 0 or 1 the group ``name`` are those with 1. Hexahedra of which some nodes are
+        the same arrive as the wedges, pyramids or tetrahedra that they are. A mesh is geometry: what a file calls
+        elements that are computed otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
 
     Raises
     ------
@@ -131,8 +131,8 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
     except MemoryError as error:
         raise MeshError(f"{name}: there is not enough memory for what it says that it holds.") from error
     except (Exception, SystemExit) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise MeshError(f"{error.filename or path} cannot be read: {error.strerror}.") from error
+        if isinstance(error, OSError) and error.filename is not None:
+            raise MeshError(f"{name}: {_printable(str(error.filename))} cannot be read: {error.strerror}.") from error
         # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
         printed = chatter.getvalue().split("Error: Couldn't read")[0]
         said = printed if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
@@ -151,7 +151,7 @@ def _printable(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
+def _check_sound(raw: meshio.Mesh | RawMesh, name: str, require_volume: bool) -> None:
     """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
     from meshio._common import num_nodes_per_cell
 
@@ -188,7 +188,7 @@ def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
             raise MeshError(f"{name}: a {block.type} cell refers to a node that is not in the file.")
 
 
-def _formulations(raw: meshio.Mesh) -> dict[str, tuple[str, ...]]:
+def _formulations(raw: meshio.Mesh | RawMesh) -> dict[str, tuple[str, ...]]:
     """Return what Abaqus decks call elements; what meshio's readers say besides meshes is something else."""
     return {kind: tuple(names) for kind, names in raw.info.items()} if isinstance(raw.info, dict) else {}
 
@@ -199,7 +199,7 @@ def _formulations(raw: meshio.Mesh) -> dict[str, tuple[str, ...]]:
 class _Groups:
     """Groups of cells gathered block by block, of cells that are numbered by type."""
 
-    def __init__(self, raw: meshio.Mesh):
+    def __init__(self, raw: meshio.Mesh | RawMesh):
         self._types = [block.type for block in raw.cells]
         self._first: list[int] = []
         self._totals: dict[str, int] = {}
@@ -224,7 +224,7 @@ class _Groups:
         }
 
 
-def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh:
+def _with_groups(raw: meshio.Mesh | RawMesh, names: Mapping[tuple[int, int], str]) -> Mesh:
     groups = _Groups(raw)
     for name, members in raw.cell_sets.items():
         if not name.startswith("gmsh:"):
@@ -295,7 +295,7 @@ def _joined_names(key: str, values: list[int]) -> list[str]:
     return []
 
 
-def _cells_by_type(raw: meshio.Mesh) -> dict[str, NDArray[np.int32]]:
+def _cells_by_type(raw: meshio.Mesh | RawMesh) -> dict[str, NDArray[np.int32]]:
     blocks: dict[str, list[NDArray]] = {}
     for block in raw.cells:
         if len(block.data):

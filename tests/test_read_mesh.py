@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from symplex.errors import MeshError
+from symplex.meshes.formats import known_extensions
 from symplex.meshes.generate import bar_lattice, box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.quality import check_mesh, describe
-from symplex.meshes.formats import known_extensions
 from symplex.meshes.read import read_mesh
 from symplex.meshes.save import save_mesh
 

@@ -1,4 +1,4 @@
-"""Small valid mesh files of every format that is read, by which program wrote them: what the fuzzer of meshes damages."""
+"""Small valid mesh files of every format that is read, which the fuzzer of meshes damages."""
 
 from __future__ import annotations
 
@@ -164,7 +164,9 @@ CTETRA,2,8,5,6,8,9
 CQUAD4         3       5       1       4       3       2
 ENDDATA
 """
-TETGEN_NODE = "# four points and a fifth\n5  3  1  1\n1 0 0 0 0.5 1\n2 1 0 0 0 1\n3 0 1 0 0 0\n4 0 0 1 0 0\n5 1 1 1 7 2\n"
+TETGEN_NODE = (
+    "# four points and a fifth\n5  3  1  1\n1 0 0 0 0.5 1\n2 1 0 0 0 1\n3 0 1 0 0 0\n4 0 0 1 0 0\n5 1 1 1 7 2\n"
+)
 TETGEN_ELE = "2  4  1\n1 1 2 3 4 3\n2 2 5 3 4 4\n"
 TEXTS = {
     "gmsh 2.2 text": ("part.msh", GMSH22),
