@@ -170,13 +170,13 @@ class MshFile(NamedTuple):
         count, text = self.counted("PhysicalNames")
         lines = [line for line in text.decode("utf-8", "replace").split("\n") if line.strip()]
         for line in lines:
-            found = re.fullmatch(r'\s*([0-3])\s+(-?\d{1,10})\s+("[^"]*"|\S+).*', line)
+            found = re.fullmatch(r'\s*([0-3])\s+(-?\d{1,10})\s+(?:"([^"]*)"(?:\s+\w+)*|([^\s"]+))\s*', line)
             if found is None:
                 raise ValueError(f"a name of a group is '{line.strip()[:40]}'")
             key = int(found[1]), abs(int(found[2]))
             if key in names:
                 raise MeshError(f"the physical group {key[1]} of dimension {key[0]} has two names.")
-            names[key] = found[3].strip('"')
+            names[key] = found[3] if found[4] is None else found[4]
         if len(lines) != count:
             raise ValueError(f"there are {len(lines)} names of groups, but it says {count}")
         return names
@@ -208,8 +208,10 @@ def read_sections(path: Path) -> MshFile:
     if len(words) != 3 or words[1] not in (b"0", b"1"):
         raise ValueError("its $MeshFormat is not that of a Gmsh file")
     is_text = words[1] == b"0"
-    if is_text and any(re.search(rb"(^|\n)\$", section) for section in sections.values()):
-        raise ValueError("a section begins before another one ends")
+    for name, section in sections.items():
+        is_closed = section.endswith(b"\n") or not section.strip()
+        if (is_text or name == "PhysicalNames") and (not is_closed or re.search(rb"(?m)^\$", section)):
+            raise ValueError(f"${name} does not end before another section begins")
     if words[2] != b"8" or not (is_text or rest[:4] == b"\x01\0\0\0"):
         raise MeshError("the file was written on another kind of machine; write it as text (Mesh.Binary = 0).")
     return MshFile(sections, is_text)

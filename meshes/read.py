@@ -22,6 +22,7 @@ from symplex.meshes.formats import format_of
 from symplex.meshes.gmsh22 import read_gmsh22
 from symplex.meshes.gmsh41 import read_gmsh41
 from symplex.meshes.gmsh_sections import physical_name, read_sections
+from symplex.meshes.hdf5_probe import require_readable
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, distinct
 from symplex.meshes.nastran import read_nastran
@@ -79,11 +80,12 @@ def read_mesh(
         raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
     file_format = format_of(path)
     with _as_mesh_error(path, file_format) as chatter:
+        require_readable(path)
         raw = _READERS[file_format](path) if file_format in _READERS else read_by_meshio(path, file_format)
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
         names = read_sections(path).names() if file_format == "gmsh" else {}
-    _check_sound(raw, path.name, require_volume)
+    _check_sound(raw, path.name, scale, require_volume)
     with _as_mesh_error(path, file_format):
         mesh = expand_collapsed(_with_groups(raw, names))
     mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
@@ -151,7 +153,7 @@ def _printable(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _check_sound(raw: meshio.Mesh | RawMesh, name: str, require_volume: bool) -> None:
+def _check_sound(raw: meshio.Mesh | RawMesh, name: str, scale: float, require_volume: bool) -> None:
     """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
     from meshio._common import num_nodes_per_cell
 
@@ -175,9 +177,9 @@ def _check_sound(raw: meshio.Mesh | RawMesh, name: str, require_volume: bool) ->
             f"{name}: the coordinates of {len(wrong)} of {len(raw.points)} nodes (the first is {wrong[0]}) "
             "are not finite numbers."
         )
-    largest = float(np.abs(raw.points).max(initial=0.0))
+    largest = float(np.abs(raw.points).max(initial=0.0)) * scale
     if largest > _LARGEST:
-        raise MeshError(f"{name}: its coordinates are up to {largest:.3g}, too large to compute with.")
+        raise MeshError(f"{name}: its coordinates are up to {largest:.3g} m, too large to compute with.")
     for block in raw.cells:
         width = block.data.shape[1] if np.ndim(block.data) == 2 else 0
         if len(block.data) and width != num_nodes_per_cell.get(block.type, width or -1):

@@ -24,7 +24,7 @@ EXODUS: Sides = {
 }
 
 
-def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.integer], side: int) -> tuple[str, NDArray[np.integer]]:
+def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.int64], side: int) -> tuple[str, NDArray[np.int64]]:
     """Return the type and the nodes [m, k] of the faces on one side, 1 and up, of cells, outward.
 
     Raises
@@ -43,7 +43,7 @@ def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.integer], side: int
     return FACE_KINDS[len(face)], cells[:, list(face)]
 
 
-def edges_on_side(kind: str, cells: NDArray[np.integer], side: int) -> tuple[str, NDArray[np.integer]]:
+def edges_on_side(kind: str, cells: NDArray[np.int64], side: int) -> tuple[str, NDArray[np.int64]]:
     """Return the type and the nodes of the edges on one side, 1 and up, of flat cells, or of the ends of lines.
 
     Raises

@@ -692,6 +692,23 @@ def test_what_is_no_damage_is_not_called_so(tmp_path, monkeypatch):
             read_mesh(tmp_path / "box.vtu")
 
 
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("while True: pass", "damaged: HDF5's library reads it for more than 0 s"),
+        ("import os\nos.kill(os.getpid(), 11)", "damaged: HDF5's library crashes on it"),
+    ],
+)
+def test_hdf5_files_on_which_the_library_fails(tmp_path, monkeypatch, program, says):
+    """As it does on some damaged ones, where nothing in this process could end it."""
+    write_exodus(tmp_path / "two.exo", classic=False)
+    assert read_mesh(tmp_path / "two.exo").groups
+    monkeypatch.setattr("symplex.meshes.hdf5_probe._PROGRAM", program)
+    monkeypatch.setattr("symplex.meshes.hdf5_probe._SECONDS", 0.3)
+    with pytest.raises(MeshError, match=f"two.exo: it is {says}"):
+        read_mesh(tmp_path / "two.exo")
+
+
 # -- writing ----------------------------------------------------------------------------------------------------
 
 

@@ -149,12 +149,12 @@ def gmsh_names(lines: list[list[str]]) -> dict[tuple[int, int], str]:
         return names
     require(len(lines[0]) == 1 and whole(lines[0][0]) == len(lines) - 1, "another number of names")
     for (line,) in lines[1:]:
-        found = re.fullmatch(r'\s*([0-3])\s+(-?\d+)\s+(?:"([^"]*)"|(\S+))\s*', line)
+        found = re.fullmatch(r'\s*([0-3])\s+(-?\d+)\s+(?:"([^"]*)"(?:\s+\w+)*|([^\s"]+))\s*', line)
         require(found is not None, f"'{line}' is no name")
         assert found is not None
         key = int(found[1]), abs(int(found[2]))
         require(key not in names, "two names")
-        names[key] = found[3] if found[4] is None else found[4].strip('"')
+        names[key] = found[3] if found[4] is None else found[4]
     return names
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-SECONDS = 10.0  # for one trial
+SECONDS = 20.0  # for one trial, of which the probe of HDF5 files may take ten
 MEMORY = 1 << 30  # bytes that one trial may take
 
 
