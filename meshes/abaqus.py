@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,9 @@ from symplex.meshes.abaqus_deck import Block, blocks_of
 from symplex.meshes.abaqus_sets import Sets, Surface, surface_of
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.numbering import Numbering
+from symplex.meshes.raw import RawCells, RawMesh
 
-if TYPE_CHECKING:
-    import meshio
-
-# Element families by the part of the name that says shape and number of nodes (what follows are formulations).
+# Element families by the part of the name that says shape and number of nodes; what follows are formulations.
 _TYPES: list[tuple[str, str, int]] = [
     (r"C3D4", "tetra", 4),
     (r"C3D10", "tetra10", 10),
@@ -35,9 +32,9 @@ _TYPES: list[tuple[str, str, int]] = [
     (r"(S|CPS|CPE|CAX|R3D|M3D|SFM3D|DS)4", "quad", 4),
     (r"(STRI65|(S|CPS|CPE|CAX|M3D|SFM3D|DS)6)", "triangle6", 6),
     (r"(S|CPS|CPE|CAX|M3D|SFM3D|DS)8", "quad8", 8),
-    (r"(T2D2|T3D2|B21|B31|R2D2|RB3D2|SPRINGA|SPRING2|DASHPOTA|CONN3D2)", "line", 2),
+    (r"(T2D2|T3D2|B21|B31|B33|R2D2|RB3D2|SPRINGA|SPRING2|DASHPOTA|CONN3D2|GAPUNI)", "line", 2),
     (r"(T2D3|T3D3|B22|B32)", "line3", 3),
-    (r"(MASS|ROTARYI|SPRING1)", "vertex", 1),
+    (r"(MASS|ROTARYI|SPRING1|DCOUP3D)", "vertex", 1),
 ]
 # Keywords that make or move nodes and elements, so that without them the mesh would be another one.
 _MAKE_MESH = {
@@ -52,10 +49,13 @@ _MAKE_MESH = {
     "SYMMETRIC MODEL GENERATION": "write the whole model out",
     "PARAMETER": "write numbers instead of parameters",
 }
+# Those of solids: reduced integration, incompatible modes, modified, improved surface stress, hybrid; with pore
+# pressures, electric potentials, temperatures.
+_FORMULATIONS = r"(R|I)?(M|I)?(S|H|HS)?(P|E)?(H|T|HT)?"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 
 
-def read_abaqus(path: Path) -> meshio.Mesh:
+def read_abaqus(path: Path) -> RawMesh:
     """Return nodes, elements, sets and surfaces of an input file as meshio would.
 
     One part, or nodes and elements without parts; ``*INCLUDE`` is followed. Surfaces of elements are groups of faces,
@@ -70,12 +70,10 @@ def read_abaqus(path: Path) -> meshio.Mesh:
     ValueError
         If a line is not what its keyword asks for.
     """
-    import meshio
-
     deck = _Deck()
     for block in blocks_of(path):
         deck.take(block)
-    return meshio.Mesh(*deck.whole(), info=deck.formulations)
+    return deck.whole()
 
 
 class _Deck:
@@ -139,8 +137,8 @@ class _Deck:
         if "ELSET" in block.parameters:
             self._element_sets.add(block.parameter("ELSET"), self._part, table[:, 0])
 
-    def whole(self):
-        """Return points, cells, and as meshio has them no data, the point sets and the cell sets."""
+    def whole(self) -> RawMesh:
+        """Return all that was taken."""
         ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in self._nodes)])
         points = np.concatenate([np.empty((0, 3)), *(points for _, points in self._nodes)])
         try:
@@ -170,7 +168,8 @@ class _Deck:
             unique = f"{name}.surface" if name.upper() in taken else name
             cell_sets.setdefault(unique, [None] * blocks)[k] = np.arange(len(rows))
         point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
-        return points, [*cells, *((kind, rows) for _, kind, rows in faces)], None, None, None, point_sets, cell_sets
+        blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
+        return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=self.formulations)
 
 
 def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, nodes: Numbering) -> None:
@@ -228,6 +227,7 @@ def _element_rows(name: str, k: int, lines: list[str]) -> NDArray[np.int64]:
 def _cell_type(abaqus_type: str) -> tuple[str, int, bool]:
     """Return the type of cells, its number of nodes, and whether the name says nothing else."""
     for pattern, kind, k in _TYPES:
-        if re.fullmatch(pattern + r"(?!\d)\w*", abaqus_type):
+        further = _FORMULATIONS if dimension_of(kind) == 3 else r"(?!\d)\w*"
+        if re.fullmatch(pattern + further, abaqus_type):
             return kind, k, re.fullmatch(pattern, abaqus_type) is not None
     raise MeshError(f"the element type '{abaqus_type}' is not known.")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from symplex.errors import MeshError
+from symplex.meshes.includes import Includes
 
-_MOST_FILES = 1000  # included, one by one or in one another
-_DEEPEST = 20
 # Keywords whose data may be in another file, named by their parameter INPUT.
 _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")
 
@@ -72,11 +70,10 @@ def blocks_of(path: Path) -> Iterator[Block]:
 
 
 class _Reader:
-    """Lines of a file and of those that it includes, which count."""
+    """The lines of a file and of those that it includes."""
 
     def __init__(self, path: Path):
-        self._folder = path.parent
-        self._n_files = 0
+        self._includes = Includes(path)
 
     def lines(self, path: Path, within: tuple[Path, ...]) -> Iterator[str]:
         """Yield the lines of a file without comments and blank ones, an ``*INCLUDE`` as the lines of its file."""
@@ -92,17 +89,7 @@ class _Reader:
 
     def included(self, name: str, by: Path, within: tuple[Path, ...]) -> Iterator[str]:
         """Yield the lines of a file that another one includes, looked for beside it and beside the first file."""
-        self._n_files += 1
-        if self._n_files > _MOST_FILES or len(within) >= _DEEPEST:
-            raise MeshError(f"more than {_MOST_FILES} files are included, or more than {_DEEPEST} in one another.")
-        path = next((folder / name for folder in (by.parent, self._folder) if (folder / name).exists()), None)
-        if path is None:
-            raise MeshError(f"the included file {name} is not there.")
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise MeshError(f"the included {name} is no regular file.")
-        outer = (*within, by.resolve())
-        if path.resolve() in outer:
-            raise MeshError(f"the file {name} includes itself.")
+        path, outer = self._includes.found(name, by, within)
         yield from self.lines(path, outer)
 
 

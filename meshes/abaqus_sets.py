@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,18 @@ from symplex.errors import MeshError
 from symplex.meshes.abaqus_deck import Block
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import first_alike, rows_among
-from symplex.meshes.sides import ABAQUS, faces_on_side
+from symplex.meshes.sides import ABAQUS, edges_on_side, faces_on_side
 
 Elements = Sequence[tuple[str, NDArray[np.int64]]]  # blocks: the type of cells, numbers and nodes [m, k + 1]
 # Kinds of surfaces that are no faces or nodes of a mesh: rigid obstacles and the like.
 _ANALYTIC = ("SEGMENTS", "CYLINDER", "REVOLUTION", "USER", "EULERIAN MATERIAL")
+
+
+class _Set(NamedTuple):
+    """The first n of what was added to a set."""
+
+    key: tuple[str, str]
+    n: int
 
 
 @final
@@ -33,10 +40,10 @@ class Sets:
     def __init__(self, what: str):
         self._what = what
         # By part (none: the whole model) and name in capitals: the name as first written, and the members: arrays,
-        # ranges, names of other sets of nodes, and, after "*", of elements.
-        self._sets: dict[tuple[str, str], tuple[str, list[NDArray[np.int64] | range | str]]] = {}
+        # ranges, other sets, and names of sets of elements whose nodes are meant.
+        self._sets: dict[tuple[str, str], tuple[str, list[NDArray[np.int64] | range | str | _Set]]] = {}
 
-    def add(self, name: str, part: str, members: NDArray[np.int64] | range | str) -> None:
+    def add(self, name: str, part: str, members: NDArray[np.int64] | range | str | _Set) -> None:
         """Add members to a set, which need not be there yet."""
         self._sets.setdefault((part.upper(), name.upper()), (name, []))[1].append(members)
 
@@ -45,7 +52,7 @@ class Sets:
         name = block.parameter("NSET" if self._what == "node" else "ELSET")
         self.add(name, part, np.empty(0, np.int64))
         if self._what == "node" and block.parameters.get("ELSET"):
-            self.add(name, part, "*" + block.parameters["ELSET"])
+            self.add(name, part, block.parameters["ELSET"])
         elif "GENERATE" in block.parameters:
             for line in block.lines:
                 self.add(name, part, _range(line))
@@ -55,12 +62,15 @@ class Sets:
             self.add(name, part, np.array(numbers, np.int64))
             for item in items:
                 if not _is_number(item):
-                    self._require(item, part)
-                    self.add(name, part, item.strip('"'))
+                    self.add(name, part, self._as_it_is(item, part))
 
-    def _require(self, item: str, part: str) -> None:
-        if not any((where, item.strip('"').upper()) in self._sets for where in {part.upper(), ""}):
-            raise MeshError(f"a set refers to the set '{item}', which is not defined before it.")
+    def _as_it_is(self, item: str, part: str) -> _Set:
+        """Return what a set is by now; what it gets later on does not belong to it here."""
+        for where in (part.upper(), ""):
+            key = where, item.strip('"').upper()
+            if key in self._sets:
+                return _Set(key, len(self._sets[key][1]))
+        raise MeshError(f"a set refers to the set '{item}', which is not defined before it.")
 
     def resolved(
         self,
@@ -73,30 +83,28 @@ class Sets:
         Raises
         ------
         MeshError
-            If a range has more members than there are nodes or elements, or a member does not exist.
+            If a member does not exist; of a range, those that exist are meant.
         """
         known = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in elements)])
         if node_ids is not None:
             known = node_ids
         members: dict[tuple[str, str], NDArray[np.int64]] = {}
+        resolved: dict[tuple[str, str], list[NDArray[np.int64]]] = {}
         for (part, upper), (name, given) in self._sets.items():
-            parts = [np.empty(0, np.int64)]
+            parts: list[NDArray[np.int64]] = []  # one for each of what was given
             for item in given:
                 if isinstance(item, range):
-                    if len(item) > len(known):
-                        raise MeshError(
-                            f"set '{name}' generates {len(item)} {self._what}s from {item.start}, but there are "
-                            f"{len(known)}."
-                        )
-                    parts.append(np.array(item, np.int64))
-                elif isinstance(item, str) and item.startswith("*"):
-                    parts.append(_nodes_of(elements, _named(element_sets or {}, item[1:], name)))
+                    # Only those that are there: numbers may have gaps, and the range any length.
+                    inside = (known >= item.start) & (known < item.stop) & ((known - item.start) % item.step == 0)
+                    parts.append(known[inside])
                 elif isinstance(item, str):
-                    inner = item.upper()
-                    parts.append(members[(part, inner)] if (part, inner) in members else members[("", inner)])
+                    parts.append(_nodes_of(elements, _named(element_sets or {}, item, name)))
+                elif isinstance(item, _Set):
+                    parts.append(_joined(resolved[item.key][: item.n]))
                 else:
                     parts.append(item)
-            members[part, upper] = np.unique(np.concatenate(parts))
+            resolved[part, upper] = parts
+            members[part, upper] = np.unique(_joined(parts))
             missing = np.setdiff1d(members[part, upper], known)
             if len(missing):
                 raise MeshError(f"set '{name}' refers to a {self._what} that the file does not define, {missing[0]}.")
@@ -127,7 +135,7 @@ class Surface:
     def nodes(self, sets: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
         """Return the numbers of the nodes of a surface of nodes."""
         found = [_members(sets, item, self.name) for item, _ in self.items]
-        return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+        return np.unique(_joined(found))
 
     def faces(
         self, elements: Elements, sets: Mapping[str, NDArray[np.int64]]
@@ -158,6 +166,11 @@ class Surface:
             return list(_free_faces(kind, cells, elements))
         if dim == 2 and side in ("", "SPOS", "SNEG", "S1", "S2"):
             return [(kind, cells)]
+        # Edges: E1 … in Abaqus; S3 … in CalculiX, after both faces.
+        if dim == 2 and re.fullmatch(r"E[1-4]|S[3-6]", side):
+            return [edges_on_side(kind, cells, int(side[1]) - 2 * (side[0] == "S"))]
+        if dim == 1:
+            return [(kind, cells)]
         raise MeshError(f"surface '{self.name}' has the side '{side}' of {kind} cells, which is not supported.")
 
 
@@ -179,8 +192,10 @@ def surface_of(block: Block) -> list[Surface]:
         raise MeshError(f"surface '{name}' is one with {how}, which is not supported; write it as faces of elements.")
     items = []
     for line in block.lines:
-        item, _, side = line.partition(",")
-        items.append((item.strip(), side.strip(" ,").upper()))
+        item, *further = (word.strip() for word in line.split(","))
+        if kind == "ELEMENT" and any(further[1:]):
+            raise ValueError(f"a line of surface '{name}' is '{line[:60]}'")
+        items.append((item, further[0].upper() if further else ""))
     return [Surface(name, kind == "NODE", items)]
 
 
@@ -227,4 +242,8 @@ def _named(sets: Mapping[str, NDArray[np.int64]], item: str, who: str) -> NDArra
 
 def _nodes_of(elements: Elements, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     parts = [table[np.isin(table[:, 0], numbers)][:, 1:].ravel() for _, table in elements]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+    return np.unique(_joined(parts))
+
+
+def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *parts])

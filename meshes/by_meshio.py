@@ -22,10 +22,10 @@ def read_by_meshio(path: Path, file_format: str) -> meshio.Mesh:
     """
     import meshio
 
-    if file_format in ("ansys", "mdpa"):
+    if file_format in ("ansys", "mdpa", "ply"):
         with _FiniteBytes(io.FileIO(path)) as binary:
             return meshio.read(binary, file_format)
-    if file_format == "tecplot":
+    if file_format in ("tecplot", "off"):
         with _FiniteText(io.BufferedReader(io.FileIO(path))) as text:
             return meshio.read(text, file_format)
     return meshio.read(path, file_format)

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.kinds import dimension_of
-from symplex.meshes.sides import EXODUS, faces_on_side
-
-if TYPE_CHECKING:
-    import meshio
+from symplex.meshes.raw import RawCells, RawMesh
+from symplex.meshes.sides import EXODUS, edges_on_side, faces_on_side
 
 # Exodus' names of shapes, without the number of nodes, and what they are by that number.
 _SHAPES: dict[str, dict[int, str]] = {
@@ -49,7 +46,7 @@ _ORDERS = {
 }
 
 
-def read_exodus(path: Path) -> meshio.Mesh:
+def read_exodus(path: Path) -> RawMesh:
     """Return points, cells and, as sets, the blocks, node sets and side sets of an Exodus file as meshio would.
 
     Those without a name are called ``block_1``, ``nodeset_1`` and ``sideset_1``, by their numbers.
@@ -61,16 +58,14 @@ def read_exodus(path: Path) -> meshio.Mesh:
     ValueError, KeyError, OSError
         If the file is broken.
     """
-    import meshio
-
     with _variables(path) as file:
         points = _points(file)
-        cells, cell_sets = _blocks(file)
+        cells, cell_sets, shells = _blocks(file)
         ends = np.cumsum([0, *(len(rows) for _, rows in cells)])
         faces = [
             (name, kind, rows)
             for name, elements, sides in _side_sets(file)
-            for kind, rows in _faces(name, cells, ends, elements, sides)
+            for kind, rows in _faces(name, cells, shells, ends, elements, sides)
         ]
         point_sets = {name: file.whole(f"node_ns{k}").ravel() - 1 for k, name in file.named("ns", "nodeset")}
     n = len(cells) + len(faces)
@@ -81,9 +76,9 @@ def read_exodus(path: Path) -> meshio.Mesh:
     ]
     if wrong:
         raise MeshError(f"node set '{wrong[0]}' refers to a node that is not in the file.")
-    return meshio.Mesh(
+    return RawMesh(
         points,
-        [*cells, *((kind, rows) for _, kind, rows in faces)],
+        [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))],
         point_sets=point_sets,
         cell_sets={name: [members.get(k) for k in range(n)] for name, members in cell_sets.items()},
     )
@@ -143,8 +138,10 @@ class _File:
 @contextmanager
 def _variables(path: Path) -> Iterator[_File]:
     with path.open("rb") as file:
-        is_hdf5 = file.read(4) == b"\x89HDF"
-    if is_hdf5:
+        start = file.read(4)
+    if start == b"CDF\x05":
+        raise MeshError("it is a netCDF file of the kind CDF-5; write it as netCDF-4 (nccopy -k netCDF-4).")
+    if start == b"\x89HDF":
         import h5py
 
         with h5py.File(path, "r") as hdf5:
@@ -165,8 +162,11 @@ def _points(file: _File) -> NDArray[np.float64]:
     return np.column_stack(axes).astype(np.float64)
 
 
-def _blocks(file: _File) -> tuple[list[tuple[str, NDArray[np.int64]]], dict[str, dict[int, NDArray[np.intp]]]]:
-    """Return the type and the nodes [m, k] of each block, and the blocks as sets of cells."""
+def _blocks(
+    file: _File,
+) -> tuple[list[tuple[str, NDArray[np.int64]]], dict[str, dict[int, NDArray[np.intp]]], list[bool]]:
+    """Return the type and the nodes [m, k] of each block, the blocks as sets of cells, and which are of shells."""
+    shells = []
     cells: list[tuple[str, NDArray[np.int64]]] = []
     sets: dict[str, dict[int, NDArray[np.intp]]] = {}
     for k, name in file.named("eb", "block"):
@@ -178,7 +178,8 @@ def _blocks(file: _File) -> tuple[list[tuple[str, NDArray[np.int64]]], dict[str,
         kind = kinds[rows.shape[1]]
         sets[name] = {len(cells): np.arange(len(rows))}
         cells.append((kind, rows[:, _ORDERS[kind]] if kind in _ORDERS else rows))
-    return cells, sets
+        shells.append("SHELL" in shape)
+    return cells, sets, shells
 
 
 def _side_sets(file: _File) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
@@ -192,19 +193,22 @@ def _side_sets(file: _File) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np
 def _faces(
     name: str,
     cells: list[tuple[str, NDArray[np.int64]]],
+    shells: list[bool],
     ends: NDArray[np.int64],
     elements: NDArray[np.int64],
     sides: NDArray[np.int64],
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield the types and nodes of the faces of a side set; of a shell, the shell itself."""
+    """Yield the types and nodes of the faces of a side set; of a shell, which has two faces, the shell itself."""
     if elements.size and not 0 <= elements.min() <= elements.max() < ends[-1]:
         raise MeshError(f"side set '{name}' refers to an element that is not in the file.")
     for k, (kind, rows) in enumerate(cells):
         mine = (elements >= ends[k]) & (elements < ends[k + 1])
-        if mine.any() and dimension_of(kind) == 2 and np.isin(sides[mine], (1, 2)).all():
-            yield kind, rows[elements[mine] - ends[k]]
-        elif dimension_of(kind) == 3:
-            for side in np.unique(sides[mine]):
-                yield faces_on_side(EXODUS, kind, rows[elements[mine & (sides == side)] - ends[k]], int(side))
-        elif mine.any():
-            raise MeshError(f"side set '{name}' has sides of {kind} cells, which are not supported.")
+        is_shell = shells[k]
+        for side in np.unique(sides[mine]).tolist():
+            chosen = rows[elements[mine & (sides == side)] - ends[k]]
+            if dimension_of(kind) == 3:
+                yield faces_on_side(EXODUS, kind, chosen, side)
+            elif is_shell and side <= 2:
+                yield kind, chosen
+            else:
+                yield edges_on_side(kind, chosen, side - 2 * is_shell)

@@ -44,7 +44,7 @@ def known_extensions() -> list[str]:
 
 
 def format_of(path: Path) -> str:
-    """Return meshio's name of the format of a file that exists; of Gmsh's, ``gmsh22``, ``gmsh41`` or, if older, ``gmsh``.
+    """Return meshio's name of the format of a file that exists; of Gmsh's ``gmsh22``, ``gmsh41`` or, of 4.0, ``gmsh``.
 
     Raises
     ------
@@ -98,6 +98,17 @@ def _by_extension(path: Path) -> list[str]:
 
 
 def _of_gmsh(path: Path) -> str:
-    # Some programs write just the first number.
     version = version_of(path)
-    return {"2": "gmsh22", "2.2": "gmsh22", "4": "gmsh41", "4.1": "gmsh41", "4.0": "gmsh"}.get(version, "gmsh41")
+    # Some programs write just the first number; what is no version is found out by the reader.
+    known = {
+        "2": "gmsh22",
+        "2.1": "gmsh22",
+        "2.2": "gmsh22",
+        "4": "gmsh41",
+        "4.1": "gmsh41",
+        "4.0": "gmsh",
+        "": "gmsh41",
+    }
+    if version not in known:
+        raise MeshError(f"{path.name} is of version {version[:20]!r} of Gmsh's format; save it as version 4.1.")
+    return known[version]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +21,13 @@ from symplex.meshes.gmsh_sections import (
 )
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.numbering import Numbering
-
-if TYPE_CHECKING:
-    import meshio
+from symplex.meshes.raw import RawCells, RawMesh
 
 # Of each type of elements: their numbers, the tag of their physical group (0: none), and their nodes [m, k].
 _Elements = dict[int, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
 
 
-def read_gmsh22(path: Path) -> meshio.Mesh:
+def read_gmsh22(path: Path) -> RawMesh:
     """Return points, cells and the physical groups (as cell sets) of an MSH 2.2 file as meshio would.
 
     A cell that is in several groups is there once for each of them, as in the file.
@@ -42,7 +39,6 @@ def read_gmsh22(path: Path) -> meshio.Mesh:
     ValueError
         If it is broken.
     """
-    import meshio
     from meshio.gmsh.common import _gmsh_to_meshio_order, _gmsh_to_meshio_type
 
     file = read_sections(path)
@@ -55,10 +51,10 @@ def read_gmsh22(path: Path) -> meshio.Mesh:
     for element_type, (_, tags, connectivity) in elements.items():
         kind = _gmsh_to_meshio_type[element_type]
         places = nodes.places(_gmsh_to_meshio_order(kind, connectivity), f"a {kind} cell")
-        cells.append((kind, places))
+        cells.append(RawCells(kind, places))
         groups.append(_members(names, dimension_of(kind), tags))
     sets = {name: [members.get(name) for members in groups] for name in {n for members in groups for n in members}}
-    return meshio.Mesh(points, cells, cell_sets=sets)
+    return RawMesh(points, cells, cell_sets=sets)
 
 
 def _members(names: Names, dim: int, tags: NDArray[np.int64]) -> dict[str, NDArray[np.intp]]:

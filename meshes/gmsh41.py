@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,12 @@ from symplex.meshes.gmsh_sections import DOUBLE, INT, SIZE, Numbers, physical_na
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.numbering import Numbering
-
-if TYPE_CHECKING:
-    import meshio
+from symplex.meshes.raw import RawCells, RawMesh
 
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_gmsh41(path: Path) -> meshio.Mesh:
+def read_gmsh41(path: Path) -> RawMesh:
     """Return points, cells and the physical groups (as cell sets) of an MSH 4.1 file as meshio would.
 
     Raises
@@ -36,8 +33,6 @@ def read_gmsh41(path: Path) -> meshio.Mesh:
     ValueError
         If it is broken.
     """
-    import meshio
-
     file = read_sections(path)
     if "PartitionedEntities" in file.sections:
         raise MeshError("the mesh is partitioned; save it without partitions.")
@@ -48,13 +43,13 @@ def read_gmsh41(path: Path) -> meshio.Mesh:
     names = file.names()
     cells, cell_sets = [], {}
     for block, (entity, kind, connectivity) in enumerate(blocks):
-        cells.append((kind, nodes.places(connectivity, f"a {kind} cell")))
+        cells.append(RawCells(kind, nodes.places(connectivity, f"a {kind} cell")))
         if groups_of is not None and entity not in groups_of:
             raise ValueError(f"there are elements of the entity {entity[1]} of dimension {entity[0]}, which it has not")
         for group in (groups_of or {}).get(entity, []):
             members = cell_sets.setdefault(physical_name(names, entity[0], group), [None] * len(blocks))
             members[block] = np.arange(len(connectivity))
-    return meshio.Mesh(points, cells, cell_sets=cell_sets)
+    return RawMesh(points, cells, cell_sets=cell_sets)
 
 
 def _read_entities(numbers: Numbers) -> dict[tuple[int, int], list[int]]:
@@ -75,14 +70,13 @@ def _read_entities(numbers: Numbers) -> dict[tuple[int, int], list[int]]:
 
 
 def _read_nodes(numbers: Numbers) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    n_blocks, total, _, _ = (int(x) for x in numbers.take(SIZE, 4))
+    n_blocks, total, _, _ = numbers.line(SIZE, SIZE, SIZE, SIZE)
     tags, points = [np.empty(0, SIZE)], [np.empty((0, 3))]
     for _ in range(n_blocks):
-        dim, _, parametric = (int(x) for x in numbers.take(INT, 3))
-        n = int(numbers.take(SIZE, 1)[0])
+        dim, _, parametric, n = numbers.line(INT, INT, INT, SIZE)
         if not (0 <= dim <= 3 and parametric in (0, 1)):
             raise ValueError("a block of nodes has no right dimension")
-        tags.append(numbers.take(SIZE, n))
+        tags.append(numbers.rows(SIZE, n, 1).ravel())
         points.append(numbers.rows(DOUBLE, n, 3 + dim * parametric)[:, :3])
     numbers.end()
     return _counted("nodes", np.concatenate(tags), total), np.concatenate(points)
@@ -93,11 +87,10 @@ def _read_elements(numbers: Numbers) -> list[tuple[tuple[int, int], str, NDArray
     from meshio._common import num_nodes_per_cell
     from meshio.gmsh.common import _gmsh_to_meshio_order, _gmsh_to_meshio_type
 
-    n_blocks, total, _, _ = (int(x) for x in numbers.take(SIZE, 4))
+    n_blocks, total, _, _ = numbers.line(SIZE, SIZE, SIZE, SIZE)
     tags, blocks = [np.empty(0, SIZE)], []
     for _ in range(n_blocks):
-        dim, entity, element_type = (int(x) for x in numbers.take(INT, 3))
-        m = int(numbers.take(SIZE, 1)[0])
+        dim, entity, element_type, m = numbers.line(INT, INT, INT, SIZE)
         if element_type not in _gmsh_to_meshio_type:
             raise MeshError(f"elements of Gmsh's type {element_type} are not known.")
         kind = _gmsh_to_meshio_type[element_type]

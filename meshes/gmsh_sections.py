@@ -47,6 +47,10 @@ class Numbers(Protocol):
         """Return the next numbers [count]."""
         ...
 
+    def line(self, *dtypes: np.dtype) -> tuple[int, ...]:
+        """Return the next whole numbers, which are a line of a text file."""
+        ...
+
     def rows(self, dtype: np.dtype, n: int, k: int) -> NDArray:
         """Return the next numbers as a table [n, k], each row of which is a line of a text file."""
         ...
@@ -70,6 +74,10 @@ class BinaryNumbers:
         values = np.frombuffer(self._data, dtype, count, self._at)
         self._at += values.nbytes
         return values
+
+    def line(self, *dtypes: np.dtype) -> tuple[int, ...]:
+        """Return the next whole numbers, of these types."""
+        return tuple(int(self.take(dtype, 1)[0]) for dtype in dtypes)
 
     def rows(self, dtype: np.dtype, n: int, k: int) -> NDArray:
         """Return the next numbers as a table [n, k]."""
@@ -101,6 +109,11 @@ class TextNumbers:
             raise ValueError("a section is shorter than it says")
         self._at += count
         return exactly(values, dtype)
+
+    def line(self, *dtypes: np.dtype) -> tuple[int, ...]:
+        """Return the next whole numbers, which must be a line."""
+        (row,) = self.rows(DOUBLE, 1, len(dtypes))
+        return tuple(int(exactly(row[k : k + 1], dtype)[0]) for k, dtype in enumerate(dtypes))
 
     def rows(self, dtype: np.dtype, n: int, k: int) -> NDArray:
         """Return the next numbers as a table [n, k], each row of which must be a line."""
@@ -157,13 +170,13 @@ class MshFile(NamedTuple):
         count, text = self.counted("PhysicalNames")
         lines = [line for line in text.decode("utf-8", "replace").split("\n") if line.strip()]
         for line in lines:
-            found = re.fullmatch(r'\s*([0-3])\s+(-?\d{1,10})\s+("[^"]*"|\S+)\s*', line)
+            found = re.fullmatch(r'\s*([0-3])\s+(-?\d{1,10})\s+(?:"([^"]*)"(?:\s+\w+)*|([^\s"]+))\s*', line)
             if found is None:
                 raise ValueError(f"a name of a group is '{line.strip()[:40]}'")
             key = int(found[1]), abs(int(found[2]))
             if key in names:
                 raise MeshError(f"the physical group {key[1]} of dimension {key[0]} has two names.")
-            names[key] = found[3].strip('"')
+            names[key] = found[3] if found[4] is None else found[4]
         if len(lines) != count:
             raise ValueError(f"there are {len(lines)} names of groups, but it says {count}")
         return names
@@ -195,6 +208,10 @@ def read_sections(path: Path) -> MshFile:
     if len(words) != 3 or words[1] not in (b"0", b"1"):
         raise ValueError("its $MeshFormat is not that of a Gmsh file")
     is_text = words[1] == b"0"
+    for name, section in sections.items():
+        is_closed = section.endswith(b"\n") or not section.strip()
+        if (is_text or name == "PhysicalNames") and (not is_closed or re.search(rb"(?m)^\$", section)):
+            raise ValueError(f"${name} does not end before another section begins")
     if words[2] != b"8" or not (is_text or rest[:4] == b"\x01\0\0\0"):
         raise MeshError("the file was written on another kind of machine; write it as text (Mesh.Binary = 0).")
     return MshFile(sections, is_text)
@@ -207,14 +224,15 @@ def _sections(data: bytes) -> dict[str, bytes]:
     while at >= 0:
         line_end = data.find(b"\n", at)
         name = data[at + 1 : line_end].strip()
-        end = data.find(b"$End" + name, line_end)
-        if line_end < 0 or end < 0:
+        # Of a binary section the end may follow at once.
+        end = re.compile(rb"\$End" + re.escape(name) + rb"[ \t\r]*(\n|$)").search(data, line_end)
+        if line_end < 0 or end is None:
             raise ValueError("it is cut short")
         key = name.decode("utf-8", "replace")
         if key in sections and key in _ONCE:
             raise ValueError(f"it has two sections ${key}")
-        sections[key] = data[line_end + 1 : end]
-        at = _next_section(data, end + 4 + len(name))
+        sections[key] = data[line_end + 1 : end.start()]
+        at = _next_section(data, end.end())
     return sections
 
 

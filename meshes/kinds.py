@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ FACES: dict[str, tuple[tuple[int, ...], ...]] = {
         (0, 1, 4, 5, 10, 9), (1, 2, 4, 6, 11, 10), (2, 3, 4, 7, 12, 11), (3, 0, 4, 8, 9, 12),
     ),
 }  # fmt: skip
+
+_Integer = TypeVar("_Integer", bound=np.integer)
 FACE_KINDS = {3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8"}  # by the number of their nodes
 
 _CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
@@ -77,7 +80,7 @@ def require_kind(kind: str) -> None:
     raise MeshError(f"there are no cells of a type '{kind}'; {hint} are {', '.join(_CORNERS)}, tetra10 and the like.")
 
 
-def corners_of(kind: str, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+def corners_of(kind: str, cells: NDArray[_Integer]) -> NDArray[_Integer]:
     """Return the corners [m, c] of cells [m, k], without the nodes between them."""
     return cells[:, : _CORNERS.get(kind.rstrip("0123456789"), cells.shape[1])]
 

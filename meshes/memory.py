@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -49,8 +50,6 @@ def require_memory(what: str, n_bytes: float) -> None:
 
 
 def _readable(n_bytes: float) -> str:
-    for unit in ("kB", "MB", "GB", "TB", "PB"):
-        n_bytes /= 1000.0
-        if n_bytes < 1000.0:
-            break
-    return f"{n_bytes:.3g} {unit}"
+    units = ("kB", "MB", "GB", "TB", "PB")
+    k = min(max(int(math.log10(n_bytes)) // 3, 1), len(units))
+    return f"{n_bytes / 1000.0**k:.3g} {units[k - 1]}"

@@ -89,8 +89,8 @@ class Mesh:
     def faces_of(self, group: str) -> dict[str, NDArray[np.int32]]:
         """Return the boundary faces of a group, by type and outward like `boundary_faces`.
 
-        Of a group that holds faces, these and no others; of one of volume cells, their faces on the boundary; of a group
-        of points only, the boundary faces all of whose nodes are in it.
+        Of a group that holds faces, these and no others; of one of volume cells, their faces on the boundary; of a
+        group of points only, the boundary faces all of whose nodes are in it.
 
         Raises
         ------

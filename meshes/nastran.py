@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.includes import Includes
 from symplex.meshes.numbering import Numbering
-
-if TYPE_CHECKING:
-    import meshio
+from symplex.meshes.raw import RawCells, RawMesh
 
 # Cards of elements: the types of cells by the numbers of their nodes.
 _ELEMENTS: dict[str, dict[int, str]] = {
@@ -37,6 +35,9 @@ _ELEMENTS: dict[str, dict[int, str]] = {
     "CTUBE": {2: "line"},
     "CBAR": {2: "line"},
     "CBEAM": {2: "line"},
+    "CBUSH": {1: "vertex", 2: "line"},
+    "CBUSH1D": {1: "vertex", 2: "line"},
+    "CGAP": {1: "vertex", 2: "line"},
 }
 _SOLID = re.compile(r"C(I?HEX|TET|PENT|PYR|WEDGE)\w*")
 # Nodes between corners: after those of the base the upright edges, then the top.
@@ -47,19 +48,17 @@ _ORDERS = {
 _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d+)|([+-]\d+))?")
 
 
-def read_nastran(path: Path) -> meshio.Mesh:
+def read_nastran(path: Path) -> RawMesh:
     """Return points, cells, and as sets those of one property (``property_7``), as meshio would.
 
     Raises
     ------
     MeshError
-        If a point is in a local coordinate system, an element refers to a point that is not there or has some of its
-        nodes between corners only, or files are included.
+        If a point is in a local coordinate system, a solid element has some of its nodes between corners only, an
+        element refers to a point that is not there, or an included file is not there.
     ValueError
         If a field is not what its card asks for.
     """
-    import meshio
-
     numbers: list[int] = []
     points: list[list[float]] = []
     elements: dict[str, list[tuple[int, int, list[int]]]] = {}
@@ -81,24 +80,21 @@ def read_nastran(path: Path) -> meshio.Mesh:
     sets: dict[str, list[NDArray[np.intp] | None]] = {}
     for block, (kind, rows) in enumerate(elements.items()):
         connectivity = nodes.places(np.array([row[2] for row in rows], np.int64), f"a {kind} cell")
-        cells.append((kind, connectivity[:, _ORDERS[kind]] if kind in _ORDERS else connectivity))
+        cells.append(RawCells(kind, connectivity[:, _ORDERS[kind]] if kind in _ORDERS else connectivity))
         properties = np.array([row[1] for row in rows], np.int64)
         for number in np.unique(properties):
             members = sets.setdefault(f"property_{number}", [None] * len(elements))
             members[block] = np.flatnonzero(properties == number)
     where: NDArray[np.float64] = np.array(points, float).reshape(-1, 3)
-    return meshio.Mesh(where, cells, cell_sets=sets)
+    return RawMesh(where, cells, cell_sets=sets)
 
 
 def _cards(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield the cards of the bulk data: their names, and their fields after it, at least eight."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        lines = [line.partition("$")[0].rstrip().expandtabs(8) for line in file]
+    lines = list(_lines(path, (), Includes(path)))
     begin = next((k + 1 for k, line in enumerate(lines) if line.upper().startswith("BEGIN BULK")), 0)
     name, fields, ended = "", [], begin == 0
     for line in lines[begin:]:
-        if not line.strip():
-            continue
         first, found = _fields(line)
         if first.startswith("ENDDATA"):
             ended = True
@@ -108,13 +104,24 @@ def _cards(path: Path) -> Iterator[tuple[str, list[str]]]:
             continue
         if name:
             yield name, fields + [""] * 8
-        if first.startswith("INCLUDE"):
-            raise MeshError("it includes other files; write it as one file.")
         name, fields = first, found
     if not ended:
         raise ValueError("it ends without ENDDATA")
     if name:
         yield name, fields + [""] * 8
+
+
+def _lines(path: Path, within: tuple[Path, ...], includes: Includes) -> Iterator[str]:
+    """Yield the lines of a file without comments and blank ones, an INCLUDE as the lines of its file."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        texts = [line.partition("$")[0].rstrip().expandtabs(8) for line in file]
+    for text in texts:
+        found = re.fullmatch(r"INCLUDE\s+'?([^']*)'?\s*", text, re.IGNORECASE)
+        if found is not None:
+            inner, outer = includes.found(found[1].strip(), path, within)
+            yield from _lines(inner, outer, includes)
+        elif text.strip():
+            yield text
 
 
 def _fields(line: str) -> tuple[str, list[str]]:
@@ -123,6 +130,8 @@ def _fields(line: str) -> tuple[str, list[str]]:
         first, *found = (word.strip() for word in line.split(","))
         large = "*" in first
         most = 4 if large else 8
+        while len(found) > most + 1 and not found[-1]:
+            found.pop()
         if len(found) > most + 1:
             raise ValueError(f"a line has more than {most + 2} fields: '{line[:60]}'")
         found = found[:most]
@@ -152,6 +161,8 @@ def _element(name: str, fields: list[str]) -> tuple[str, tuple[int, int, list[in
     kinds = _ELEMENTS[name]
     most = max(kinds)
     given = fields[2 : 2 + most]
+    if name in ("CTRIA6", "CQUAD8") and not all(given):
+        given = given[: min(kinds)]  # a face, whose nodes between corners may be left out
     nodes = [_whole(field, name) for field in given if field]
     if name in ("CTETRA", "CHEXA", "CPENTA", "CPYRA", "CPYRAM") and any(fields[2 + most :]):
         raise ValueError(f"{name} {fields[0]} has more nodes than {most}")

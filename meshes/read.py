@@ -23,9 +23,11 @@ from symplex.meshes.formats import format_of
 from symplex.meshes.gmsh22 import read_gmsh22
 from symplex.meshes.gmsh41 import read_gmsh41
 from symplex.meshes.gmsh_sections import physical_name, read_sections
+from symplex.meshes.hdf5_probe import require_readable
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, distinct
 from symplex.meshes.nastran import read_nastran
+from symplex.meshes.raw import RawMesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
 from symplex.meshes.tetgen import read_tetgen
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 _MOST_GROUPS_OF_DATA = 256
 # What meshio joins names of sets with, in its order of preference.
 _JOINING = "-_#+/"
+# Coordinates whose fourth power is still a number.
+_LARGEST = 1e75
 # What save_mesh puts before the name of a group in data of VTK files.
 GROUP_PREFIX = "group:"
 
@@ -62,11 +66,11 @@ def read_mesh(
     Mesh
         Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
         groups), Abaqus' ``*ELSET``, ``*NSET`` and ``*SURFACE`` (``name.elements`` and ``name.surface`` where another
-        one has the name), blocks and sets of Exodus files, the groups of MED files, the sets that meshio packs into integer
-        data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0 or 1
-        the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges,
-        pyramids or tetrahedra that they are. A mesh is geometry: what a file calls elements that are computed otherwise
-        than here (``C3D8R``) is told by ``Mesh.formulations``.
+        one has the name), blocks and sets of Exodus files, properties of Nastran decks, the groups of MED files, the
+        sets that meshio packs into integer data of VTK files. Other integer data give one group for each value,
+        ``name_value``; of data that are 0 or 1 the group ``name`` are those with 1. Hexahedra of which some nodes are
+        the same arrive as the wedges, pyramids or tetrahedra that they are. A mesh is geometry: what a file calls
+        elements that are computed otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
 
     Raises
     ------
@@ -78,12 +82,14 @@ def read_mesh(
         raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
     file_format = format_of(path)
     with _as_mesh_error(path, file_format) as chatter:
+        require_readable(path)
         raw = _READERS[file_format](path) if file_format in _READERS else read_by_meshio(path, file_format)
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
         names = read_sections(path).names() if file_format == "gmsh" else {}
-    _check_sound(raw, path.name, require_volume)
-    mesh = expand_collapsed(_with_groups(raw, names))
+    _check_sound(raw, path.name, scale, require_volume)
+    with _as_mesh_error(path, file_format):
+        mesh = expand_collapsed(_with_groups(raw, names))
     mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
     if file_format in ("gmsh", "gmsh22"):
         # Version 2 holds a cell once for each physical group that it is in.
@@ -120,7 +126,7 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
             warnings.filterwarnings("error", message="string or file could not be read")
             yield chatter
     except MeshError as error:
-        raise MeshError(f"{name}: {error}") from error
+        raise MeshError(f"{name}: {_printable(str(error))}") from error
     except ImportError as error:
         raise MeshError(
             f"{name}: to read {called} files needs a package that is not installed ({error.name or error}); install "
@@ -129,12 +135,12 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
     except MemoryError as error:
         raise MeshError(f"{name}: there is not enough memory for what it says that it holds.") from error
     except (Exception, SystemExit) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise MeshError(f"{error.filename or path} cannot be read: {error.strerror}.") from error
+        if isinstance(error, OSError) and error.filename is not None:
+            raise MeshError(f"{name}: {_printable(str(error.filename))} cannot be read: {error.strerror}.") from error
         # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
         printed = chatter.getvalue().split("Error: Couldn't read")[0]
         said = printed if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        reason = " ".join("".join(c if c.isprintable() else " " for c in said).split())[:200]
+        reason = _printable(said)[:200]
         because = f" ({reason})" if reason else ""
         if file_format in _READERS:
             raise MeshError(f"{name} is not a whole {called} file{because}; write it anew.") from error
@@ -144,8 +150,15 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
         ) from error
 
 
-def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
+def _printable(text: str) -> str:
+    """Return a text, which may quote a file, as one line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _check_sound(raw: meshio.Mesh | RawMesh, name: str, scale: float, require_volume: bool) -> None:
     """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
+    from meshio._common import num_nodes_per_cell
+
     counts: dict[str, int] = {}
     for block in raw.cells:
         counts[block.type] = counts.get(block.type, 0) + len(block.data)
@@ -166,14 +179,20 @@ def _check_sound(raw: meshio.Mesh, name: str, require_volume: bool) -> None:
             f"{name}: the coordinates of {len(wrong)} of {len(raw.points)} nodes (the first is {wrong[0]}) "
             "are not finite numbers."
         )
+    largest = float(np.abs(raw.points).max(initial=0.0)) * scale
+    if largest > _LARGEST:
+        raise MeshError(f"{name}: its coordinates are up to {largest:.3g} m, too large to compute with.")
     for block in raw.cells:
+        width = block.data.shape[1] if np.ndim(block.data) == 2 else 0
+        if len(block.data) and width != num_nodes_per_cell.get(block.type, width or -1):
+            raise MeshError(f"{name}: {block.type} cells have {width} nodes.")
         if block.type.startswith("polyhedron"):
             raise MeshError(f"{name} has polyhedra, which are not supported; mesh with tetrahedra or hexahedra.")
-        if len(block.data) and not 0 <= block.data.min() <= block.data.max() < len(raw.points):
+        if np.size(block.data) and not 0 <= block.data.min() <= block.data.max() < len(raw.points):
             raise MeshError(f"{name}: a {block.type} cell refers to a node that is not in the file.")
 
 
-def _formulations(raw: meshio.Mesh) -> dict[str, tuple[str, ...]]:
+def _formulations(raw: meshio.Mesh | RawMesh) -> dict[str, tuple[str, ...]]:
     """Return what Abaqus decks call elements; what meshio's readers say besides meshes is something else."""
     return {kind: tuple(names) for kind, names in raw.info.items()} if isinstance(raw.info, dict) else {}
 
@@ -184,7 +203,7 @@ def _formulations(raw: meshio.Mesh) -> dict[str, tuple[str, ...]]:
 class _Groups:
     """Groups of cells gathered block by block, of cells that are numbered by type."""
 
-    def __init__(self, raw: meshio.Mesh):
+    def __init__(self, raw: meshio.Mesh | RawMesh):
         self._types = [block.type for block in raw.cells]
         self._first: list[int] = []
         self._totals: dict[str, int] = {}
@@ -198,6 +217,10 @@ class _Groups:
             members = self._parts.setdefault(name, {})
             members.setdefault(self._types[block], []).append(np.asarray(index) + self._first[block])
 
+    @property
+    def names(self) -> list[str]:
+        return list(self._parts)
+
     def joined(self) -> dict[str, dict[str, NDArray[np.int32]]]:
         return {
             name: {kind: distinct(np.concatenate(parts), self._totals[kind]) for kind, parts in members.items()}
@@ -205,7 +228,7 @@ class _Groups:
         }
 
 
-def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh:
+def _with_groups(raw: meshio.Mesh | RawMesh, names: Mapping[tuple[int, int], str]) -> Mesh:
     groups = _Groups(raw)
     for name, members in raw.cell_sets.items():
         if not name.startswith("gmsh:"):
@@ -228,6 +251,9 @@ def _with_groups(raw: meshio.Mesh, names: Mapping[tuple[int, int], str]) -> Mesh
         for name, member in _names_in_data(key, [data], getattr(raw, "point_tags", {})):
             marked.setdefault(name, []).append(np.flatnonzero(data == member))
     point_groups = {name: distinct(np.concatenate(parts), len(raw.points)) for name, parts in marked.items()}
+    odd = [name for name in (*groups.names, *point_groups) if not name.isprintable()]
+    if odd:
+        raise MeshError(f"a group has the name {odd[0]!r}, which cannot be printed.")
     return _without_vertices(_cells_by_type(raw), raw.points, groups.joined(), point_groups)
 
 
@@ -273,7 +299,7 @@ def _joined_names(key: str, values: list[int]) -> list[str]:
     return []
 
 
-def _cells_by_type(raw: meshio.Mesh) -> dict[str, NDArray[np.int32]]:
+def _cells_by_type(raw: meshio.Mesh | RawMesh) -> dict[str, NDArray[np.int32]]:
     blocks: dict[str, list[NDArray]] = {}
     for block in raw.cells:
         if len(block.data):

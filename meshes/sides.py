@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.kinds import FACE_KINDS, FACES
+from symplex.meshes.kinds import FACE_KINDS, FACES, corners_of
 
 # For each family of cells its sides 1, 2, … by their corners, as the manuals of the formats number them.
 Sides = dict[str, tuple[str, ...]]
@@ -24,7 +24,7 @@ EXODUS: Sides = {
 }
 
 
-def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.integer], side: int) -> tuple[str, NDArray[np.integer]]:
+def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.int64], side: int) -> tuple[str, NDArray[np.int64]]:
     """Return the type and the nodes [m, k] of the faces on one side, 1 and up, of cells, outward.
 
     Raises
@@ -32,10 +32,30 @@ def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.integer], side: int
     MeshError
         If there is no such side.
     """
-    names = sides.get(kind.rstrip("0123456789"), ())
-    if not 1 <= side <= len(names) or kind not in FACES:
+    family = kind.rstrip("0123456789")
+    names = sides.get(family, ())
+    if not 1 <= side <= len(names):
         raise MeshError(f"there is no side {side} of {kind} cells.")
     corners = {int(corner) for corner in names[side - 1]}
     n = len(corners)
-    face = next(face for face in FACES[kind] if set(face[:n]) == corners)
+    # Of types whose faces are not known, by their corners.
+    face = next(face for face in FACES.get(kind, FACES[family]) if set(face[:n]) == corners)
     return FACE_KINDS[len(face)], cells[:, list(face)]
+
+
+def edges_on_side(kind: str, cells: NDArray[np.int64], side: int) -> tuple[str, NDArray[np.int64]]:
+    """Return the type and the nodes of the edges on one side, 1 and up, of flat cells, or of the ends of lines.
+
+    Raises
+    ------
+    MeshError
+        If there is no such side.
+    """
+    corners = corners_of(kind, cells)
+    k, n = side - 1, corners.shape[1]
+    if not 0 <= k < n or n > 4:
+        raise MeshError(f"there is no side {side} of {kind} cells.")
+    if n == 2:
+        return "vertex", corners[:, [k]]
+    ends = [k, (k + 1) % n]
+    return ("line3", cells[:, [*ends, n + k]]) if cells.shape[1] >= 2 * n else ("line", cells[:, ends])

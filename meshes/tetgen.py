@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +10,13 @@ from numpy.typing import NDArray
 from symplex.errors import MeshError
 from symplex.meshes.gmsh_sections import TextNumbers, exactly
 from symplex.meshes.numbering import Numbering
+from symplex.meshes.raw import RawCells, RawMesh
 
-if TYPE_CHECKING:
-    import meshio
+# VTK's order of the nodes of a quadratic tetrahedron among TetGen's.
+_QUADRATIC = [0, 1, 2, 3, 6, 7, 9, 5, 8, 4]
 
 
-def read_tetgen(path: Path) -> meshio.Mesh:
+def read_tetgen(path: Path) -> RawMesh:
     """Return points, tetrahedra, their first attribute as ``tetgen:ref``, and the boundary marker of points likewise.
 
     Raises
@@ -28,15 +28,13 @@ def read_tetgen(path: Path) -> meshio.Mesh:
     ValueError
         If one is broken.
     """
-    import meshio
-
     (n, dim, n_attributes, n_markers), table, starts = _table(path.with_suffix(".node"), 4)
     if dim != 3:
         raise MeshError(f"its points have {dim} coordinates; a volume mesh needs three of each node.")
     points = _rows(table, starts, n, 4 + n_attributes + n_markers)
     (m, k, n_regions), table, starts = _table(path.with_suffix(".ele"), 3)
-    if k != 4:
-        raise MeshError(f"its tetrahedra have {k} nodes; only those of 4 are read.")
+    if k not in (4, 10):
+        raise MeshError(f"its tetrahedra have {k} nodes; they can have 4 or 10.")
     cells = _rows(table, starts, m, 1 + k + n_regions)
     numbers = exactly(points[:, 0], np.dtype(np.int64))
     # Numbers may begin with 0.
@@ -45,7 +43,8 @@ def read_tetgen(path: Path) -> meshio.Mesh:
     places = Numbering("node", numbers + first).places(nodes + first, "a tetra cell")
     marks = {"tetgen:ref": _if_whole(points[:, -1])} if n_markers else {}
     regions = {"tetgen:ref": [_if_whole(cells[:, -1])]} if n_regions else {}
-    return meshio.Mesh(points[:, 1:4].copy(), [("tetra", places)], point_data=marks, cell_data=regions)
+    cells = RawCells("tetra", places) if k == 4 else RawCells("tetra10", places[:, _QUADRATIC])
+    return RawMesh(points[:, 1:4].copy(), [cells], point_data=marks, cell_data=regions)
 
 
 def _table(path: Path, n_head: int) -> tuple[tuple[int, ...], NDArray[np.float64], NDArray[np.intp]]:

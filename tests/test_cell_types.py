@@ -151,7 +151,7 @@ def test_what_is_no_other_cell_stays_and_is_refused():
     cells = np.array([[0, 1, 2, 3, 4, 5, 6, 6]], np.int32)
     mesh = expand_collapsed(Mesh(CUBE, {"hexahedron": cells}))
     assert np.array_equal(mesh.cells["hexahedron"], cells)
-    with pytest.raises(MeshError, match="hexahedron cells .* have no volume"):
+    with pytest.raises(MeshError, match=r"hexahedron cells .* have no volume"):
         check_mesh(mesh)
 
 

@@ -12,7 +12,9 @@ import pytest
 import symplex
 from symplex.cli import main
 from symplex.errors import RenderError
+from symplex.meshes.bundled import bundled
 from symplex.meshes.read import read_mesh
+from symplex.meshes.save import save_mesh
 
 SCENARIO = """
 title = "A block on the floor"
@@ -248,6 +250,54 @@ def test_check_counts_the_pieces_of_a_body(tmp_path, capsys):
     path.write_text(SCENARIO.replace(SCENARIO.split("mesh = ")[1].split("\n")[0], '"two.msh"'), encoding="utf-8")
     assert main(["check", str(path)]) == 0
     assert "2, as parts of a body that share no nodes are not joined" in capsys.readouterr().out
+
+
+def test_info_of_bars_of_a_motion_and_of_other_cells(results, tmp_path, capsys):
+    bars = tmp_path / "bars.vtu"
+    assert main(["mesh", "lattice", "--size", "1", "1", "1", str(bars), "--cells", "2", "2", "2"]) == 0
+    assert main(["info", str(bars)]) == 0
+    out = capsys.readouterr().out
+    assert "54 line" in out
+    assert "volume    none: the mesh has no volume cells" in out
+    assert main(["info", str(results[1] / "motion.vtkhdf")]) == 0
+    out = capsys.readouterr().out
+    assert "motion.vtkhdf\n  motion    5 frames, from 0 s to 200 µs" in out
+    assert "body      block: 6 tetra" in out
+    wedge = tmp_path / "wedge.inp"
+    nodes = "1,0,0,0\n2,1,0,0\n3,0,1,0\n4,0,0,1\n5,1,0,1\n6,0,1,1\n"
+    wedge.write_text(f"*NODE\n{nodes}*ELEMENT, TYPE=C3D6H\n1, 1, 2, 3, 4, 5, 6\n")
+    assert main(["info", str(wedge)]) == 0
+    out = capsys.readouterr().out
+    assert "volume       0.5\n" in out
+    assert "elements     wedge cannot be computed with, only tetra, hexahedron, tetra10" in out
+    assert "formulation  C3D6H in the file" in out
+
+
+def test_meshes_are_not_overwritten_unasked_nor_converted_onto_themselves(tmp_path, capsys):
+    deck = tmp_path / "part.inp"
+    assert main(["mesh", "cube", "I", str(deck)]) == 0
+    deck.write_text(deck.read_text() + "*MATERIAL, NAME=STEEL\n*ELASTIC\n210000., 0.3\n")
+    before = deck.read_text()
+    capsys.readouterr()
+    (tmp_path / "link.inp").symlink_to("part.inp")
+    for target in (deck, tmp_path / "link.inp"):
+        for more in ([], ["--overwrite"]):
+            status, error = error_of(capsys, "mesh", "convert", deck, target, *more)
+            assert status == 2
+            assert "is the mesh itself, which may hold more than is written (materials, results)" in error
+    status, error = error_of(capsys, "mesh", "cube", "II", deck)
+    assert (status, error) == (2, f"{deck} is there already; choose another name, or --overwrite it (overwrite=True).")
+    assert deck.read_text() == before
+    sizes = ["--size", "1", "1", "1", str(deck), "--cells", "1", "1", "1"]
+    save_mesh(read_mesh(bundled("bracket")), tmp_path / "bracket.msh")
+    for kind in (["cube", "II", str(deck)], ["box", *sizes], ["lattice", *sizes],
+                 ["convert", str(tmp_path / "bracket.msh"), str(deck)]):  # fmt: skip
+        before = deck.read_text()
+        assert main(["mesh", *kind]) == 2
+        assert deck.read_text() == before
+        assert main(["mesh", *kind, "--overwrite"]) == 0
+        assert deck.read_text() != before
+    capsys.readouterr()
 
 
 def test_info_of_what_is_neither(tmp_path, capsys):

@@ -147,7 +147,14 @@ def test_a_part_keeps_its_own_faces_and_no_others(tmp_path):
     save_mesh(mesh, tmp_path / "three.msh")
     source = SimpleNamespace(file="three.msh", box=None, cells=None, cube=None, bundled=None)
     body = SimpleNamespace(
-        mesh=source, scale=1.0, group="ends", repair=False, quadratic=False, rotate=None, translate=(0.0, 0.0, 0.0)
+        formulation=None,
+        mesh=source,
+        scale=1.0,
+        group="ends",
+        repair=False,
+        quadratic=False,
+        rotate=None,
+        translate=(0.0, 0.0, 0.0),
     )
     part = mesh_of(body, tmp_path)
     assert len(part.cells["hexahedron"]) == 2

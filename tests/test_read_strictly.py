@@ -244,7 +244,6 @@ two cells
         ("1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7", "element 1 of type C3D8 has more numbers than 9"),
         ("1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7, 8, 9", "element 1 of type C3D8 has more numbers"),
         ("1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7, 8.5", "the line of an element is"),
-        ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE, GENERATE\n1, 2000000000", "generates 2000000000 elements from 1"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE, GENERATE\n2, 1, 1", "a range of a set is '2, 1, 1'"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE, GENERATE\n1, 2, 0", "a range of a set is '1, 2, 0'"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET\n1", r"a \*ELSET has no ELSET"),
@@ -332,10 +331,23 @@ def test_abaqus_sides_of_other_elements(tmp_path, kind, corners):
     assert sum(boundary.values()) == n
 
 
+def test_abaqus_surfaces_of_shells_and_edges(tmp_path):
+    more = "*ELEMENT, TYPE=S4, ELSET=PLATE\n31, 1, 4, 3, 2\n*SURFACE, NAME=P\nPLATE, SPOS\n"
+    more += "*SURFACE, NAME=E\nPLATE, E1\nPLATE, S6\n"
+    mesh = read_text(tmp_path, DECK + more, "deck.inp")
+    assert area(mesh, "P") == pytest.approx(1)
+    edges = mesh.points[mesh.cells_of("line", "E")]
+    np.testing.assert_allclose(edges, [[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (0, 0, 0)]])
+
+
 def test_abaqus_sets_of_one_name(tmp_path):
     """Pre-processors write the nodes of a face, and the elements behind it, by the same name."""
     more = "*ELSET, ELSET=End\n2\n*NSET, NSET=FIRST, ELSET=ONE\n*ELSET, ELSET=first\n1\n"
+    more += "*NSET, NSET=Late\nEND\n*NSET, NSET=end, GENERATE\n9, 2000000000, 1\n*NSET, NSET=end\n1\n"
     mesh = read_text(tmp_path, DECK + more, "deck.inp")
+    assert len(mesh.nodes_of("Late")) == 4, "what END was by then"
+    assert len(mesh.nodes_of("END")) == 5, "ranges of any length have the nodes that are there"
+    mesh = read_text(tmp_path, DECK + more.split("*NSET, NSET=Late")[0], "deck.inp")
     assert mesh.points[mesh.nodes_of("END")][:, 0] == pytest.approx(2)
     assert mesh.cell_groups["End.elements"]["hexahedron"].tolist() == [1]
     assert len(mesh.nodes_of("FIRST")) == 8
@@ -537,13 +549,21 @@ def test_nastran_fields_of_all_kinds(tmp_path):
         ("CTETRA,2,8,2,9,3,4", "CTETRA,1,8,2,9,3,4", "element 1 is defined twice"),
         ("CTETRA,2,8,2,9,3,4", "CIHEX1,2,8,2,9,3,4", "elements CIHEX1 are not known"),
         ("ENDDATA\n", "", "it ends without ENDDATA"),
-        ("BEGIN BULK\n", "BEGIN BULK\nINCLUDE 'more.bdf'\n", "it includes other files"),
+        ("BEGIN BULK\n", "BEGIN BULK\nINCLUDE 'more.bdf'\n", "the included file more.bdf is not there"),
+        ("BEGIN BULK\n", "BEGIN BULK\nINCLUDE 'part.bdf'\n", "the file part.bdf includes itself"),
     ],
 )
 def test_nastran_faults_are_named(tmp_path, old, new, says):
     import re
 
     assert re.search(says, refusal(tmp_path, changed(BULK, old, new), "part.bdf"))
+
+
+def test_nastran_includes(tmp_path):
+    head, tail = BULK.split("CTETRA", 1)
+    (tmp_path / "cells.bdf").write_text("CTETRA" + tail.replace("ENDDATA\n", ""))
+    mesh = read_text(tmp_path, head + "INCLUDE 'cells.bdf'\nCQUAD8,4,5,1,2,3,9,,,+\n,,\nENDDATA\n", "part.bdf")
+    assert describe(mesh).cells == {"tetra": 2, "triangle": 1, "quad": 1}
 
 
 def test_nastran_quadratic_elements(tmp_path):
@@ -568,6 +588,20 @@ def test_nastran_quadratic_elements(tmp_path):
     mesh = read_text(tmp_path, text, "part.bdf")
     assert describe(mesh).volume == pytest.approx(1)
     check_mesh(mesh)
+
+
+def test_tetgen_quadratic(tmp_path):
+    """In the order in which TetGen writes the nodes between corners."""
+    corners = np.array([(1, 1, 1), (0, 1, 0), (0, 0, 1), (0, 1, 1)], float)
+    pairs = [(2, 3), (0, 3), (0, 1), (1, 2), (1, 3), (0, 2)]
+    points = np.concatenate([corners, [corners[[a, b]].mean(axis=0) for a, b in pairs]])
+    rows = "".join(f"{k} {x} {y} {z}\n" for k, (x, y, z) in enumerate(points, 1))
+    (tmp_path / "part.node").write_text("10 3 0 0\n" + rows)
+    (tmp_path / "part.ele").write_text("1 10 0\n1 1 2 3 4 5 6 7 8 9 10\n")
+    mesh = read_mesh(tmp_path / "part.ele")
+    row = mesh.points[mesh.cells["tetra10"][0]]
+    middles = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]
+    np.testing.assert_allclose(row[4:], [(row[a] + row[b]) / 2 for a, b in middles])
 
 
 NODE = "# points\n4 3 0 0\n0 0 0 0\n1 1 0 0 # here\n2 0 1 0\n3 0 0 1\n"
@@ -612,7 +646,7 @@ def test_tetgen_pairs(tmp_path, node, ele, says):
         (
             "part.msh",
             DECK,
-            "is an Abaqus input file, to judge by its content, though its name ends in .msh; name it .inp",
+            r"is an Abaqus input file, to judge by its content, though its name ends in \.msh; name it \.inp",
         ),
         ("part.inp", GMSH22, "is a Gmsh mesh, .* name it .msh"),
         ("part.vtk", '<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid">', "is a VTK XML file, .* name it .vtu"),
@@ -656,6 +690,23 @@ def test_what_is_no_damage_is_not_called_so(tmp_path, monkeypatch):
         monkeypatch.setattr("symplex.meshes.read.read_by_meshio", fail)
         with pytest.raises(MeshError, match=says):
             read_mesh(tmp_path / "box.vtu")
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("while True: pass", "damaged: HDF5's library reads it for more than 0 s"),
+        ("import os\nos.kill(os.getpid(), 11)", "damaged: HDF5's library crashes on it"),
+    ],
+)
+def test_hdf5_files_on_which_the_library_fails(tmp_path, monkeypatch, program, says):
+    """As it does on some damaged ones, where nothing in this process could end it."""
+    write_exodus(tmp_path / "two.exo", classic=False)
+    assert read_mesh(tmp_path / "two.exo").groups
+    monkeypatch.setattr("symplex.meshes.hdf5_probe._PROGRAM", program)
+    monkeypatch.setattr("symplex.meshes.hdf5_probe._SECONDS", 0.3)
+    with pytest.raises(MeshError, match=f"two.exo: it is {says}"):
+        read_mesh(tmp_path / "two.exo")
 
 
 # -- writing ----------------------------------------------------------------------------------------------------
@@ -715,5 +766,5 @@ def test_written_decks_are_of_plain_elements(tmp_path):
 @pytest.mark.parametrize("split", ["24", "6", "hexahedra", "body-centred"])
 def test_boxes_beyond_memory_are_refused(monkeypatch, cells, split):
     monkeypatch.setattr("symplex.meshes.memory.memory_of_machine", lambda: 64e9)
-    with pytest.raises(MeshError, match="would need about .* of memory, but this machine has 64 GB; take fewer cells"):
+    with pytest.raises(MeshError, match=r"would need about .* of memory, but this machine has 64 GB; take fewer cells"):
         box((1, 1, 1), cells, split=split)

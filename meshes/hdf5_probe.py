@@ -1,0 +1,57 @@
+"""Whether HDF5's library can read a file: on some damaged ones it crashes, or goes on without end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from symplex.errors import MeshError
+
+_SECONDS = 10.0
+_BYTES_PER_SECOND = 2e6
+# In a process of its own, which knows nothing of the folder it is in: all attributes, and all data.
+_PROGRAM = """
+import sys
+import h5py
+
+def look(name, item):
+    for key in item.attrs:
+        item.attrs[key]
+    if isinstance(item, h5py.Dataset):
+        item[()]
+
+with h5py.File(sys.argv[1], "r") as file:
+    look("", file)
+    file.visititems(look)
+"""
+
+
+def require_readable(path: Path) -> None:
+    """Refuse an HDF5 file on which the library crashes or does not end; others are as they are.
+
+    Raises
+    ------
+    MeshError
+        If it is such a file.
+    """
+    with path.open("rb") as file:
+        if file.read(4) != b"\x89HDF" or not sys.executable:
+            return
+    seconds = _SECONDS + path.stat().st_size / _BYTES_PER_SECOND
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", _PROGRAM, str(path.resolve())],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise MeshError(
+            f"it is damaged: HDF5's library reads it for more than {seconds:.0f} s; write it anew."
+        ) from None
+    except OSError:  # no other process can be started here
+        return
+    if done.returncode < 0:
+        raise MeshError("it is damaged: HDF5's library crashes on it; write it anew.")
