@@ -1,4 +1,7 @@
-"""Time histories: energies, momenta and the like as columns of a CSV file that a kill cannot spoil."""
+"""Time histories: energies, momenta and the like as columns of a CSV file that a kill cannot spoil.
+
+Here is also which of the energies in a row a method keeps, and relative to what their changes are measured.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping
 from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,41 @@ from numpy.typing import NDArray
 from symplex.errors import OutputError
 
 History = dict[str, NDArray[np.float64]]
+Energy = TypeVar("Energy", float, NDArray[np.float64])
+
+# The total energy, preceded by what integrators keep instead.
+TOTALS = (
+    "lattice_total",
+    "terraced_total",
+    "discrete_balance",
+    "balance",
+    "discrete_energy",
+    "modified_total",
+    "total",
+)
+
+
+def conserved_energy(row: Mapping[str, Any]) -> str:
+    """Return the energy that the integrator aims to keep: the first of `TOTALS` that there is."""
+    return next(name for name in TOTALS if name in row)
+
+
+def relative_energy_change(energy: Energy, start: float, largest_kinetic: float) -> Energy:
+    """Return the change of an energy since the start, over the energy at the start or the largest kinetic energy.
+
+    The larger of the two is taken: what moves from rest has no energy at its start.
+
+    Parameters
+    ----------
+    energy : float or [rows]
+        In J.
+    start : float
+        This energy at the start in J.
+    largest_kinetic : float
+        The largest kinetic energy up to now in J.
+    """
+    scale = max(abs(start), largest_kinetic)
+    return (energy - start) / scale if scale > 0 else 0.0 * energy
 
 
 @final

@@ -16,12 +16,12 @@ from symplex.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_ch
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
-from symplex.history import HistoryWriter, read_history
+from symplex.history import HistoryWriter, conserved_energy, read_history, relative_energy_change
 from symplex.meshes.series import SeriesWriter, open_series, resume_series
 from symplex.progress import Display, display, told_of_compiling
 from symplex.results import Folder, blocks_of, contact_forces, fields_of
 from symplex.scenario import Problem, Scenario
-from symplex.summary import Clock, conserved_energy, summarize
+from symplex.summary import Clock, summarize
 from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
 
@@ -157,7 +157,7 @@ class _Run:
         self._fingerprint = fingerprint(problem.system, problem.mesh.points)
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
-        self._energy_scale = self._drift = 0.0
+        self._largest_kinetic = self._drift = 0.0
         self._started: tuple[Motion, State] | None = None
 
     def start(self) -> None:
@@ -288,9 +288,9 @@ class _Run:
     def _watch(self, energy: float, kinetic: float) -> None:
         """Keep the energy drift up to date that the display shows."""
         if self._energy0 is None:
-            self._energy0, self._energy_scale = energy, abs(energy)
-        self._energy_scale = max(self._energy_scale, kinetic)
-        self._drift = (energy - self._energy0) / self._energy_scale if self._energy_scale > 0 else 0.0
+            self._energy0 = energy
+        self._largest_kinetic = max(self._largest_kinetic, kinetic)
+        self._drift = relative_energy_change(energy, self._energy0, self._largest_kinetic)
 
     def _done(self) -> str:
         name, count = next(iter(self._statistics.items()))

@@ -16,20 +16,10 @@ import numpy as np
 import symplex
 from symplex.fem.constraints import Constraint
 from symplex.fem.energy import Array
-from symplex.history import read_history
+from symplex.history import TOTALS, read_history, relative_energy_change
 from symplex.results import Folder
 from symplex.scenario import Problem
 
-# The total energy, preceded by what integrators keep instead.
-_ENERGIES = (
-    "lattice_total",
-    "terraced_total",
-    "discrete_balance",
-    "balance",
-    "discrete_energy",
-    "modified_total",
-    "total",
-)
 _PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
 
 
@@ -63,33 +53,23 @@ class Clock:
             self.parts[name] = self.parts.get(name, 0.0) + perf_counter() - start
 
 
-def conserved_energy(row: Mapping[str, Any]) -> str:
-    """Return the energy that the integrator aims to keep: the first of a few that there is."""
-    return next(name for name in _ENERGIES if name in row)
-
-
 def drifts(history: Mapping[str, Array]) -> dict[str, float]:
     """Return the largest change of energies and momenta since the start.
 
-    Energies relative to the initial energy or the largest kinetic energy, whichever is larger; momenta relative to
-    the largest of their kind.
+    Energies as `relative_energy_change` has it, momenta relative to the largest of their kind.
     """
     found = {}
-    for name in _ENERGIES:
+    largest_kinetic = float(history["kinetic"].max())
+    for name in TOTALS:
         if name in history:
-            energy = history[name]
-            scale = max(abs(energy[0]), history["kinetic"].max())
-            found[name] = _relative(np.abs(energy - energy[0]).max(), scale)
+            changes = relative_energy_change(history[name], float(history[name][0]), largest_kinetic)
+            found[name] = float(np.abs(changes).max())
     for kind in ("momentum", "angular_momentum"):
         vectors = np.stack([history[f"{kind}_{axis}"] for axis in "xyz"], axis=1)
         scale = np.linalg.norm(vectors, axis=1).max()
         for axis, change in zip("xyz", np.abs(vectors - vectors[0]).max(axis=0), strict=True):
-            found[f"{kind}_{axis}"] = _relative(change, scale)
+            found[f"{kind}_{axis}"] = float(change / scale) if scale > 0 else 0.0
     return found
-
-
-def _relative(change: float, scale: float) -> float:
-    return float(change / scale) if scale > 0 else 0.0
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,62 @@
+"""Figures of matplotlib that look the same everywhere, whatever its settings are where a program is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symplex.errors import OutputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Not .pgf, which runs the programs that the settings name.
+FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".eps")
+
+
+@contextmanager
+def plain_style() -> Iterator[None]:
+    """Draw with the defaults of matplotlib inside: it reads a file ``matplotlibrc`` in the working directory first.
+
+    Raises
+    ------
+    OutputError
+        If matplotlib cannot be loaded because that file is damaged.
+    """
+    try:
+        import matplotlib
+    except ValueError as error:  # it is no text
+        raise OutputError(
+            f"matplotlib cannot be loaded: its settings in ./matplotlibrc are no text ({error})."
+        ) from error
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        yield
+
+
+def require_format(path: Path) -> None:
+    """Make sure that a picture can have the suffix of a path.
+
+    Raises
+    ------
+    OutputError
+        If not.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise OutputError(f"{path}: a picture is written as {', '.join(FORMATS)}, not '{path.suffix}'.")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of the path's suffix.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error}).") from error
