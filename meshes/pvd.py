@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import NamedTuple, final
 from xml.etree import ElementTree
@@ -44,10 +44,7 @@ class PvdWriter(SeriesWriter):
         try:
             # Without an index, what lies in the folder is left of a run that was killed before its first frame.
             self._folder.mkdir(exist_ok=True)
-            _save_model(self._folder / "model.npz", points, self.blocks)
-            for index, block in enumerate(self.blocks.values()):
-                if block.points is not None:
-                    _write_vtu(self._folder / f"block{index}.vtu", block, block.points.astype(np.float32), {}, {})
+            self._write_obstacles(self.blocks)
         except OSError as error:
             raise OutputError(f"{path} cannot be written ({error.strerror or error}).") from error
 
@@ -67,9 +64,20 @@ class PvdWriter(SeriesWriter):
         _remove_strays(path, n)
         return writer
 
+    def _write_obstacles(self, names: Container[str]) -> None:
+        """Write the named obstacles, and all blocks to the model."""
+        _save_model(self._folder / "model.npz", self.points, self.blocks)
+        for index, (name, block) in enumerate(self.blocks.items()):
+            if name in names and block.points is not None:
+                path = self._folder / f"block{index}.vtu"
+                _write_vtu(_aside(path), block, block.points.astype(np.float32), {}, {})
+                _aside(path).replace(path)
+
     def _write(
         self, t: float, displacement: Floats, point_data: dict[str, Floats], cell_data: dict[str, dict[str, Floats]]
     ) -> None:
+        if self._grown:
+            self._write_obstacles(self._grown)
         stem = _stem(len(self._entries))
         files = []
         for index, (name, block) in enumerate(self.blocks.items()):
@@ -161,7 +169,7 @@ def _remove_strays(path: Path, count: int) -> None:
     for file in (*folder.glob("frame*.vtm"), *folder.glob("frame*_block*.vtu")):
         if file.stem.split("_")[0] not in kept:
             file.unlink()
-    for file in (_aside(path), folder / _MODEL_ASIDE):
+    for file in (_aside(path), folder / _MODEL_ASIDE, *folder.glob("block*.vtu.new")):
         file.unlink(missing_ok=True)
 
 
@@ -171,7 +179,7 @@ def _stem(i: int) -> str:
 
 
 def _aside(path: Path) -> Path:
-    """Return the path under which the index is written."""
+    """Return the path under which a file is written that others may be reading."""
     return path.with_name(path.name + ".new")
 
 
@@ -256,6 +264,8 @@ def _save_model(path: Path, points: NDArray[np.float64], blocks: Mapping[str, Bl
             arrays[f"cells{index}_{kind}"] = np.asarray(rows, np.int32)
         if block.points is not None:
             arrays[f"fixed{index}"] = block.points
+        if block.is_endless:
+            arrays[f"endless{index}"] = np.array(True)
     aside = path.with_name(_MODEL_ASIDE)
     np.savez(aside, allow_pickle=False, **arrays)
     aside.replace(path)
@@ -267,5 +277,5 @@ def _load_model(path: Path) -> tuple[NDArray[np.float64], dict[str, Block]]:
         for index, name in enumerate(arrays["names"].tolist()):
             cells = {kind: arrays[f"cells{index}_{kind}"] for kind in arrays[f"kinds{index}"].tolist()}
             fixed = arrays.get(f"fixed{index}")
-            blocks[name] = Block(arrays[f"nodes{index}"], cells, fixed)
+            blocks[name] = Block(arrays[f"nodes{index}"], cells, fixed, f"endless{index}" in arrays)
         return arrays["points"], blocks

@@ -5,8 +5,8 @@ import pytest
 
 from symplex.errors import OutputError, RenderError
 from symplex.meshes import render
-from symplex.meshes.scene import View
 from symplex.meshes.series import Block, open_series, read_series
+from symplex.meshes.view import View
 
 
 @pytest.fixture(scope="module")
