@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import meshio
 
 # Formats that keep groups, by extension, with meshio's name for them.
-_FORMATS = {".msh": "gmsh", ".inp": "abaqus", ".vtu": "vtu", ".vtk": "vtk"}
+# In files of VTK 5.1, it gives integers names of types that VTK itself does not know.
+_FORMATS = {".msh": "gmsh", ".inp": "abaqus", ".vtu": "vtu", ".vtk": "vtk42"}
 
 
 def save_mesh(mesh: Mesh, path: str | Path) -> None:
@@ -59,7 +60,7 @@ def _write_by_meshio(mesh: Mesh, path: Path, file_format: str) -> None:
 
     raw = _with_sets(mesh) if file_format == "abaqus" else _with_indicators(mesh)
     spaced = [name for name in mesh.groups if len(name.split()) > 1]
-    if file_format == "vtk" and spaced:
+    if file_format == "vtk42" and spaced:
         raise MeshError(f"{path.name}: group names in .vtk files cannot have spaces ('{spaced[0]}'); write .vtu.")
     # meshio prints to the terminal what it converts.
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
