@@ -143,9 +143,8 @@ def view_of(direction: str, section: str | None = None, up: str | None = None) -
         If one is none of these.
     """
     axis, place = (None, None) if section is None else _section(section)
-    return View(
-        direction=_direction(direction, "view"), up=_direction(up or "auto", "upward"), section=axis, origin=place
-    )
+    upwards = _direction(up or "auto", "upward direction")
+    return View(direction=_direction(direction, "view"), up=upwards, section=axis, origin=place)
 
 
 def _direction(word: str, what: str) -> Triple | None:
@@ -157,7 +156,7 @@ def _direction(word: str, what: str) -> Triple | None:
         x, y, z = (float(number) for number in word.split(","))
     except ValueError:
         raise OutputError(
-            f"'{word}' is no {what} direction; take auto, {', '.join(_DIRECTIONS)}, or three numbers such as 1,-2,0.5."
+            f"'{word}' is no {what}; take auto, {', '.join(_DIRECTIONS)}, or three numbers such as 1,-2,0.5."
         ) from None
     return x, y, z
 
