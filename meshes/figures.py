@@ -12,8 +12,8 @@ from symplex.errors import OutputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Not .pgf, which runs the programs that the settings name.
-FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".eps")
+# Not .pgf, which runs the programs that the settings name, nor .eps, which has no transparency.
+FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
 
 @contextmanager

@@ -20,6 +20,8 @@ Vector = NDArray[np.float64]
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 # An obstacle whose unit normal has at least this component upwards is a floor, or a slope.
 _FLOOR = 0.7
+# A section is drawn if the cosine of the angle between its normal and the eye is at least this.
+_EDGE_ON = 0.02
 # The picture is at least so high and wide, relative to the size of what it shows: bodies may be flat or thin.
 _LEAST = 0.02
 
@@ -124,6 +126,11 @@ def _axes(view: View, facing: Sequence[Vector]) -> tuple[Vector, Vector, Vector]
         eye = normal
     else:
         eye = _best_direction(up, facing)
+    if normal is not None and abs(eye @ normal) < _EDGE_ON:
+        raise RenderError(
+            f"nothing is to be seen of a section across {normal.round(3).tolist()} from {eye.round(3).tolist()}: "
+            "that is edge on; take another direction, or none."
+        )
     if abs(eye @ up) > 0.999:  # from above, x goes to the right as it does from the front
         _, up = _horizontal(up)
     right = np.cross(up, eye)

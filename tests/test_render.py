@@ -199,6 +199,8 @@ def test_a_section_finds_a_cell_where_a_body_is_hollow():
 def test_a_section_that_meets_nothing_is_told(series, tmp_path):
     with pytest.raises(RenderError, match=r"meets no body in what is to be drawn; .* between 0 m and 1 m"):
         render.render_still(series, tmp_path / "x.png", view=View(section="z", origin=(0, 0, 1.5)))
+    with pytest.raises(RenderError, match="edge on"):
+        render.render_still(series, tmp_path / "x.png", view=View(section="z", direction=(1, 0, 0)))
     with pytest.raises(RenderError, match="the point of a section"):
         render.render_still(series, tmp_path / "x.png", view=View(section="z", origin=(0, 0, np.nan)))
 
