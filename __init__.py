@@ -1,10 +1,10 @@
 """symplex: finite-element structural dynamics with integrators that keep what the physics keeps."""
 
-from __future__ import annotations
-
+# Nothing but this is imported here, neither from typing nor from __future__: with ``python -m``, files of such names in
+# the working directory would be run in their place (see __main__.py).
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from symplex.contact.massless import redistributed_mass as redistributed_mass
     from symplex.contact.obstacles import (
@@ -90,13 +90,13 @@ if TYPE_CHECKING:
         render_snapshots as render_snapshots,
     )
     from symplex.meshes.save import save_mesh as save_mesh
-    from symplex.meshes.scene import View as View
     from symplex.meshes.series import (
         Block as Block,
         open_series as open_series,
         read_series as read_series,
         repair_series as repair_series,
     )
+    from symplex.meshes.view import View as View
     from symplex.plots import (
         compare_histories as compare_histories,
         plot_history as plot_history,
@@ -220,8 +220,8 @@ _HOMES = {
     "symplex.meshes.read": ("read_mesh",),
     "symplex.meshes.render": ("render_film", "render_snapshots"),
     "symplex.meshes.save": ("save_mesh",),
-    "symplex.meshes.scene": ("View",),
     "symplex.meshes.series": ("Block", "open_series", "read_series", "repair_series"),
+    "symplex.meshes.view": ("View",),
     "symplex.plots": ("compare_histories", "plot_history"),
     "symplex.run": ("simulate",),
     "symplex.scenario": ("Scenario",),

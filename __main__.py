@@ -1,6 +1,13 @@
-"""``python -m symplex``: the command line."""
+"""``python -m symplex``: the command line.
+
+Python puts the working directory at the head of its search path for ``-m``, so that a ``numpy.py`` beside a scenario
+would be run in place of NumPy. It is taken out here, before anything else is imported.
+"""
 
 import sys
+
+if not sys.flags.safe_path:
+    del sys.path[0]
 
 from symplex.cli import main
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NoReturn
@@ -39,13 +42,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status (see `STATUSES`)."""
     prepare_streams()
     try:
-        return _command(argv)
+        return _command(_with_signs(sys.argv[1:] if argv is None else argv))
     finally:
         settle()
 
 
-def _command(argv: Sequence[str] | None) -> int:
+def _command(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
+    # A file .numba_config.yaml in the working directory cannot name the folder that compiled code is loaded from.
+    os.environ.setdefault("NUMBA_CACHE_DIR", "")
     try:
         return arguments.command(arguments)
     except SymplexError as error:
@@ -151,7 +156,7 @@ def _render(arguments: argparse.Namespace) -> int:
     from symplex.pictures import draw_film, draw_snapshots, view_of
     from symplex.results import Folder
 
-    folder, view = Folder.of_run(arguments.result), view_of(arguments.view, arguments.slice)
+    folder, view = Folder.of_run(arguments.result), view_of(arguments.view, arguments.slice, arguments.up)
     field, output = arguments.field, arguments.output
     say(str(draw_snapshots(folder, field=field, view=view, times=arguments.times, output=output)))
     if arguments.film != "none":
@@ -200,6 +205,17 @@ def _save(mesh, arguments: argparse.Namespace) -> int:
     cells = ", ".join(f"{len(cells)} {kind}" for kind, cells in mesh.cells.items())
     say(f"{path}: {len(mesh.points)} nodes, {cells}")
     return OK
+
+
+def _with_signs(argv: Sequence[str]) -> list[str]:
+    """Join a direction with a minus, as in ``--view -x``, to its option: argparse would see another option in it."""
+    words: list[str] = []
+    for word in argv:
+        if words and words[-1] in ("--view", "--up") and re.match(r"-[xyz\d.]", word):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
 
 
 def _option(name: str, value: str | None) -> list[str]:
@@ -270,7 +286,14 @@ def _add_render(commands) -> None:
     render.add_argument("--field", help="what colours show: von_mises (default), displacement, speed, contact_force")
     render.add_argument("--times", type=float, nargs="+", metavar="T", help="times of the snapshots in s")
     render.add_argument("--view", default="auto", help="direction to the eye: x, -x, y … or three numbers 1,-2,0.5")
-    render.add_argument("--slice", choices=["x", "y", "z"], help="show the section across an axis, at mid-body")
+    render.add_argument(
+        "--up", help="what points up, as --view; default: against gravity, or z, or y over a floor across y"
+    )
+    render.add_argument(
+        "--slice",
+        metavar="AXIS[=M]",
+        help="show the section across x, y or z, mid-body or at a place: z=0.05",
+    )
     render.add_argument("--film", choices=["auto", "mp4", "gif", "none"], default="auto", help="format of the film")
     render.add_argument("--output", metavar="FILE", help="snapshots; default: RESULT/snapshots.png")
 

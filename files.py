@@ -6,15 +6,14 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO
 
 from symplex.errors import OutputError
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+# What to do about a damaged file of a results folder.
+WAY_OUT = "put it back as the run wrote it, or run anew"
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -78,23 +77,6 @@ def is_file(path: Path) -> bool:
 def aside_of(path: Path) -> Path:
     """Return the path under which a file is written before it takes its place."""
     return path.with_name(path.name + ".new")
-
-
-def save_figure(figure: Figure, path: Path, **options: Any) -> Path:
-    """Write a picture with `write_whole`, in the format of its suffix, else as .png; return its path.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    ValueError
-        If matplotlib does not know the format.
-    """
-    path = path if path.suffix else path.with_name(path.name + ".png")
-    picture = BytesIO()
-    figure.savefig(picture, format=path.suffix[1:], **options)
-    write_whole(path, picture.getvalue())
-    return path
 
 
 def read_whole(path: Path) -> bytes:

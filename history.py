@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from symplex.arguments import checked
 from symplex.errors import OutputError
-from symplex.files import read_whole, reason_of, write_whole
+from symplex.files import WAY_OUT, read_whole, reason_of, write_whole
 
 History = dict[str, NDArray[np.float64]]
-
-_WAY_OUT = "put it back as the run wrote it, or run anew"
 
 
 @final
@@ -139,7 +137,7 @@ def _whole_lines(path: Path) -> list[str]:
     except FileNotFoundError as error:
         raise OutputError(f"{path} does not exist; a run writes its history there.") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise OutputError(f"{path} cannot be read ({reason_of(error)}); {_WAY_OUT}.") from error
+        raise OutputError(f"{path} cannot be read ({reason_of(error)}); {WAY_OUT}.") from error
     return text.replace("\r\n", "\n").split("\n")[:-1]
 
 
@@ -153,10 +151,10 @@ def _parsed(path: Path, lines: list[str]) -> History:
         except ValueError:
             row = []
         if len(row) != len(columns) or not np.isfinite(row).all():
-            raise OutputError(f"{path}, line {i + 2}: not {len(columns)} numbers ({line[:40]!r}); {_WAY_OUT}.")
+            raise OutputError(f"{path}, line {i + 2}: not {len(columns)} numbers ({line[:40]!r}); {WAY_OUT}.")
         values[i] = row
     if (back := np.flatnonzero(np.diff(values[:, 0]) <= 0)).size:
-        raise OutputError(f"{path}, line {back[0] + 3}: its time is not later than the one before; {_WAY_OUT}.")
+        raise OutputError(f"{path}, line {back[0] + 3}: its time is not later than the one before; {WAY_OUT}.")
     return {name: values[:, k].copy() for k, name in enumerate(columns)}
 
 
@@ -164,6 +162,6 @@ def _columns(path: Path, lines: list[str]) -> list[str]:
     columns = lines[0].split(",") if lines else []
     if columns[:1] != ["t"] or len(set(columns)) < len(columns):
         raise OutputError(
-            f"{path} is not a history: its first line does not name columns beginning with 't'; {_WAY_OUT}."
+            f"{path} is not a history: its first line does not name columns beginning with 't'; {WAY_OUT}."
         )
     return columns

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from symplex.errors import OutputError, RenderError
+from symplex.errors import OutputError, RenderError, SymplexError
 from symplex.history import read_history
 from symplex.meshes.render import render_film, render_snapshots
-from symplex.meshes.scene import View
 from symplex.meshes.series import Series, read_series
+from symplex.meshes.view import View
 from symplex.plots import compare_histories, plot_history
 from symplex.results import Folder
+from symplex.scenario import Scenario
 from symplex.streams import printable
 
 Show = Callable[[str, float], None]
 
-_DIRECTIONS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "-x": (-1, 0, 0), "-y": (0, -1, 0), "-z": (0, 0, -1)}
+Triple = tuple[float, float, float]
+
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_DIRECTIONS = {**_AXES, **{f"-{axis}": (-x, -y, -z) for axis, (x, y, z) in _AXES.items()}}
 
 
 def draw_all(folder: Folder, *, film: str, title: str = "", show: Show = lambda picture, part: None) -> str:
@@ -79,17 +84,20 @@ def draw_snapshots(
 ) -> Path:
     """Draw snapshots of a run, by default to ``snapshots.png`` in its folder, and return the file.
 
+    Gravity points down, unless the view says what points up.
+
     Raises
     ------
     RenderError
-        If nothing can be drawn here, or there is no such field.
+        If nothing can be drawn here, there is no such field, or a section meets no body.
     OutputError
-        If the frames cannot be read, or a time is outside the run.
+        If the frames cannot be read, a time is outside the run, or the picture cannot be written.
     """
     if output is None:
         folder.refuse_links()
     series = read_series(folder.series)
-    return render_snapshots(series, output or folder.snapshots, times=times, field=field or _field(series), view=view)
+    output = output or folder.snapshots
+    return render_snapshots(series, output, times=times, field=field or _field(series), view=_upright(view, folder))
 
 
 def draw_film(
@@ -112,35 +120,80 @@ def draw_film(
     path = folder.film("gif" if kind == "gif" else "mp4")
     show("the film", 0.0)
     path = render_film(
-        series, path, field=field or _field(series), view=view, progress=lambda part: show("the film", part)
+        series,
+        path,
+        field=field or _field(series),
+        view=_upright(view, folder),
+        progress=lambda part: show("the film", part),
     )
     if kind == "mp4" and path.suffix != ".mp4":
         raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {path} was written instead.")
     return path
 
 
-def view_of(direction: str, section: str | None) -> View:
-    """Return a view from a word: ``auto``, an axis such as ``x`` or ``-y`` to look along, or three numbers.
+def view_of(direction: str, section: str | None = None, up: str | None = None) -> View:
+    """Return a view from words.
+
+    Parameters
+    ----------
+    direction : str
+        ``auto``, or to the eye: an axis such as ``x`` or ``-y``, or three numbers such as ``1,-2,0.5``.
+    section : str, optional
+        Across which axis the bodies are cut, ``z``, and at will where, ``z=0.05``, in m.
+    up : str, optional
+        What points up, as ``direction``; ``auto`` is as without it.
 
     Raises
     ------
     OutputError
-        If it is none of these.
+        If one is none of these.
     """
-    if direction == "auto":
-        return View(section=section)
-    if direction in _DIRECTIONS:
-        towards = _DIRECTIONS[direction]
-    else:
-        try:
-            x, y, z = (float(word) for word in direction.split(","))
-        except ValueError:
-            raise OutputError(
-                f"'{direction}' is no view; take auto, {', '.join(_DIRECTIONS)}, or three numbers such as 1,-2,0.5."
-            ) from None
-        towards = (x, y, z)
-    up = (0.0, 1.0, 0.0) if towards[0] == towards[1] == 0 else (0.0, 0.0, 1.0)
-    return View(direction=towards, up=up, section=section)
+    axis, place = (None, None) if section is None else _section(section)
+    upwards = _direction(up or "auto", "upward direction")
+    return View(direction=_direction(direction, "view"), up=upwards, section=axis, origin=place)
+
+
+def _direction(word: str, what: str) -> Triple | None:
+    if word == "auto":
+        return None
+    if word in _DIRECTIONS:
+        return _DIRECTIONS[word]
+    try:
+        x, y, z = (float(number) for number in word.split(","))
+    except ValueError:
+        raise OutputError(
+            f"'{word}' is no {what}; take auto, {', '.join(_DIRECTIONS)}, or three numbers such as 1,-2,0.5."
+        ) from None
+    return x, y, z
+
+
+def _section(word: str) -> tuple[str, Triple | None]:
+    """Return the axis across which a section is, and a point of it if there is one."""
+    axis, _, place = word.partition("=")
+    try:
+        normal = _AXES[axis]
+        at = float(place) if "=" in word else None
+    except (KeyError, ValueError):
+        raise OutputError(f"'{word}' is no section; take x, y or z, or with its place in m, such as z=0.05.") from None
+    if at is None:
+        return axis, None
+    x, y, z = (at if component else 0.0 for component in normal)
+    return axis, (x, y, z)
+
+
+def _upright(view: View | None, folder: Folder) -> View:
+    """Return a view in which the gravity of a run points down, if the view leaves open what points up."""
+    view = view or View()
+    if view.up is not None:
+        return view
+    try:
+        gravity = Scenario.read(folder.scenario).tables.gravity
+    except SymplexError:  # of another version; the obstacles are left to tell what is up
+        return view
+    if gravity is None or not any(gravity.acceleration):
+        return view
+    x, y, z = gravity.acceleration
+    return replace(view, up=(-x, -y, -z))
 
 
 def _field(series: Series) -> str:

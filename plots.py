@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,21 +10,27 @@ import numpy as np
 
 from symplex.arguments import checked
 from symplex.errors import OutputError
-from symplex.files import reason_of, save_figure
 from symplex.history import History
-from symplex.totals import LESS_WORK, TOTALS
+from symplex.meshes.figures import plain_style, require_format, save_figure
+from symplex.totals import ALL_TOTALS, LESS_WORK, relative_energy_change
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _AXES = "xyz"
 _AXIS_COLOURS = ("#c0392b", "#2e8b57", "#2c5fa8")
 _RUN_COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d")
 _STYLES = ("-", "--", ":", "-.")
-_TOTALS = (*TOTALS, *LESS_WORK.values())
+# Where energies are larger than their changes by this factor, the changes are plotted.
+_OFFSET = 10.0
 # Columns that are neither energies nor vectors.
 _STATISTICS = ("temperature", "events", "steps", "crossings", "iterations", "held", "dt")
+
+
+def _columns(panel: _Panel, history: History) -> dict[str, np.ndarray]:
+    return {name: history[name] for name in panel.columns if name in history}
 
 
 class _Panel(NamedTuple):
@@ -33,6 +39,7 @@ class _Panel(NamedTuple):
     title: str
     unit: str
     columns: Sequence[str]
+    values: Callable[[_Panel, History], dict[str, np.ndarray]] = _columns
     log: bool = False
 
 
@@ -56,7 +63,7 @@ def plot_history(history: History, path: str | Path, *, title: str | None = None
     Raises
     ------
     OutputError
-        If the history has no rows or no energies, or the picture cannot be written.
+        If the history has no rows or no energies, or the picture cannot have the suffix of the path or be written.
     """
     return compare_histories({"": history}, path, title=title)
 
@@ -71,7 +78,14 @@ def compare_histories(histories: Mapping[str, History], path: str | Path, *, tit
         Histories by label.
     """
     path = Path(path)
+    require_format(path)
     _require(histories, path)
+    with plain_style():
+        save_figure(_figure(histories, title), path)
+    return path
+
+
+def _figure(histories: Mapping[str, History], title: str | None) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -90,10 +104,7 @@ def compare_histories(histories: Mapping[str, History], path: str | Path, *, tit
         axes.tick_params(labelbottom=True)
     if title:
         figure.suptitle(title, fontsize=14)
-    try:
-        return save_figure(figure, path)
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
+    return figure
 
 
 def _require(histories: Mapping[str, History], path: Path) -> None:
@@ -115,10 +126,12 @@ def _panels(histories: Mapping[str, History]) -> list[_Panel]:
         for stem in ("momentum", "angular_momentum", "contact_force")
     }
     energies = [name for name in names if any(name in _energies(history) for history in histories.values())]
-    totals = [name for name in energies if name in _TOTALS]
+    kept = [name for name in energies if any(name in _kept(history) for history in histories.values())]
+    what = f" ({_words(kept[0])})" if len(kept) == 1 and kept[0] != "total" else ""
+    changes = _are_offset(histories, energies)
     panels = [
-        _Panel("energies", "J", energies),
-        _Panel("relative change of the total energy", "", totals, log=True),
+        _Panel("energies" + ", change since the start" * changes, "J", energies, _changes if changes else _columns),
+        _Panel(f"relative change of the total energy{what}", "", kept, _relative_changes, log=True),
         _Panel("linear momentum", "kg m/s", vectors["momentum"]),
         _Panel("angular momentum", "kg m²/s", vectors["angular_momentum"]),
         _Panel("contact force", "N", vectors["contact_force"]),
@@ -131,12 +144,23 @@ def _energies(history: History) -> list[str]:
     """Return the columns from ``kinetic`` to ``total``, which are in J, and any further total."""
     names = list(history)
     first, last = sorted((names.index("kinetic"), names.index("total")))
-    return [*names[first : last + 1], *(name for name in _TOTALS if name in names[last + 1 :])]
+    return [*names[first : last + 1], *(name for name in ALL_TOTALS if name in names[last + 1 :])]
+
+
+def _kept(history: History) -> list[str]:
+    """Return the totals that neither loads nor a thermostat change."""
+    return [name for name in ALL_TOTALS if name in history and LESS_WORK.get(name) not in history]
+
+
+def _are_offset(histories: Mapping[str, History], energies: Sequence[str]) -> bool:
+    """Whether energies change little beside what they are: of gravity far from the origin, all lines would be flat."""
+    columns = [history[name] for history in histories.values() for name in energies if name in history]
+    largest = max(float(np.abs(energy).max()) for energy in columns)
+    return largest > _OFFSET * max(float(np.ptp(energy)) for energy in columns) > 0
 
 
 def _draw(axes: Axes, panel: _Panel, histories: Mapping[str, History], time_scale: float) -> None:
-    values = _relative_changes if panel.log else _columns
-    curves = {label: values(panel, history) for label, history in histories.items()}
+    curves = {label: panel.values(panel, history) for label, history in histories.items()}
     largest = max((float(np.abs(y).max()) for by_name in curves.values() for y in by_name.values()), default=0.0)
     scale, unit = (1.0, "") if panel.log else si_scale(largest, panel.unit)
     several_runs, several_columns = len(histories) > 1, len(panel.columns) > 1
@@ -156,7 +180,7 @@ def _draw(axes: Axes, panel: _Panel, histories: Mapping[str, History], time_scal
             axes.plot([], [], color="0.35", linestyle=_STYLES[run % len(_STYLES)], label=label)
     axes.set_title(panel.title, fontsize=11, loc="left")
     axes.set_ylabel(unit)
-    if panel.log and largest > 0:
+    if panel.log:
         axes.set_yscale("log")
     axes.grid(alpha=0.25)
     axes.margins(x=0.01)
@@ -164,17 +188,17 @@ def _draw(axes: Axes, panel: _Panel, histories: Mapping[str, History], time_scal
         axes.legend(fontsize=9, framealpha=0.85)
 
 
-def _columns(panel: _Panel, history: History) -> dict[str, np.ndarray]:
-    return {name: history[name] for name in panel.columns if name in history}
+def _changes(panel: _Panel, history: History) -> dict[str, np.ndarray]:
+    return {name: energy - energy[0] for name, energy in _columns(panel, history).items()}
 
 
 def _relative_changes(panel: _Panel, history: History) -> dict[str, np.ndarray]:
-    """Return |E − E(0)| over the largest |E|, floored at the resolution of floats, by column."""
+    """Return the relative changes of energies, by size, floored at the resolution of floats, by column."""
+    largest_kinetic = float(history["kinetic"].max())
     changes = {}
-    for name, energy in _columns(panel, history).items():
-        size = float(np.abs(energy).max())
-        if size > 0:
-            changes[name] = np.maximum(np.abs(energy - energy[0]) / size, np.finfo(float).eps / 2)
+    for name in _kept(history):
+        change = np.abs(relative_energy_change(history[name], float(history[name][0]), largest_kinetic))
+        changes[name] = np.maximum(change, np.finfo(float).eps / 2)
     return changes
 
 

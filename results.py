@@ -290,8 +290,7 @@ def blocks_of(problem: Problem) -> dict[str, Block]:
     """Return a block for each body and, standing still, for each obstacle."""
     blocks = {name: Block.of({solid.kind: solid.nodes}) for name, solid in problem.solids.items()}
     for name, contact in problem.contacts.items():
-        points, cells = surface_of(contact.obstacle, problem.mesh.points)
-        blocks[name] = Block.obstacle(points, cells)
+        blocks[name] = block_of(contact.obstacle, problem.mesh.points)
     return blocks
 
 
@@ -317,23 +316,22 @@ def contact_forces(problem: Problem, motion: Motion, state: State) -> Array:
     return forces
 
 
-def surface_of(obstacle: Obstacle, points: Array) -> tuple[Array, dict[str, np.ndarray]]:
-    """Return points and cells that show an obstacle beside bodies at the points [n, 3]."""
+def block_of(obstacle: Obstacle, points: Array) -> Block:
+    """Return a block that shows an obstacle beside bodies at the points [n, 3]."""
     if isinstance(obstacle, HalfSpace):
-        return _patch(obstacle, points)
+        return Block.plane(_patch(obstacle, points))
     if isinstance(obstacle, Sphere):
-        return _globe(np.asarray(obstacle.center), obstacle.radius)
+        return Block.obstacle(*_globe(np.asarray(obstacle.center), obstacle.radius))
     raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
 
 
-def _patch(plane: HalfSpace, points: Array) -> tuple[Array, dict[str, np.ndarray]]:
-    """Return a square of a plane below the bodies."""
+def _patch(plane: HalfSpace, points: Array) -> Array:
+    """Return the corners of a square of a plane below the bodies."""
     n, first, second = axes_along(np.asarray(plane.normal))
     low, high = points.min(axis=0), points.max(axis=0)
     centre, half = 0.5 * (low + high), _PATCH * 0.5 * float(np.linalg.norm(high - low))
     foot = centre - ((centre - plane.point) @ n) * n
-    corners = [foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-    return np.array(corners), {"quad": np.array([[0, 1, 2, 3]], np.int32)}
+    return np.array([foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
 
 
 def _globe(centre: Array, radius: float) -> tuple[Array, dict[str, np.ndarray]]:

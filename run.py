@@ -26,7 +26,7 @@ from symplex.scenario import Problem, Scenario
 from symplex.summary import Clock, summarize, versions
 from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
-from symplex.totals import kept_energy
+from symplex.totals import kept_energy, relative_energy_change
 
 _WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
@@ -199,7 +199,7 @@ class _Run:
         self._saved = perf_counter()  # the time of the last checkpoint
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
-        self._energy_scale = self._drift = 0.0
+        self._largest_kinetic = self._drift = 0.0
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
@@ -325,7 +325,11 @@ class _Run:
             )
         if missing := [name for name in self._columns_needed() if name not in past]:
             raise OutputError(f"{self._folder.path} cannot be resumed: {path.name} lacks '{missing[0]}'. {_WAY_OUT}")
-        return zip(past[kept_energy(self._problem.integrator.energy, past)][: sample + 1], past["kinetic"][: sample + 1], strict=True)
+        return zip(
+            past[kept_energy(self._problem.integrator.energy, past)][: sample + 1],
+            past["kinetic"][: sample + 1],
+            strict=True,
+        )
 
     def _columns_needed(self) -> list[str]:
         """Return the columns without which there is no summary."""
@@ -373,9 +377,9 @@ class _Run:
     def _watch(self, energy: float, kinetic: float) -> None:
         """Keep the energy drift up to date that the display shows."""
         if self._energy0 is None:
-            self._energy0, self._energy_scale = energy, abs(energy)
-        self._energy_scale = max(self._energy_scale, kinetic)
-        self._drift = (energy - self._energy0) / self._energy_scale if self._energy_scale > 0 else 0.0
+            self._energy0 = energy
+        self._largest_kinetic = max(self._largest_kinetic, kinetic)
+        self._drift = relative_energy_change(energy, self._energy0, self._largest_kinetic)
 
     def _done(self) -> str:
         name, count = next(iter(self._statistics.items()))

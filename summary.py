@@ -19,7 +19,7 @@ from symplex.fem.energy import Array
 from symplex.history import read_history
 from symplex.results import Folder
 from symplex.scenario import Problem
-from symplex.totals import LESS_WORK, TOTALS, kept_energy
+from symplex.totals import ALL_TOTALS, kept_energy, relative_energy_change
 
 _PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
 
@@ -57,25 +57,20 @@ class Clock:
 def drifts(history: Mapping[str, Array]) -> dict[str, float]:
     """Return the largest change of energies and momenta since the start.
 
-    Energies relative to the initial energy or the largest kinetic energy, whichever is larger; momenta relative to
-    the largest of their kind.
+    Energies as `relative_energy_change` has it, momenta relative to the largest of their kind.
     """
     found = {}
-    for name in (*TOTALS, *LESS_WORK.values()):
+    largest_kinetic = float(history["kinetic"].max())
+    for name in ALL_TOTALS:
         if name in history:
-            energy = history[name]
-            scale = max(abs(energy[0]), history["kinetic"].max())
-            found[name] = _relative(np.abs(energy - energy[0]).max(), scale)
+            changes = relative_energy_change(history[name], float(history[name][0]), largest_kinetic)
+            found[name] = float(np.abs(changes).max())
     for kind in ("momentum", "angular_momentum"):
         vectors = np.stack([history[f"{kind}_{axis}"] for axis in "xyz"], axis=1)
         scale = np.linalg.norm(vectors, axis=1).max()
         for axis, change in zip("xyz", np.abs(vectors - vectors[0]).max(axis=0), strict=True):
-            found[f"{kind}_{axis}"] = _relative(change, scale)
+            found[f"{kind}_{axis}"] = float(change / scale) if scale > 0 else 0.0
     return found
-
-
-def _relative(change: float, scale: float) -> float:
-    return float(change / scale) if scale > 0 else 0.0
 
 
 def _plain(value: Any) -> Any:

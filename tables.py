@@ -29,7 +29,7 @@ from symplex.quantities import (
     vector,
     whole,
 )
-from symplex.totals import LESS_WORK, TOTALS
+from symplex.totals import ALL_TOTALS
 
 _MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
@@ -259,7 +259,7 @@ class Output(Table):
 
 # Columns of the history, after which no energy can be named.
 RESERVED = {
-    *("t", "kinetic", "gravity", *TOTALS, *LESS_WORK.values(), "heat", "temperature", "penetration"),
+    *("t", "kinetic", "gravity", *ALL_TOTALS, "heat", "temperature", "penetration"),
     *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
     *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
     *("reflections", "stretches", "substeps", "corrections", "halved", "iterations", "factorised", "tried", "held"),

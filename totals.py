@@ -1,8 +1,14 @@
-"""The total energies that motions tell of, by name: the columns of a history that a method may keep."""
+"""The total energies that motions tell of: their names, which of them a method keeps, and how changes are measured."""
 
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Energy = TypeVar("Energy", float, NDArray[np.float64])
 
 # A method declares one of these, `symplex.time.integrator.Integrator.energy`.
 TOTALS = (
@@ -14,6 +20,7 @@ TOTALS = (
 )
 # What is left of them without the work of loads and of supports that move, and heat, as far as it is known.
 LESS_WORK = {"total": "balance", "discrete_energy": "discrete_balance"}
+ALL_TOTALS = (*TOTALS, *LESS_WORK.values())
 
 
 def kept_energy(energy: str, names: Container[str]) -> str:
@@ -28,3 +35,24 @@ def kept_energy(energy: str, names: Container[str]) -> str:
     """
     less_work = LESS_WORK.get(energy, LESS_WORK["total"])
     return next(name for name in (less_work, energy, "total") if name in names)
+
+
+def relative_energy_change(energy: Energy, start: float, largest_kinetic: float) -> Energy:
+    """Return the change of an energy since the start, over the energy at the start or the largest kinetic energy.
+
+    The larger of the two is taken: what moves from rest has no energy at its start.
+
+    Parameters
+    ----------
+    energy : float or [rows]
+        In J.
+    start : float
+        This energy at the start in J.
+    largest_kinetic : float
+        The largest kinetic energy up to now in J.
+    """
+    scale = max(abs(start), largest_kinetic)
+    return (energy - start) / scale if scale > 0 else 0.0 * energy
+
+
+_WAY_OUT = "put it back as the run wrote it, or run anew"

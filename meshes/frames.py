@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import OutputError
-from symplex.files import damage_told, reason_of
+from symplex.files import WAY_OUT, damage_told, reason_of
+from symplex.meshes.patch import covering
 
 Floats = NDArray[np.float32]
-WAY_OUT = "put it back as the run wrote it, or run anew"
 PointData = Mapping[str, ArrayLike]
 CellData = Mapping[str, Mapping[str, ArrayLike]]
 
@@ -57,11 +57,15 @@ class Block:
         Connectivity by meshio's cell type names, in the numbering of the whole model (of ``points`` for an obstacle).
     points : float64 [n_b, 3], optional
         The points of an obstacle.
+    is_endless : bool, default False
+        Whether the points of an obstacle are the corners of a rectangle that stands for a plane without end. It grows
+        where bodies would leave it.
     """
 
     nodes: NDArray[np.int32]
     cells: Mapping[str, NDArray[np.int32]]
     points: NDArray[np.float64] | None = None
+    is_endless: bool = False
 
     @classmethod
     def of(cls, cells: Mapping[str, NDArray[np.int32]]) -> Block:
@@ -73,6 +77,12 @@ class Block:
     def obstacle(cls, points: ArrayLike, cells: Mapping[str, NDArray[np.int32]]) -> Block:
         """Return a block that stands still, with points of its own."""
         return cls(np.empty(0, np.int32), cells, in_space(np.asarray(points, float)))
+
+    @classmethod
+    def plane(cls, corners: ArrayLike) -> Block:
+        """Return the block of a plane without end, by the corners [4, 3] of a rectangle in it, in order."""
+        rounded = np.asarray(corners, np.float32).astype(float)
+        return cls(np.empty(0, np.int32), {"quad": np.array([[0, 1, 2, 3]], np.int32)}, rounded, is_endless=True)
 
     @property
     def is_obstacle(self) -> bool:
@@ -120,6 +130,7 @@ class Block:
         sizes: NDArray[np.integer],
         nodes: NDArray[np.int32],
         points: NDArray[np.float64] | None,
+        is_endless: bool = False,
     ) -> Block:
         """Return the block of cells given as VTK does (``sizes``: nodes per cell); the inverse of the three above."""
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -128,7 +139,7 @@ class Block:
             chosen = np.flatnonzero(vtk_types == kind)
             local = connectivity[starts[chosen][:, None] + np.arange(int(sizes[chosen[0]]))]
             cells[_CELL_TYPES[kind]] = (local if points is not None else nodes[local]).astype(np.int32)
-        return cls(nodes, cells, points)
+        return cls(nodes, cells, points, is_endless)
 
 
 class Frame(NamedTuple):
@@ -156,6 +167,7 @@ class SeriesWriter(ABC):
         self.blocks = dict(blocks)
         self._last: float | None = None
         self._layout: dict[tuple[str, ...], tuple[int, ...]] | None = None
+        self._grown: set[str] = set()  # planes whose enlarged rectangle is not in the series yet
         _check_blocks(path, points, self.blocks)
 
     @classmethod
@@ -207,6 +219,7 @@ class SeriesWriter(ABC):
             for name, by_block in (cell_data or {}).items()
         }
         self._check_layout(at_points, at_cells)
+        self._cover(self.points + moved)
         try:
             self._write(float(t), moved, at_points, at_cells)
         except (OSError, UnicodeEncodeError) as error:
@@ -215,6 +228,20 @@ class SeriesWriter(ABC):
                 "the frames before it are safe."
             ) from error
         self._last = float(t)
+        self._grown.clear()
+
+    def _cover(self, positions: NDArray[np.float64]) -> None:
+        """Enlarge what is shown of planes without end, so that it lies below the bodies."""
+        planes = {name: block.points for name, block in self.blocks.items() if block.is_endless}
+        if not planes:
+            return
+        low, high = positions.min(axis=0), positions.max(axis=0)
+        for name, corners in planes.items():
+            assert corners is not None
+            enlarged = covering(corners, low, high)
+            if enlarged is not corners:
+                self.blocks[name] = replace(self.blocks[name], points=enlarged)
+                self._grown.add(name)
 
     def _values(self, name: str, values: ArrayLike, n: int, t: float) -> Floats:
         array = in_space(np.asarray(values))

@@ -8,7 +8,7 @@ names them, and the index is written aside and renamed, so a kill leaves at wors
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, final
@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import OutputError
-from symplex.files import aside_of, damage_told, is_file, read_whole, reason_of, refuse_special, replacing
-from symplex.meshes.frames import WAY_OUT, Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.files import WAY_OUT, aside_of, damage_told, is_file, read_whole, reason_of, refuse_special, replacing
+from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
 # The files in the folder, of which some belong to a frame; there may be others that are not ours.
-_FILES = re.compile(r"(?P<frame>frame\d{6,})(_block\d+\.vtu|\.vtm)|block\d+\.vtu|model\.npz(\.new)?|model\.new\.npz")
+_FILES = re.compile(
+    r"(?P<frame>frame\d{6,})(_block\d+\.vtu|\.vtm)|block\d+\.vtu(\.new)?|model\.npz(\.new)?|model\.new\.npz"
+)
 _VTK_NAMES = {"f4": "Float32", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 _DTYPES = {name: np.dtype("<" + code if code != "u1" else code) for code, name in _VTK_NAMES.items()}
 
@@ -46,10 +48,7 @@ class PvdWriter(SeriesWriter):
         try:
             # Without an index, what lies in the folder is left of a run that was killed before its first frame.
             self._folder.mkdir(exist_ok=True)
-            _save_model(self._folder / "model.npz", points, self.blocks)
-            for index, block in enumerate(self.blocks.values()):
-                if block.points is not None:
-                    _write_vtu(self._folder / f"block{index}.vtu", block, block.points.astype(np.float32), {}, {})
+            self._write_obstacles(self.blocks)
         except OSError as error:
             raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
 
@@ -72,9 +71,21 @@ class PvdWriter(SeriesWriter):
             raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
         return writer
 
+    def _write_obstacles(self, names: Container[str]) -> None:
+        """Write the named obstacles, and all blocks to the model."""
+        _save_model(self._folder / "model.npz", self.points, self.blocks)
+        for index, (name, block) in enumerate(self.blocks.items()):
+            if name in names and block.points is not None:
+                path = self._folder / f"block{index}.vtu"
+                aside = aside_of(path)
+                _write_vtu(aside, block, block.points.astype(np.float32), {}, {})
+                aside.replace(path)
+
     def _write(
         self, t: float, displacement: Floats, point_data: dict[str, Floats], cell_data: dict[str, dict[str, Floats]]
     ) -> None:
+        if self._grown:
+            self._write_obstacles(self._grown)
         stem = _stem(len(self._entries))
         files = _files_of(stem, self.blocks)
         for file, (name, block) in zip(files, self.blocks.items(), strict=True):
@@ -283,6 +294,8 @@ def _save_model(path: Path, points: NDArray[np.float64], blocks: Mapping[str, Bl
             arrays[f"cells{index}_{kind}"] = np.asarray(rows, np.int32)
         if block.points is not None:
             arrays[f"fixed{index}"] = block.points
+        if block.is_endless:
+            arrays[f"endless{index}"] = np.array(True)
     with replacing(path) as file:
         np.savez(file, allow_pickle=False, **arrays)
 
@@ -294,5 +307,5 @@ def _load_model(path: Path) -> tuple[NDArray[np.float64], dict[str, Block]]:
         for index, name in enumerate(arrays["names"].tolist()):
             cells = {kind: arrays[f"cells{index}_{kind}"] for kind in arrays[f"kinds{index}"].tolist()}
             fixed = arrays.get(f"fixed{index}")
-            blocks[name] = Block(arrays[f"nodes{index}"], cells, fixed)
+            blocks[name] = Block(arrays[f"nodes{index}"], cells, fixed, f"endless{index}" in arrays)
         return arrays["points"], blocks

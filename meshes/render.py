@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from symplex.arguments import checked
 from symplex.errors import RenderError
-from symplex.files import reason_of, save_figure, write_whole
+from symplex.files import reason_of, write_whole
+from symplex.meshes.figures import plain_style, require_format, save_figure
 from symplex.meshes.frames import Series
-from symplex.meshes.scene import Scene, View, colours
+from symplex.meshes.scene import Scene, colours
+from symplex.meshes.view import View
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ def render_snapshots(
     ----------
     series : Series
     path : path-like
-        The picture, ``.png`` or another format that matplotlib writes.
+        The picture, a ``.png``, ``.pdf``, ``.svg``, ``.jpg`` or the like.
     times : sequence of float, optional
         Times in s; the nearest frames are drawn. Default: six, evenly spaced.
     field : str, default "von_mises"
@@ -95,14 +97,22 @@ def render_snapshots(
     Raises
     ------
     RenderError
-        If nothing can be drawn here, or the series has no such field or no frames.
+        If nothing can be drawn here, the series has no such field or no frames, or a section meets no body.
     OutputError
-        If a time is outside the series, or a frame cannot be read.
+        If a time is outside the series, a frame cannot be read, or the picture cannot have the suffix of the path or
+        be written.
     """
     path = Path(path)
+    require_format(path)
     chosen = _evenly(len(series), 6) if times is None else [series.index_at(t) for t in times]
-    scene = Scene(series, field, view or View(), chosen)
-    require_rendering()
+    with plain_style():
+        scene = Scene(series, field, view or View(), chosen)
+        require_rendering()
+        save_figure(_panel(series, scene, chosen, columns, width), path)
+    return path
+
+
+def _panel(series: Series, scene: Scene, chosen: Sequence[int], columns: int | None, width: int) -> Figure:
     # At most four in a row, and rows of equal length.
     columns = columns or -(-len(chosen) // -(-len(chosen) // 4))
     rows = -(-len(chosen) // columns)
@@ -121,7 +131,7 @@ def render_snapshots(
             figure.text(x, y, time_label(i), ha="center", va="center", fontsize=14)
     length = min(0.8, 520 / height)
     _add_colour_bar(figure, scene, ((width - _BAR + 18) / width, 0.5 - length / 2, 20 / width, length))
-    return _saved(figure, path)
+    return figure
 
 
 @checked
@@ -164,19 +174,21 @@ def render_film(
         As for `render_snapshots`, or if the film cannot be written.
     """
     path = Path(path)
+    if path.suffix not in (".mp4", ".gif"):
+        raise RenderError(f"{path}: a film is written as .mp4 or .gif, not '{path.suffix}'.")
     if path.suffix == ".mp4" and not _has_ffmpeg():
         path = path.with_suffix(".gif")
     chosen = _evenly(len(series), max_frames)
     scene = Scene(series, field, view or View(), chosen)
     require_rendering()
     width, height = size
-    figure = _figure(_BAR, height)
-    _add_colour_bar(figure, scene, (0.12, 0.2, 0.14, 0.6))
-    strip = _pixels(figure)
-    time_label, time_figure = _time_labels(series), _figure(260, 40)
-    time_text = time_figure.text(0, 0.5, "", va="center", fontsize=17)
     speed = fps or max(2, min(24, len(chosen) // 4))
-    with _plotter(width - _BAR, height) as plotter, _film(path, speed) as add:
+    with plain_style(), _plotter(width - _BAR, height) as plotter, _film(path, speed) as add:
+        figure = _figure(_BAR, height)
+        _add_colour_bar(figure, scene, (0.12, 0.2, 0.14, 0.6))
+        strip = _pixels(figure)
+        time_label, time_figure = _time_labels(series), _figure(260, 40)
+        time_text = time_figure.text(0, 0.5, "", va="center", fontsize=17)
         for k, i in enumerate(chosen):
             image = np.concatenate([scene.draw(plotter, i), strip], axis=1)
             time_text.set_text(time_label(i))
@@ -193,7 +205,8 @@ def render_film(
 def _probe() -> str:
     """Return why nothing can be drawn here, or an empty text."""
     try:
-        done = subprocess.run([sys.executable, "-c", _PROBE], capture_output=True, timeout=120, check=False)
+        # -P: what lies in the working directory is no module of ours.
+        done = subprocess.run([sys.executable, "-P", "-c", _PROBE], capture_output=True, timeout=120, check=False)
     except subprocess.TimeoutExpired:
         return "a test picture was not finished after two minutes"
     if done.returncode == 0:
@@ -288,13 +301,6 @@ def _time_labels(series: Series) -> Callable[[int], str]:
 def _pixels(figure: Figure) -> NDArray[np.uint8]:
     figure.canvas.draw()
     return np.asarray(figure.canvas.buffer_rgba())[..., :3].copy()  # type: ignore[attr-defined]
-
-
-def _saved(figure: Figure, path: Path) -> Path:
-    try:
-        return save_figure(figure, path, dpi=_DPI)
-    except (OSError, ValueError) as error:
-        raise RenderError(f"{path} cannot be written ({reason_of(error)}).") from error
 
 
 def _has_ffmpeg() -> bool:

@@ -75,7 +75,7 @@ def _write_vtk(mesh: Mesh, path: Path) -> None:
     spaced = [name for name in mesh.groups if len(name.split()) > 1]
     if spaced:
         raise MeshError(f"{path.name}: group names in .vtk files cannot have spaces ('{spaced[0]}'); write .vtu.")
-    _write_by_meshio(mesh, path, "vtk")
+    _write_by_meshio(mesh, path, "vtk42")  # in files of VTK 5.1 it gives integers names of types that VTK does not know
 
 
 def _write_vtu(mesh: Mesh, path: Path) -> None:

@@ -5,6 +5,8 @@ Cells are stored once; points and data gain one chunk per frame, which the offse
 which VTK does not look at, holds what it has no place for: the reference points and the node numbers of each block.
 VTK 9.7 takes the number of steps of composite data from the root when it is asked for a time, and would show the first
 frame for ever without ``Steps`` there as well. A PartitionedDataSetCollection can't have that, nor can pyvista open it.
+ParaView 5.13 shows no cells unless ``Connectivity`` and ``Offsets`` are of one type, and takes every group below the
+root for a block, so that it asks ``Steps`` for a ``Type``, too.
 
 Safety: HDF5 alone does not survive a kill between two of its metadata writes. Here it writes through a `RedoFile`, so
 a frame is in the file wholly or not at all. The file is also kept in HDF5's 1.8 format, which has no mark "open for
@@ -25,14 +27,15 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.files import aside_of, damage_told, new_file, reason_of
-from symplex.meshes.frames import WAY_OUT, Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.files import WAY_OUT, aside_of, damage_told, new_file, reason_of
+from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 from symplex.meshes.redo import RedoFile, recover
 
 if TYPE_CHECKING:
     import h5py
 
 _LIBVER = ("v108", "v108")
+_ROOT_KIND = "MultiBlockDataSet"
 # Offsets are known in advance and are written for so many frames at once; NSteps alone says which frames exist.
 _STEPS_AHEAD = 256
 _GEOMETRY_OFFSETS = ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets")
@@ -104,6 +107,7 @@ class VtkHdfWriter(SeriesWriter):
         with _reported(path):
             writer._file = _CommittedFile(path)
             _keep(writer._file.root, writer.blocks, count)
+            _bring_up_to_date(writer._file.root)
             writer._file.commit()
         return writer
 
@@ -159,6 +163,8 @@ class VtkHdfWriter(SeriesWriter):
             group = root[name]
             at_points, at_cells = fields[name]
             if block.is_obstacle:
+                if name in self._grown:
+                    group["Points"][...] = block.points
                 _add_step(group, i, 0, {}, at_cells)
                 continue
             deformed = self.points[block.nodes] + at_points["displacement"]
@@ -190,7 +196,8 @@ class VtkHdfSeries(Series):
                 sizes = np.diff(_whole(group["Offsets"]))
                 fixed = _whole(group["Points"]).astype(float) if "is_obstacle" in own["nodes"][name].attrs else None
                 connectivity, kinds = _whole(group["Connectivity"]), _whole(group["Types"])
-                blocks[name] = Block.from_vtk(connectivity, kinds, sizes, nodes, fixed)
+                is_endless = "is_endless" in own["nodes"][name].attrs
+                blocks[name] = Block.from_vtk(connectivity, kinds, sizes, nodes, fixed, is_endless)
             groups = [file["VTKHDF/Assembly"][name] for name in blocks]
             times = _whole(own["times"])
             at_points = dict.fromkeys(key for group in groups for key in group["PointData"])
@@ -229,7 +236,9 @@ def repair(path: Path) -> int:
     """Finish a commit that was cut short and drop the beginning of the next; return the number of frames."""
     count = len(VtkHdfSeries(path))
     with _reported(path):
-        _CommittedFile(path).close()
+        file = _CommittedFile(path)
+        _bring_up_to_date(file.root)
+        file.close()
         aside_of(path).unlink(missing_ok=True)
     return count
 
@@ -241,9 +250,10 @@ def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Bl
     own["points"] = points
     times = own.create_dataset("times", (0,), np.float64, maxshape=(None,), chunks=(_STEPS_AHEAD,))
     own.create_dataset("blocks", data=list(blocks), dtype=h5py.string_dtype())
-    root = _typed_group(file, "VTKHDF", "MultiBlockDataSet")
+    root = _typed_group(file, "VTKHDF", _ROOT_KIND)
     root.create_group("Steps").attrs["NSteps"] = 0
     root["Steps/Values"] = times  # one dataset, linked from every block
+    _add_type(root["Steps"], _ROOT_KIND)
     assembly = root.create_group("Assembly", track_order=True)
     for index, (name, block) in enumerate(blocks.items()):
         group = _typed_group(root, f"block_{index}", "UnstructuredGrid")
@@ -251,11 +261,13 @@ def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Bl
         own[f"nodes/{name}"] = block.nodes
         if block.points is not None:
             own[f"nodes/{name}"].attrs["is_obstacle"] = True
+            if block.is_endless:
+                own[f"nodes/{name}"].attrs["is_endless"] = True
             group["Points"] = block.points.astype(np.float32)
         group["NumberOfPoints"] = [block.n_points]
         group["NumberOfCells"] = [block.n_cells]
         group["NumberOfConnectivityIds"] = [len(block.connectivity)]
-        group["Connectivity"] = block.connectivity
+        group["Connectivity"] = block.connectivity.astype(np.int64)
         group["Offsets"] = block.offsets
         group["Types"] = block.vtk_types
         for part in ("PointData", "CellData", "Steps", "Steps/PointDataOffsets", "Steps/CellDataOffsets"):
@@ -266,9 +278,25 @@ def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Bl
 
 def _typed_group(parent: h5py.Group, name: str, kind: str) -> h5py.Group:
     group = parent.create_group(name, track_order=True)
+    _add_type(group, kind)
+    return group
+
+
+def _add_type(group: h5py.Group, kind: str) -> None:
     group.attrs["Version"] = [2, 2]
     group.attrs["Type"] = np.bytes_(kind)
-    return group
+
+
+def _bring_up_to_date(file: h5py.File) -> None:
+    """Give a series that an earlier version of symplex has written what ParaView 5.13 misses in it."""
+    root = file["VTKHDF"]
+    if "Type" not in root["Steps"].attrs:
+        _add_type(root["Steps"], _ROOT_KIND)
+    for group in root["Assembly"].values():
+        if group["Connectivity"].dtype != np.int64:
+            connectivity = group["Connectivity"][...].astype(np.int64)
+            del group["Connectivity"]
+            group["Connectivity"] = connectivity
 
 
 def _add_step(

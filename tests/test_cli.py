@@ -322,6 +322,7 @@ def test_render_asks_for_what_it_is_told(results, tmp_path, monkeypatch, capsys)
 
     def snapshots(series, path, *, times, field, view):
         asked.update(frames=len(series), times=times, field=field, section=view.section, direction=view.direction)
+        asked.update(up=view.up, origin=view.origin)
         return path
 
     monkeypatch.setattr("symplex.pictures.render_snapshots", snapshots)
@@ -334,10 +335,38 @@ def test_render_asks_for_what_it_is_told(results, tmp_path, monkeypatch, capsys)
         "field": "displacement",
         "section": "y",
         "direction": (1.0, -2.0, 0.5),
+        "up": None,
+        "origin": None,
     }
+    arguments = ["--slice", "z=-0.05", "--view", "-x", "--up", "-1,2,0.5", "--film", "none"]
+    assert main(["render", str(folder), *arguments]) == 0
+    assert capsys.readouterr().out == f"{folder / 'snapshots.png'}\n"
+    assert (asked["section"], asked["origin"]) == ("z", (0.0, 0.0, -0.05))
+    assert (asked["direction"], asked["up"]) == ((-1.0, 0.0, 0.0), (-1.0, 2.0, 0.5))
     status, message = error_of(capsys, "render", folder, "--view", "sideways")
     assert status == 2
     assert message.startswith("'sideways' is no view; take auto, x, y")
+    for option, word, why in (
+        ("--up", "north", "no upward direction"),
+        ("--slice", "z=a", "no section; take x, y or z"),
+    ):
+        assert why in error_of(capsys, "render", folder, option, word)[1]
+    assert "no section" in error_of(capsys, "render", folder, "--slice", "w=1")[1]
+
+
+def test_gravity_points_down_in_pictures(results, tmp_path, monkeypatch):
+    path, _ = results
+    seen = []
+    monkeypatch.setattr("symplex.pictures.render_snapshots", lambda series, path, *, view, **rest: seen.append(view.up))
+    fallen = tmp_path / "fallen.toml"
+    fallen.write_text(path.read_text() + "[gravity]\nacceleration = [1, -9.81, 0]\n")
+    assert main(["run", str(fallen), "--output", str(tmp_path / "out"), "--no-pictures", "--quiet"]) == 0
+    for arguments in ([], ["--up", "z"], ["--view", "x"]):
+        assert main(["render", str(tmp_path / "out"), *arguments, "--film", "none"]) == 0
+    assert seen == [(-1.0, 9.81, 0.0), (0.0, 0.0, 1.0), (-1.0, 9.81, 0.0)]
+    (tmp_path / "out" / "scenario.toml").write_text("[gravity]\nacceleration = 3\n")
+    assert main(["render", str(tmp_path / "out"), "--film", "none"]) == 0
+    assert seen[3] is None
 
 
 def test_mesh_commands_write_what_they_say(tmp_path, capsys):

@@ -51,7 +51,7 @@ def assert_finished(folder):
     assert (summary["status"], summary["samples"]) == ("finished", 4)
 
 
-# -- runs --------------------------------------------------------------------------------------------------------------
+# -- runs -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_whose_reader_has_gone_is_finished(scenario, tmp_path):
@@ -100,7 +100,7 @@ def test_a_display_that_cannot_be_shown_is_silent(monkeypatch):
     say("nobody hears it")
 
 
-# -- commands whose output is what they are for --------------------------------------------------------------------------
+# -- commands whose output is what they are for ---------------------------------------------------------------------
 
 
 @needs_full
@@ -141,7 +141,7 @@ def test_help_tells_the_exit_statuses(capsys):
         assert word in out
 
 
-# -- what cannot steer a terminal ----------------------------------------------------------------------------------------
+# -- what cannot steer a terminal -----------------------------------------------------------------------------------
 
 
 def test_control_characters_are_escaped():

@@ -1,11 +1,18 @@
 """Plots of histories: a picture comes out, with readable units."""
 
+import subprocess
+import sys
+
 import matplotlib.image
 import numpy as np
 import pytest
 
+from symplex import plots
 from symplex.errors import OutputError
+from symplex.history import conserved_energy
+from symplex.meshes.figures import FORMATS
 from symplex.plots import compare_histories, plot_history
+from symplex.summary import drifts
 from symplex.units import si_scale
 
 
@@ -48,3 +55,75 @@ def test_si_prefixes(largest, unit, expected):
     scale, words = si_scale(largest, unit)
     assert scale == pytest.approx(expected[0])
     assert words == expected[1]
+
+
+def panels(*histories):
+    """Return the lines [2, rows] of each panel of a plot by title and label."""
+    figure = plots._figure({f"run {k}": history for k, history in enumerate(histories)}, None)
+    return {
+        axes.get_title(loc="left"): {
+            line.get_label(): line.get_xydata().T for line in axes.get_lines() if len(line.get_xydata())
+        }
+        for axes in figure.axes
+    }
+
+
+def from_rest():
+    """A history whose energy comes from a load alone, with an error of 1e-5 of it in the balance."""
+    t = np.linspace(0, 1, 101)
+    kinetic, strain, error = 3 * t**2, t**2, 3e-5 * np.sin(9 * t) * t
+    columns = {"t": t, "kinetic": kinetic, "block": strain, "total": kinetic + strain}
+    columns |= {"work_pull": kinetic + strain - error, "balance": error}
+    return columns | {f"{stem}_{axis}": t for stem in ("momentum", "angular_momentum") for axis in "xyz"}
+
+
+def test_changes_of_the_energy_are_those_of_the_summary():
+    for columns in (from_rest(), history()):
+        expected = drifts(columns)
+        name = conserved_energy(columns)
+        title = "relative change of the total energy"
+        lines = panels(columns)[title if name == "total" else f"{title} ({name})"]
+        assert len(lines) == 1
+        assert np.max([y.max() for _, y in lines.values()]) == max(expected[name], np.finfo(float).eps / 2)
+    assert expected["total"] == pytest.approx(6e-11 / 4e6, rel=1e-2)
+    assert 5e-6 < drifts(from_rest())["balance"] < 1e-5
+
+
+def test_a_run_without_loads_keeps_its_total_beside_one_with_a_balance():
+    lines = panels(from_rest(), history())["relative change of the total energy"]
+    assert sum(len(np.atleast_2d(xy)) > 0 for xy in lines.values()) == 2
+
+
+def test_energies_far_from_zero_are_plotted_as_changes():
+    columns = history()
+    assert "energies" in panels(columns)
+    high = columns | {"gravity": 1e9 + columns["kinetic"]}
+    high = {name: high[name] for name in ("t", "kinetic", "block", "gravity", "total")}
+    lines = panels(high)["energies, change since the start"]
+    assert lines["gravity"][1][0] == 0.0
+    assert np.ptp(lines["gravity"][1]) == pytest.approx(np.ptp(lines["kinetic"][1]), rel=1e-6)
+
+
+def test_a_resting_run_is_plotted(tmp_path):
+    columns = {"t": np.linspace(0, 1, 3), "kinetic": np.zeros(3), "block": np.zeros(3), "total": np.zeros(3)}
+    assert plot_history(columns, tmp_path / "rest.png").exists()
+
+
+def test_settings_of_the_working_directory_change_nothing(tmp_path):
+    """Matplotlib takes its settings from there when it is loaded."""
+    code = "from symplex.plots import plot_history as p; import numpy as n; z = n.arange(3.0) + 1"
+    code += "; p({'t': z, 'kinetic': z, 'total': z}, '%s.png')"
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "matplotlibrc").write_text("figure.facecolor: red\ntext.usetex: True\nsavefig.dpi: 20\n")
+    for cwd, name in ((tmp_path, "plain"), (tmp_path / "mine", "styled")):
+        subprocess.run([sys.executable, "-c", code % (tmp_path / name)], cwd=cwd, check=True, capture_output=True)
+    assert (tmp_path / "plain.png").read_bytes() == (tmp_path / "styled.png").read_bytes()
+
+
+def test_formats_that_are_no_pictures_are_refused(tmp_path):
+    for name in ("plot", "plot.xyz", "plot.pgf", "history.csv"):
+        with pytest.raises(OutputError, match=r"a picture is written as \.png"):
+            plot_history(history(), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    for suffix in FORMATS:
+        assert plot_history(history(), tmp_path / f"plot{suffix}").stat().st_size > 1000

@@ -5,8 +5,9 @@ import pytest
 
 from symplex.errors import OutputError, RenderError
 from symplex.meshes import render
-from symplex.meshes.scene import View
+from symplex.meshes.section import Section
 from symplex.meshes.series import Block, open_series, read_series
+from symplex.meshes.view import View, _axes
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,13 @@ def test_unknown_fields_and_times_are_refused(series, tmp_path):
         render.render_still(series, tmp_path / "x.png", time=1.0)
     with pytest.raises(RenderError, match="no section"):
         render.render_still(series, tmp_path / "x.png", view=View(section="w"))
+    with pytest.raises(RenderError, match="not all zero"):
+        render.render_still(series, tmp_path / "x.png", view=View(up=(0, 0, 0)))
+    with pytest.raises(OutputError, match="a picture is written as"):
+        render.render_still(series, tmp_path / "x.vtkhdf")
+    with pytest.raises(RenderError, match=r"written as \.mp4 or \.gif"):
+        render.render_film(series, tmp_path / "film.avi")
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_opengl_the_reason_is_given(series, tmp_path, monkeypatch):
@@ -100,3 +108,125 @@ def test_a_body_that_leaves_the_section_is_gone_and_comes_back(series, tmp_path)
     coloured = [(np.ptp(image[60:-20, 266 * k + 10 : 266 * k + 260], axis=-1) > 60).mean() for k in range(3)]
     assert coloured[1] == 0.0
     assert coloured[0] == coloured[2] > 0.01
+
+
+# -- what points up --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("normals", "up"),
+    [
+        ([], "z"),
+        ([(0, 0, 1)], "z"),
+        ([(0, 1, 0)], "y"),
+        ([(0.3, 0.9, 0)], "y"),
+        ([(0, 1, 0), (0, 0, 1)], "z"),
+        ([(1, 0, 0)], "z"),
+        ([(0, -1, 0)], "z"),
+        ([(0, 0, -1)], "z"),
+        ([(0, -1, -1)], "z"),
+    ],
+)
+def test_up_is_away_from_a_floor(normals, up):
+    facing = [np.array(n) / np.linalg.norm(n) for n in normals]
+    eye, right, upwards = _axes(View(), facing)
+    axis = np.eye(3)["xyz".index(up)]
+    assert eye @ axis > 0
+    assert upwards @ axis > 0.5
+    assert right @ axis == pytest.approx(0)
+    np.testing.assert_allclose(np.cross(right, upwards), eye, atol=1e-12)
+    np.testing.assert_allclose(_axes(View(direction=(0.3, 0.2, 0.1), up=(0, 0, -1)), facing)[2][2], -0.9636, atol=1e-4)
+
+
+@pytest.mark.parametrize("up", [(0, 0, 1), (0, 1, 0), (0, 0, -1), (1, 0, 0), (0.2, 0.9, -0.4)])
+def test_from_above_a_picture_is_upright_too(up):
+    eye, right, upwards = _axes(View(direction=up, up=up), [])
+    assert abs(upwards @ np.array(up)) < 1e-12
+    np.testing.assert_allclose(np.cross(right, upwards), eye, atol=1e-12)
+    if up in ((0, 0, 1), (0, 1, 0)):
+        np.testing.assert_allclose(right, [1, 0, 0], atol=1e-12)
+
+
+# -- sections --------------------------------------------------------------------------------------------------
+
+
+def section_through(intervals, normal=(0.0, 0.0, 1.0), origin=None):
+    """Return a section through tetrahedra that lie between places on the z axis, and their positions."""
+    shape = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    positions = {f"body {k}": shape * [1, 1, high - low] + [0, 0, low] for k, (low, high) in enumerate(intervals)}
+    bodies = {
+        name: Block(4 * k + np.arange(4, dtype=np.int32), {"tetra": 4 * k + np.arange(4, dtype=np.int32)[None]})
+        for k, name in enumerate(positions)
+    }
+    return Section(np.array(normal), origin, bodies, positions), positions
+
+
+@pytest.mark.parametrize(
+    ("intervals", "place"),
+    [
+        ([(0, 1)], 0.5),
+        ([(0, 1), (0.5, 2.5)], 0.75),
+        ([(0, 1), (2, 3)], 0.5),
+        ([(0, 1), (5, 6), (5.5, 6.5)], 5.75),
+        ([(0, 1), (0.2, 0.8), (0.9, 3.1)], 0.95),
+    ],
+)
+def test_a_section_cuts_as_many_bodies_as_it_can(intervals, place):
+    section, positions = section_through(intervals)
+    assert section.plane(positions).origin[2] == pytest.approx(place)
+    assert section.cuts(positions)
+    # It goes along.
+    later = {name: points + np.array([7.0, 0.0, 3.0]) for name, points in positions.items()}
+    assert section.plane(later).origin[2] == pytest.approx(place + 3.0)
+
+
+def test_a_section_through_the_middle_of_all_stays_there():
+    section, positions = section_through([(0, 2), (0, 4)])
+    assert section.plane(positions).origin[2] == pytest.approx(1.0)
+    fixed, positions = section_through([(0, 2), (0, 4)], origin=(9.0, 9.0, 3.5))
+    assert fixed.plane(positions).origin[2] == pytest.approx(3.5)
+    assert fixed.cuts(positions)
+
+
+def test_a_section_finds_a_cell_where_a_body_is_hollow():
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    positions = {"two parts": np.concatenate([points, points + np.array([0, 0, 9.0])])}
+    block = Block.of({"tetra": np.arange(8, dtype=np.int32).reshape(2, 4)})
+    section = Section(np.array([0.0, 0.0, 1.0]), None, {"two parts": block}, positions)
+    assert section.cuts(positions)
+
+
+def test_a_section_that_meets_nothing_is_told(series, tmp_path):
+    with pytest.raises(RenderError, match=r"meets no body in what is to be drawn; .* between 0 m and 1 m"):
+        render.render_still(series, tmp_path / "x.png", view=View(section="z", origin=(0, 0, 1.5)))
+    with pytest.raises(RenderError, match="edge on"):
+        render.render_still(series, tmp_path / "x.png", view=View(section="z", direction=(1, 0, 0)))
+    with pytest.raises(RenderError, match="the point of a section"):
+        render.render_still(series, tmp_path / "x.png", view=View(section="z", origin=(0, 0, np.nan)))
+
+
+@pytest.mark.usefixtures("drawing")
+def test_bodies_beside_each_other_are_not_missed(tmp_path):
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    points = np.concatenate([points, points + np.array([0, 0, 5])])
+    blocks = {
+        name: Block.of({"tetra": np.arange(first, first + 4, dtype=np.int32)[None]})
+        for name, first in (("below", 0), ("above", 4))
+    }
+    with open_series(tmp_path / "run.pvd", points, blocks) as written:
+        written.append(0.0, np.zeros((8, 3)), {"velocity": points})
+    found = read_series(tmp_path / "run.pvd")
+    picture = render.render_still(found, tmp_path / "x.png", field="speed", view=View(section="z"))
+    image = pixels(picture)[60:-20, :-140]
+    assert (np.ptp(image, axis=-1) > 60).mean() > 0.01
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_body_of_no_thickness_is_seen_edge_on(tmp_path):
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0.0]])
+    blocks = {"plate": Block.of({"triangle": np.array([[0, 1, 2], [1, 3, 2]], np.int32)})}
+    with open_series(tmp_path / "run.pvd", points, blocks) as written:
+        written.append(0.0, np.zeros((4, 3)), {"velocity": points + 1})
+    found = read_series(tmp_path / "run.pvd")
+    picture = render.render_still(found, tmp_path / "x.png", field="speed", view=View(direction=(1, 0, 0.02)))
+    assert (pixels(picture)[60:-20, :-140].min(axis=-1) < 200).mean() > 0.001

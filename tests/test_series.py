@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError
+from symplex.meshes.patch import covering
 from symplex.meshes.redo import RedoFile, log_of
 from symplex.meshes.series import Block, open_series, read_series, repair_series, resume_series
 
@@ -391,3 +392,99 @@ def test_a_killed_writer_loses_nothing(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_dozens_of_kills_lose_nothing(tmp_path, suffix):
     kill_often(tmp_path, suffix, 60)
+
+
+def as_before_int64(path):
+    """Make a series what earlier versions wrote: ParaView 5.13 shows nothing of it."""
+    import h5py
+
+    with h5py.File(path, "r+") as file:
+        for name in ("Type", "Version"):
+            del file["VTKHDF/Steps"].attrs[name]
+        for group in file["VTKHDF/Assembly"].values():
+            connectivity = group["Connectivity"][...].astype(np.int32)
+            del group["Connectivity"]
+            group["Connectivity"] = connectivity
+
+
+def test_an_older_vtkhdf_file_is_read_and_brought_up_to_date(tmp_path):
+    import h5py
+
+    new, mended, resumed = tmp_path / "new.vtkhdf", tmp_path / "mended.vtkhdf", tmp_path / "resumed.vtkhdf"
+    write(new, 3)
+    for path in (mended, resumed):
+        shutil.copy(new, path)
+        as_before_int64(path)
+        assert_frame(read_series(path).frame(2), 2)
+    assert repair_series(mended) == 3
+    with resume_series(resumed, up_to=1e-6) as series:
+        series.append(*frame(2))
+    for path in (new, mended, resumed):
+        assert_frame(read_series(path).frame(2), 2)
+        with h5py.File(path) as file:
+            assert file["VTKHDF/Steps"].attrs["Type"] == b"MultiBlockDataSet"
+            for group in file["VTKHDF/Assembly"].values():
+                assert group["Connectivity"].dtype == group["Offsets"].dtype == np.int64
+        assert vtk_frame(path, 2)[0].keys() == ["left part", "right", "wall"]
+
+
+def sliding_tetrahedron(path, steps, up_to=None):
+    """Write a tetrahedron that slides over a floor: 0.3 m along x and 0.1 m against y from frame to frame."""
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    floor = Block.plane([[-1, -1, 0], [2, -1, 0], [2, 2, 0], [-1, 2, 0]])
+    blocks = {"floor": floor, "body": Block.of({"tetra": np.array([[0, 1, 2, 3]], np.int32)})}
+    with open_series(path, points, blocks) if up_to is None else resume_series(path, up_to) as series:
+        for i in range(0 if up_to is None else int(up_to) + 1, steps):
+            series.append(float(i), np.tile([0.3 * i, -0.1 * i, 0.0], (4, 1)))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("count", [3, 30])
+def test_a_plane_grows_below_what_leaves_it(tmp_path, suffix, count):
+    path = tmp_path / f"run{suffix}"
+    sliding_tetrahedron(path, count)
+    series = read_series(path)
+    corners = series.blocks["floor"].points
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    for t in range(count):
+        reached = series.points + series.frame(t).displacement
+        assert (low[:2] <= reached[:, :2].min(axis=0)).all()
+        assert (high[:2] >= reached[:, :2].max(axis=0)).all()
+    assert low[2] == high[2] == 0.0
+    # It goes nowhere else, and not much further.
+    assert (high[1], low[0]) == (2.0, -1.0)
+    assert high[0] <= max(2.0, 0.3 * count + 2.0)
+    assert series.blocks["floor"].is_endless
+    np.testing.assert_allclose(vtk_frame(path, 0)[0]["floor"].points, corners)
+    np.testing.assert_allclose(vtk_frame(path, count - 1)[0]["floor"].points, corners)
+    np.testing.assert_allclose(corners[0] + corners[2], corners[1] + corners[3])  # still in order
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_resumed_plane_is_that_of_an_uninterrupted_run(tmp_path, suffix):
+    whole, resumed = tmp_path / f"whole{suffix}", tmp_path / f"resumed{suffix}"
+    sliding_tetrahedron(whole, 20)
+    sliding_tetrahedron(resumed, 13)
+    sliding_tetrahedron(resumed, 20, up_to=9.0)
+    np.testing.assert_array_equal(
+        read_series(resumed).blocks["floor"].points, read_series(whole).blocks["floor"].points
+    )
+
+
+def test_only_planes_without_end_grow(tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    write(path, 3)
+    np.testing.assert_array_equal(
+        read_series(path).blocks["wall"].points, two_tetrahedra_and_a_wall()[1]["wall"].points
+    )
+
+
+def test_an_oblique_plane_covers_a_box():
+    corners = np.array([[0, 0, 0], [1, 0, 1], [1, 1, 1], [0, 1, 0.0]])
+    grown = covering(corners, np.array([-1.0, -1, -1]), np.array([5.0, 3, 2]))
+    normal = np.cross(*np.diff(grown[[0, 1, 2]], axis=0))
+    np.testing.assert_allclose(np.cross(normal, [-1, 0, 1]), 0, atol=1e-5 * np.linalg.norm(normal))
+    np.testing.assert_allclose(grown @ [-1, 0, 1], 0, atol=1e-6)
+    assert covering(grown, np.array([-1.0, -1, -1]), np.array([5.0, 3, 2])) is grown
+    point = np.zeros((4, 3))
+    assert covering(point, np.array([-1.0, -1, -1]), np.array([5.0, 3, 2])) is point

@@ -14,7 +14,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.definite import DefiniteSolver
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, FixedStepIntegrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.linear import Linear
 from symplex.time.newmark import require_stable
 

@@ -12,7 +12,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepMotion, FixedStepIntegrator, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.stability import stable_step
 
 
