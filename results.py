@@ -92,7 +92,7 @@ class Folder:
             If there is one, or there are files of the same names that are not of a run.
         """
         if self.is_of_run:
-            if not overwrite:
+            if self.holds_run and not overwrite:
                 raise OutputError(
                     f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
                     "or choose another folder with --output."
@@ -135,15 +135,15 @@ class Folder:
 
     @property
     def is_of_run(self) -> bool:
-        """Whether the files in the folder are of a run: it has the mark of one, or a summary or checkpoint.
+        """Whether what has the names of a run's files is of a run: there is its mark, or a summary or checkpoint.
 
         Earlier versions left no mark.
         """
         try:
-            if not self.holds_run:
-                return False
             if is_file(self._lock) and self._lock.read_bytes() == _MARK:
                 return True
+            if not self.holds_run:
+                return False
             if is_file(self.summary) and {"status", "scenario_sha256"} <= json.loads(self.summary.read_bytes()).keys():
                 return True
             with np.load(self.checkpoint, allow_pickle=False) as file:
