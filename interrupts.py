@@ -30,11 +30,11 @@ class Stop:
     def __init__(self):
         self.signal = 0
         self._count = 0
-        self._awaited = 0.0  # so many signals are only noted; the next one ends all at once
+        self._awaited = 1.0  # so many signals are only noted; the next one ends all at once
 
     @contextmanager
     def noted(self, signals: float = math.inf) -> Iterator[None]:
-        """Only note the first signals that come inside; the next one raises `Interrupted`."""
+        """Only note the first so many signals that come inside; the next one raises `Interrupted`."""
         before, self._awaited = self._awaited, self._count + signals
         try:
             yield
@@ -55,10 +55,12 @@ class Stop:
 
 @contextmanager
 def heeded() -> Iterator[Stop]:
-    """Let signals that ask for the end raise `Interrupted` inside, or only be noted (`Stop.noted`).
+    """Note the first signal that asks for the end; the second one raises `Interrupted`, wherever the program is.
 
-    Those that the process was told to ignore (by ``nohup``, or in the background of a script) stay ignored. Outside
-    the main thread, where Python allows no signal handlers, none is heeded.
+    An exception from a signal handler may come where Python drops it (in a callback, say), so what has something to
+    lose had better look at the note now and then. Signals that the process was told to ignore (by ``nohup``, or in the
+    background of a script) stay ignored. Outside the main thread, where Python allows no signal handlers, none is
+    heeded.
     """
     stop = Stop()
     before = {}

@@ -92,7 +92,7 @@ class Folder:
             If there is one, or there are files of the same names that are not of a run.
         """
         if self.is_of_run:
-            if not overwrite:
+            if self.holds_run and not overwrite:
                 raise OutputError(
                     f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
                     "or choose another folder with --output."
@@ -127,23 +127,23 @@ class Folder:
     def _files(self) -> list[Path]:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
-        whole = [self.checkpoint, self.summary, self.history, self.scenario, *indices]
+        pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
+        whole = [self.checkpoint, self.summary, self.history, self.scenario, *pictures, *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1])]
-        pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
-        return [*whole, *asides, *logs, *pictures, *files_beside(indices[0])]
+        return [*whole, *asides, *logs, *files_beside(indices[0])]
 
     @property
     def is_of_run(self) -> bool:
-        """Whether the files in the folder are of a run: it has the mark of one, or a summary or checkpoint.
+        """Whether what has the names of a run's files is of a run: there is its mark, or a summary or checkpoint.
 
         Earlier versions left no mark.
         """
         try:
-            if not self.holds_run:
-                return False
             if is_file(self._lock) and self._lock.read_bytes() == _MARK:
                 return True
+            if not self.holds_run:
+                return False
             if is_file(self.summary) and {"status", "scenario_sha256"} <= json.loads(self.summary.read_bytes()).keys():
                 return True
             with np.load(self.checkpoint, allow_pickle=False) as file:

@@ -78,27 +78,20 @@ def simulate(
         scenario = Scenario.read(scenario)
     folder = Folder(output or default_folder(scenario), scenario.tables.output.format)
     shown = display(progress)
-    with heeded() as stop:
-        if not resume:
-            folder.refuse_taken(overwrite)
-            return _computed(scenario, folder, shown, stop, None, overwrite, pictures)
-        refuse_changed_scenario(scenario, folder)
-        finished = folder.read_summary()
-        if finished.get("status") == "finished":
-            shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
-            return finished
-        folder.refuse_links()
-        return _computed(scenario, folder, shown, stop, _last_checkpoint(scenario, folder), True, pictures)
+    if not resume:
+        folder.refuse_taken(overwrite)
+        return _computed(scenario, folder, shown, None, overwrite, pictures)
+    refuse_changed_scenario(scenario, folder)
+    folder.refuse_links()
+    finished = folder.read_summary()
+    if finished.get("status") == "finished":
+        shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
+        return finished
+    return _computed(scenario, folder, shown, _last_checkpoint(scenario, folder), True, pictures)
 
 
 def _computed(
-    scenario: Scenario,
-    folder: Folder,
-    shown: Display,
-    stop: Stop,
-    checkpoint: Checkpoint | None,
-    overwrite: bool,
-    pictures: bool,
+    scenario: Scenario, folder: Folder, shown: Display, checkpoint: Checkpoint | None, overwrite: bool, pictures: bool
 ) -> dict[str, Any]:
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
@@ -108,21 +101,22 @@ def _computed(
             run = _Run(scenario.build(), folder, clock, shown, opened)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
-            folder.create(scenario.text, overwrite)
-        else:
-            run.resume(checkpoint)  # and what is refused leaves all as it is
-        try:
-            with stop.noted(1):
+        with heeded() as stop:  # before, there was nothing to lose
+            if checkpoint is None:
+                folder.create(scenario.text, overwrite)
+            else:
+                run.resume(checkpoint)  # what is refused leaves all as it is
+            try:
                 run.go(stop)
-        except Exception as error:
-            with suppress(OutputError):  # where the disk is full, the first error is the one to tell
-                run.finish("failed", str(error), pictures, stop)
-            raise
-        except KeyboardInterrupt:
-            with suppress(OutputError):
-                run.finish("interrupted", "stopped from outside", False, stop)
-            raise
-        return run.finish("finished", "", pictures, stop)
+            except Exception as error:
+                with suppress(OutputError):  # where the disk is full, the first error is the one to tell
+                    run.finish("failed", str(error), pictures, stop)
+                raise
+            except KeyboardInterrupt:
+                with suppress(OutputError):
+                    run.finish("interrupted", "stopped from outside", False, stop)
+                raise
+            return run.finish("finished", "", pictures, stop)
 
 
 def _last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
@@ -275,7 +269,7 @@ class _Run:
         tables = self._problem.scenario.tables
         try:
             stop.raise_if_asked()  # at the last sample
-            with self._clock.part("pictures"):
+            with self._clock.part("pictures"), stop.noted(0):
                 skipped = draw_all(self._folder, film=tables.output.film, title=tables.title, show=self._shown.draw)
         except KeyboardInterrupt:
             skipped = f"stopped from outside; draw them with: symplex render {self._folder.path}"

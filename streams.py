@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
@@ -12,6 +13,7 @@ from typing import TextIO, final
 # What units and sentences are written with, for encodings that lack it.
 _PLAIN = {"µ": "u", "·": "|", "×": "x", "…": "...", "−": "-", "²": "^2", "³": "^3", "°": "deg"}
 _ERRORS = "symplex.plain"
+_QUOTED = re.compile(r"(['\"`])([^'\"`]{16})[^'\"`]{4,}\1")
 _LONGEST, _MOST = 1000, 60  # letters of a line and lines of a message that are shown
 
 
@@ -61,6 +63,11 @@ def _in_plain(error: UnicodeError) -> tuple[str, int]:
 def printable(text: str) -> str:
     """Return a text with all but line breaks that is not to be printed (control characters) written as escapes."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def discreet(text: str) -> str:
+    """Return a message with a few letters only of what it quotes of a file, which may be something secret."""
+    return _QUOTED.sub(r"\1\2…\1", text)
 
 
 def bounded(text: str) -> list[str]:

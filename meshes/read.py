@@ -30,6 +30,7 @@ from symplex.meshes.nastran import read_nastran
 from symplex.meshes.raw import RawMesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
 from symplex.meshes.tetgen import read_tetgen
+from symplex.streams import discreet
 
 if TYPE_CHECKING:
     import meshio
@@ -140,7 +141,7 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
         # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
         printed = chatter.getvalue().split("Error: Couldn't read")[0]
         said = printed if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        reason = _printable(said)[:200]
+        reason = discreet(_printable(said))[:200]
         because = f" ({reason})" if reason else ""
         if file_format in _READERS:
             raise MeshError(f"{name} is not a whole {called} file{because}; write it anew.") from error

@@ -46,20 +46,22 @@ checkpoint = 0.5
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_signal_interrupts_at_once_or_is_noted(name):
+def test_a_signal_is_noted_and_the_second_one_interrupts(name):
     number = getattr(signal, name)
     before = signal.getsignal(number)
     with heeded() as stop:
-        with stop.noted(1):
+        stop.raise_if_asked()
+        os.kill(os.getpid(), number)
+        assert stop.signal == number
+        with stop.noted():
             os.kill(os.getpid(), number)
-            assert stop.signal == number
-            with stop.noted():
-                os.kill(os.getpid(), number)
-            with pytest.raises(Interrupted) as caught:
-                os.kill(os.getpid(), number)
+        with pytest.raises(Interrupted) as caught:
+            os.kill(os.getpid(), number)
         assert caught.value.signal == number
         with pytest.raises(Interrupted):
             stop.raise_if_asked()
+    with heeded() as stop, stop.noted(0), pytest.raises(Interrupted):
+        os.kill(os.getpid(), number)
     assert signal.getsignal(number) == before
 
 

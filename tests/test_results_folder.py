@@ -54,7 +54,7 @@ def finished(request, tmp_path_factory):
     return request.param, folder
 
 
-# -- files of the user -------------------------------------------------------------------------------------------------
+# -- files of the user -----------------------------------------------------------------------------------------
 
 LIKE_OURS = (
     *("motion.mp4", "motion.d/a.txt", "motion/notes.txt", "motion/frame.vtm", "motion/frameworks_block1.vtu"),
@@ -92,10 +92,6 @@ def test_files_with_names_like_those_of_a_run_are_kept(series, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"overwrite": True}])
 def test_files_with_names_of_a_run_that_are_of_none_are_refused(name, options, tmp_path):
     mine = with_files(tmp_path, [name])
-    if name == "history.png.new":  # which no run writes
-        run(tmp_path, **options)
-        assert mine.items() <= contents(tmp_path).items()
-        return
     with pytest.raises(OutputError, match=rf"holds {name}, but no run that was begun there by symplex"):
         run(tmp_path, **options)
     assert contents(tmp_path) == mine
@@ -139,7 +135,7 @@ def test_a_series_without_a_frame_leaves_the_users_folder(tmp_path, monkeypatch)
     assert [path.name for path in (tmp_path / "motion").iterdir()] == ["notes.txt"]
 
 
-# -- overwriting -------------------------------------------------------------------------------------------------------
+# -- overwriting -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("next_series", FORMATS)
@@ -190,7 +186,7 @@ def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, m
     assert (folder / "scenario.toml").read_text() == TEXT
 
 
-# -- links -------------------------------------------------------------------------------------------------------------
+# -- links -----------------------------------------------------------------------------------------------------
 
 OUR_FILES = (
     *("motion.vtkhdf", "motion.vtkhdf.new", "motion.vtkhdf.redo", "history.csv", "history.csv.new", "history.png"),
@@ -211,7 +207,7 @@ def test_a_link_in_the_place_of_a_file_is_not_written_through(finished, name, tm
     (out / name).symlink_to(target)
     before = contents(out)
     for options in ({"overwrite": True}, {"resume": True}):
-        with pytest.raises(OutputError, match=r"is a link, to which a run does not write|cannot be read"):
+        with pytest.raises(OutputError, match=r"is a link, to which a run does not write"):
             run(out, series, **options)
         assert contents(out) == before
     assert target.read_text() == "mine"
@@ -280,7 +276,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
         run(tmp_path / "out", overwrite=True)
 
 
-# -- the folder that a scenario names ----------------------------------------------------------------------------------
+# -- the folder that a scenario names --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -310,7 +306,7 @@ def test_a_scenario_names_a_folder_beside_it(directory, tmp_path):
     assert default_folder(Scenario.parse(text, tmp_path / "small.toml")) == tmp_path / directory
 
 
-# -- resuming without a checkpoint -------------------------------------------------------------------------------------
+# -- resuming without a checkpoint -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("series", FORMATS)
@@ -341,6 +337,15 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(finished
     assert run(out, series, resume=True)["status"] == "finished"
     np.testing.assert_array_equal(read_history(out / "history.csv")["t"], read_history(folder / "history.csv")["t"])
     assert json.loads((out / "summary.json").read_text())["samples"] == 4
+
+
+def test_a_run_that_was_killed_while_it_began_can_be_begun_again(tmp_path):
+    out = tmp_path / "out"
+    run(out)
+    shutil.move(out / "scenario.toml", out / "scenario.toml.new")
+    for name in ("checkpoint.npz", "summary.json"):
+        (out / name).unlink()
+    assert run(out)["status"] == "finished"
 
 
 def test_an_unreadable_history_is_not_taken_for_none(tmp_path):
