@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Pattern, scatter_blocks
+from symplex.fem.copying import Copyable
 from symplex.fem.damping import DifferentiableLoad
 from symplex.fem.energy import Array, Energy, OptionalFunction
 from symplex.fem.mass import require_masses
@@ -31,7 +32,7 @@ _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potenti
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
-class System:
+class System(Copyable):
     """M a + ∇V(q) = f(t, q, v), with V a sum of named energies.
 
     Parameters
