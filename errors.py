@@ -55,7 +55,16 @@ class NoEquilibrium(SymplexError):
     """A balance of forces that does not exist, or was not found."""
 
 
-class InvertedElement(StepFailed):
+class _ElementFailed(StepFailed):
+    def __init__(self, message: str, element: int):
+        super().__init__(message)
+        self.element = element
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return type(self), (str(self), self.element)  # of both arguments, not of the text alone
+
+
+class InvertedElement(_ElementFailed):
     """An element whose volume is not positive (det F ≤ 0).
 
     Attributes
@@ -64,12 +73,8 @@ class InvertedElement(StepFailed):
         Index of the element in its energy.
     """
 
-    def __init__(self, message: str, element: int):
-        super().__init__(message)
-        self.element = element
 
-
-class MaterialFailed(StepFailed, MaterialError):
+class MaterialFailed(_ElementFailed, MaterialError):
     """A law without a finite energy, stress or tangent at the strain of an element.
 
     Attributes
@@ -77,10 +82,6 @@ class MaterialFailed(StepFailed, MaterialError):
     element : int
         Index of the element in its energy.
     """
-
-    def __init__(self, message: str, element: int):
-        super().__init__(message)
-        self.element = element
 
 
 class UnstableStep(StepFailed, ValueError):

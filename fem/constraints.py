@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 
@@ -23,7 +24,7 @@ from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 _GAUSS = [(0.5 * (1.0 + s), 0.5 * w) for s, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
 
 
-class Constraint(ABC):
+class Constraint(Copyable, ABC):
     """c conditions g(x) = 0, each on the positions of the k nodes of its stencil.
 
     Like those of an `Energy`, the functions are pure and take the gathered positions of *all* stencils,

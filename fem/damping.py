@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_vectors
+from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy
 from symplex.fem.nodes import Nodes, node_pairs
 
 
-class DifferentiableLoad(ABC):
+class DifferentiableLoad(Copyable, ABC):
     """A load, a function f(t, q, v), that gives its derivatives.
 
     Loads without them run with implicit methods as well, but the corrections of a step then don't see how they change:

@@ -10,6 +10,7 @@ import numpy as np
 
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
+from symplex.fem.copying import Copyable
 
 # What an energy may have beyond the gradient and Hessian, by the first function of each; and what to do without.
 OptionalFunction = Literal["discrete_gradient", "mean_gradient", "secant", "third"]
@@ -75,7 +76,7 @@ class LatticeFunctions:
             raise self.failures.pop()
 
 
-class Energy(ABC):
+class Energy(Copyable, ABC):
     """A sum of m local energies, each a function of the positions of the k nodes of its stencil.
 
     The local functions are pure and take the gathered positions of *all* stencils, ``x = q[nodes]``.

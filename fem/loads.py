@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import final
 
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
 
@@ -287,21 +289,48 @@ def factor_of(history: History) -> Callable[[float], float]:
         If a table has times that do not ascend, differs in length, or holds a number that is not finite.
     """
     if callable(history):
-
-        def given(t: float) -> float:
-            factor = float(history(t))
-            if not np.isfinite(factor):
-                raise StepFailed(f"the history of a load gives {factor} at t = {t:.6g} s.")
-            return factor
-
-        return given
+        return _Given(history)
     if isinstance(history, Real):
         constant = float(_finite("history", [float(history)])[0])
-        return lambda t: constant
+        return _Constant(constant)
     if not isinstance(history, Sequence) or len(history) != 2:
         raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")
     times, factors = checked_table("history", *history, "factors")
-    return lambda t: float(np.interp(t, times, factors))
+    return _Interpolated(times, factors)
+
+
+@dataclass(frozen=True)
+class _Given(Copyable):
+    """A user's function of time."""
+
+    function: Callable[[float], float]
+
+    def __call__(self, t: float) -> float:
+        factor = float(self.function(t))
+        if not np.isfinite(factor):
+            raise StepFailed(f"the history of a load gives {factor} at t = {t:.6g} s.")
+        return factor
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """The same at all times."""
+
+    factor: float
+
+    def __call__(self, t: float) -> float:
+        return self.factor
+
+
+@dataclass(frozen=True)
+class _Interpolated:
+    """Straight lines between the numbers of a table, whose first and last one hold beyond it."""
+
+    times: Array
+    factors: Array
+
+    def __call__(self, t: float) -> float:
+        return float(np.interp(t, self.times, self.factors))
 
 
 def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) -> tuple[Array, Array]:

@@ -18,12 +18,13 @@ from symplex.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem import tensors, volumetric
 from symplex.fem.assembly import Array
+from symplex.fem.copying import Copyable
 
 _NODES, _WEIGHTS = (array / 2.0 for array in leggauss(8))
 _NODES = _NODES + 0.5  # on [0, 1]
 
 
-class Material(ABC):
+class Material(Copyable, ABC):
     """A hyperelastic law, isotropic or not, for many points p at once.
 
     Attributes

@@ -17,10 +17,11 @@ from symplex.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem import pair_formulas
 from symplex.fem.assembly import Array
+from symplex.fem.copying import Copyable
 from symplex.fem.pair_formulas import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE, LENNARD_JONES
 
 
-class PairLaw(ABC):
+class PairLaw(Copyable, ABC):
     """An energy φ(s) in J of two points at the squared distance s in m².
 
     A law of one's own needs the five functions below.

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.copying import Copyable
 from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.supports import AXES
 from symplex.fem.time_function import TimeFunction, time_function
@@ -22,7 +23,7 @@ Table = tuple[ArrayLike, ArrayLike]
 _ROUNDING = 1e-9  # of a position
 
 
-class SupportMotion(ABC):
+class SupportMotion(Copyable, ABC):
     """Components of the motion of some nodes that are given as functions of time.
 
     Where a node is at the start of a motion is part of the state; from there it moves by the change of its

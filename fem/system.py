@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Pattern, scatter_blocks
+from symplex.fem.copying import Copyable
 from symplex.fem.damping import DifferentiableLoad
 from symplex.fem.energy import Array, Energy, OptionalFunction
 from symplex.fem.mass import require_masses
@@ -33,7 +34,7 @@ _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your 
 
 
 @checked
-class System:
+class System(Copyable):
     """M a + ∇V(q) = f(t, q, v), with V a sum of named energies.
 
     Parameters

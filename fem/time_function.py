@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.copying import Copyable
 from symplex.fem.loads import checked_table
 
 Function = Callable[[float], float]
@@ -22,7 +24,7 @@ _BEYOND = 1e-9  # of its length, that a table may be left by: times are rounded
 @checked
 @final
 @dataclass(frozen=True)
-class TimeFunction:
+class TimeFunction(Copyable):
     """A number that changes with time, with its first and second derivative.
 
     From Python functions, `TimeFunction(value, rate, second)`; otherwise by one of its named constructors.
@@ -71,16 +73,7 @@ class TimeFunction:
         h = float(resolution)
         if not (math.isfinite(h) and h > 0):
             raise InvalidSystem(f"TimeFunction: the resolution must be positive; it is {resolution} s.")
-
-        def rate(t: float) -> float:
-            return (8.0 * (value(t + h) - value(t - h)) - (value(t + 2 * h) - value(t - 2 * h))) / (12.0 * h)
-
-        def second(t: float) -> float:
-            u = value(t)
-            near, far = value(t + h) - u + (value(t - h) - u), value(t + 2 * h) - u + (value(t - 2 * h) - u)
-            return (16.0 * near - far) / (12.0 * h * h)
-
-        return cls(value, rate, second)
+        return cls(value, partial(_first_difference, value, h), partial(_second_difference, value, h))
 
     @classmethod
     def steady(cls, rate: float) -> TimeFunction:
@@ -93,7 +86,8 @@ class TimeFunction:
         """
         if not math.isfinite(rate):
             raise InvalidSystem(f"TimeFunction: the rate must be finite; it is {rate}.")
-        return cls(lambda t: rate * t, lambda t: rate, lambda t: 0.0)
+        rate = float(rate)
+        return cls(partial(_line, rate, 0.0), partial(_line, 0.0, rate), partial(_line, 0.0, 0.0))
 
     @classmethod
     def table(cls, times: ArrayLike, values: ArrayLike, *, smooth: bool = True) -> TimeFunction:
@@ -146,25 +140,44 @@ class TimeFunction:
     @classmethod
     def _piecewise(cls, u: Any, smooth: bool) -> TimeFunction:
         """Return a piecewise polynomial of scipy as a function."""
-        first, last = float(u.x[0]), float(u.x[-1])
-        beyond = _BEYOND * (last - first)
-
-        def inside(of: Any) -> Function:
-            def at(t: float) -> float:
-                if not first - beyond <= t <= last + beyond:
-                    raise StepFailed(
-                        f"its table goes from {first:.6g} to {last:.6g} s, but is asked at t = {t:.6g} s; let it go on."
-                    )
-                return float(of(t))
-
-            return at
-
-        return cls(inside(u), inside(u.derivative()), inside(u.derivative(2)), smooth, (first, last))
+        span = float(u.x[0]), float(u.x[-1])
+        value, rate, second = (partial(_inside, of, *span) for of in (u, u.derivative(), u.derivative(2)))
+        return cls(value, rate, second, smooth, span)
 
     def scaled(self, factor: float) -> TimeFunction:
         """Return factor · u."""
-        of = [lambda t, f=f: factor * f(t) for f in (self.value, self.rate, self.second)]
-        return TimeFunction(of[0], of[1], of[2], self.smooth, self.span)
+        value, rate, second = (partial(_times, factor, of) for of in (self.value, self.rate, self.second))
+        return TimeFunction(value, rate, second, self.smooth, self.span)
+
+
+# The functions that the named constructors are made of: at the top of the module, where pickles find them.
+
+
+def _line(slope: float, constant: float, t: float) -> float:
+    return slope * t + constant
+
+
+def _times(factor: float, of: Function, t: float) -> float:
+    return factor * of(t)
+
+
+def _first_difference(u: Function, h: float, t: float) -> float:
+    return (8.0 * (u(t + h) - u(t - h)) - (u(t + 2 * h) - u(t - 2 * h))) / (12.0 * h)
+
+
+def _second_difference(u: Function, h: float, t: float) -> float:
+    middle = u(t)
+    near, far = u(t + h) - middle + (u(t - h) - middle), u(t + 2 * h) - middle + (u(t - 2 * h) - middle)
+    return (16.0 * near - far) / (12.0 * h * h)
+
+
+def _inside(of: Function, first: float, last: float, t: float) -> float:
+    beyond = _BEYOND * (last - first)
+    if not first - beyond <= t <= last + beyond:
+        raise StepFailed(
+            f"its table goes from {first:.6g} to {last:.6g} s, but is asked at t = {t:.6g} s; let it go on."
+        )
+    return float(of(t))
 
 
 def time_function(given: TimeFunction | tuple[ArrayLike, ArrayLike]) -> TimeFunction:

@@ -317,15 +317,20 @@ class AdaptiveVariationalMotion(Motion):
         self._work[...] = checkpoint["work"]
         self._steps, self._tried, self._corrections = (int(n) for n in checkpoint["counts"])
         self.held = [Held(*map(float, row)) for row in checkpoint["held"]]
+        self._look(self._shown)
 
     def _state(self, t: float) -> State:
         """Return the state at a time not after the end of the next step."""
         inner, system = self._inner, self.system
-        self._between = inner.attempt(self._t, t - self._t) if t > self._t else None
+        self._look(t)
         if self._between is not None:
             return inner.after(self._t, self._between)
         a = system.accelerations(system.force(t, inner.q, inner.v))
         return State(t, inner.q.copy(), inner.v.copy(), a)
+
+    def _look(self, t: float) -> None:
+        """Find the way from the beginning of the next step to a time within it."""
+        self._between = self._inner.attempt(self._t, t - self._t) if t > self._t else None
 
     def _take(self) -> None:
         """Take the step that is known to follow."""

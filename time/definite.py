@@ -135,12 +135,17 @@ def _solver(kind: Linear, pattern: Pattern, dim: int) -> _NodeByNode | _Banded |
 class _NodeByNode(LinearSolver):
     """Cholesky factors of matrices with blocks on the diagonal only."""
 
-    definite = False
+    _positive = False
+
+    @property
+    def definite(self) -> bool:
+        """Whether the last matrix is positive definite: has a Cholesky factor."""
+        return self._positive
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Factorise the matrix with the given blocks [n, dim, dim]."""
         self._factors = blocks.copy()
-        self.definite = bool(_factorise(self._factors))
+        self._positive = bool(_factorise(self._factors))
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim]."""
@@ -159,7 +164,12 @@ class _Banded(LinearSolver):
         How many coordinates beside the diagonal the band reaches.
     """
 
-    definite = False
+    _positive = False
+
+    @property
+    def definite(self) -> bool:
+        """Whether the last matrix is positive definite: has a Cholesky factor."""
+        return self._positive
 
     def __init__(self, pattern: Pattern, dim: int):
         from scipy.linalg.lapack import dpbtrf, dpbtrs  # pyright: ignore[reportAttributeAccessIssue]
@@ -182,7 +192,7 @@ class _Banded(LinearSolver):
         _fill_band(blocks, self._indptr, self._indices, self._place, band)
         # LAPACK's order is by columns: its columns are the rows here.
         self._factors, info = self._factorise(band.T, lower=1, overwrite_ab=1)
-        self.definite = info == 0
+        self._positive = info == 0
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim]."""
@@ -210,7 +220,7 @@ class _Iterative(LinearSolver):
     @property
     def definite(self) -> bool:
         """Whether no such direction was met so far."""
-        return self._solver.counts["indefinite"] == 0
+        return self._solver.definite
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})

@@ -24,15 +24,16 @@ class DenseSolver(LinearSolver):
     """LU factors of the full matrix, for a few nodes."""
 
     def __init__(self, pattern: Pattern, dim: int):
-        from scipy.linalg.lapack import dgetrf, dgetrs  # pyright: ignore[reportAttributeAccessIssue]
+        from scipy.linalg.lapack import dgetrf, dgetrs, dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
-        self._factorise, self._substitute = dgetrf, dgetrs
+        self._factorise, self._substitute, self._symmetric = dgetrf, dgetrs, dpotrf
         self._pattern = pattern
         size = pattern.n_nodes * dim
         self._matrix, self._largest = np.zeros((size, size)), np.zeros(size)
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
+        self._blocks = blocks
         _fill(blocks, self._pattern.indptr, self._pattern.indices, self._matrix)
         _set_largest(self._matrix, self._largest)
         # LAPACK's order is by columns: it gets the transpose, without a copy, and solves with its transpose.
@@ -42,6 +43,12 @@ class DenseSolver(LinearSolver):
             raise singular(self._pattern, blocks)
         if _any_lost(self._lu, self._largest):
             _require_regular(self._pattern, blocks)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix, if symmetric, is positive definite: whether it has a Cholesky factor."""
+        whole = self._pattern.matrix(self._blocks).toarray()
+        return self._symmetric(whole, overwrite_a=1)[1] == 0
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim]."""
@@ -91,9 +98,14 @@ class SparseSolver(LinearSolver):
 
     @property
     def definite(self) -> bool:
-        """Whether the matrix, if symmetric, is positive definite: all pivots are, and on the diagonal."""
-        in_order = np.array_equal(self._lu.perm_r, self._lu.perm_c)
-        return in_order and bool(np.all(self._lu.U.diagonal() > 0.0))
+        """Whether the matrix, if symmetric, is positive definite: all pivots on its diagonal are."""
+        lu = self._lu
+        if not np.array_equal(lu.perm_r, lu.perm_c):  # which positive matrices do not need, but may have got
+            from scipy.sparse.linalg import splu
+
+            options = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+            lu = self._guarded(splu, permc_spec="NATURAL", **options)
+        return np.array_equal(lu.perm_r, lu.perm_c) and bool(np.all(lu.U.diagonal() > 0.0))
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim], improved by iterative refinement where little pivoting has lost digits."""

@@ -125,15 +125,15 @@ class ImplicitMotion(FixedStepMotion):
         """Find the increment of the step; where supports move, if need be from a start at which all else moves, too."""
         solver = self._solver
         if not self._moving:
-            self._corrections += solver.solve(self, self._q)
+            self._corrections += solver.solve(self, self._q, follow=True)
             return
         try:
-            self._corrections += solver.solve(self, self._q, self._given_dq)
+            self._corrections += solver.solve(self, self._q, self._given_dq, follow=True)
         except StepFailed:
             # Supports that move far against all else tear their elements; a body that flies with them is not torn.
             carried = np.where(self.system.fixed, self._given_dq, h * self._v)
             try:
-                self._corrections += solver.solve(self, self._q, carried)
+                self._corrections += solver.solve(self, self._q, carried, follow=True)
             except StepFailed as error:
                 far = np.abs(self._given_dq).max()
                 raise retold(error, f"{error} In this step the supports move by up to {far:.3g} m.") from None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from time import perf_counter
 from typing import Any, ClassVar, Literal, final
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from symplex.arguments import is_real
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 
@@ -22,12 +24,16 @@ _ROUNDING = 1e-15  # the same relative to the number of steps: times and steps a
 class Motion(ABC):
     """A system in motion under one integrator: where it is now, and the way to any later time.
 
+    Copies (`copy.copy`, `copy.deepcopy`, pickles) are motions of their own that go on bit-identically from a
+    checkpoint; the first kind shares the system.
+
     Attributes
     ----------
     system : System
     """
 
     system: System
+    _method: Integrator  # that has started it, or gone on with it
 
     @abstractmethod
     def advance(self, t: float) -> State:
@@ -61,6 +67,20 @@ class Motion(ABC):
     @abstractmethod
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
+
+    def __reduce__(self) -> tuple[Callable[..., Motion], tuple[Any, ...]]:
+        """Return what copies are made of.
+
+        Raises
+        ------
+        StepFailed
+            If the motion has stopped within a step.
+        """
+        return _gone_on, (self._method, self.system, self.checkpoint())
+
+
+def _gone_on(integrator: Integrator, system: System, checkpoint: dict[str, np.ndarray]) -> Motion:
+    return integrator.resume(system, checkpoint)
 
 
 class FixedStepMotion(Motion):
@@ -260,7 +280,7 @@ def _refuse_infinite(state: State) -> None:
             )
 
 
-class Integrator(ABC):
+class Integrator(Copyable, ABC):
     """A method, as a small immutable object.
 
     Attributes
@@ -280,6 +300,13 @@ class Integrator(ABC):
     conserves: frozenset[str]
     energy: str = "total"
     symmetric: bool
+
+    def __init_subclass__(cls, **options: Any):
+        """Let each motion know the method that starts it or goes on with it: its copies are made by that."""
+        super().__init_subclass__(**options)
+        for name in ("start", "resume"):
+            if name in vars(cls):
+                setattr(cls, name, _signed(getattr(cls, name)))
 
     @abstractmethod
     def start(self, system: System, state: State) -> Motion:
@@ -326,3 +353,15 @@ class FixedStepIntegrator(Integrator):
     @abstractmethod
     def fit(self, system: System, state: State, interval: float) -> FixedStepIntegrator:
         """Return the method with the largest step not above its own that divides an interval in s."""
+
+
+def _signed(begin: Callable[..., Motion]) -> Callable[..., Motion]:
+    """Return a method that begins motions and leaves its integrator with them."""
+
+    @wraps(begin)
+    def signed(self: Integrator, *arguments: Any, **named: Any) -> Motion:
+        motion = begin(self, *arguments, **named)
+        motion._method = self
+        return motion
+
+    return signed

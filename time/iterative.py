@@ -80,6 +80,11 @@ class KrylovSolver(LinearSolver):
         self._rows.take(self._rows.whole, self._blocks, self._scale, values)
         return factor.factorize(values) < 0
 
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix is symmetric, and no direction was met along which it is not positive."""
+        return self._definite
+
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim] with |A x − b| at most tolerance · |b|, or as small as rounding lets it be.
 
@@ -165,6 +170,11 @@ class AutomaticSolver(LinearSolver):
         self._matrix = blocks, symmetric, positions
         self._direct = False
         self._krylov.update(blocks, symmetric, positions)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix is symmetric, and no direction was met along which it is not positive."""
+        return self._krylov.definite
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim] with |A x − b| at most tolerance · |b|.

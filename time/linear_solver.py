@@ -42,6 +42,11 @@ class LinearSolver(ABC):
             If it is singular.
         """
 
+    @property
+    @abstractmethod
+    def definite(self) -> bool:
+        """Whether the matrix, if symmetric, is positive definite: by its pivots, or as far as iterations have seen."""
+
     @abstractmethod
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim] with |A x − b| at most tolerance · |b|; direct solvers are as exact as they can.

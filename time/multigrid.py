@@ -47,7 +47,8 @@ class MultigridSolver(LinearSolver):
         from pyamg.aggregation import smoothed_aggregation_solver  # pyright: ignore[reportMissingImports]
 
         self.counts["factorisations"] += 1
-        self._symmetric, self._blocks = symmetric, blocks
+        self._symmetric = self._positive = symmetric
+        self._blocks = blocks
         matrix = self._pattern.matrix(blocks)
         self._matrix = sp.bsr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
         modes = rigid_motions(positions)
@@ -81,7 +82,13 @@ class MultigridSolver(LinearSolver):
                 f"multigrid left a residual of {left / size:.1e} of the right-hand side, wanted {tolerance:.1e}. "
                 'Try a smaller step, or linear="auto".'
             )
+        self._positive &= bool(rhs @ x >= 0.0)
         return x.reshape(b.shape)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix is symmetric, and no direction was met along which it is not positive."""
+        return self._positive
 
     def _count(self, _: Array) -> None:
         self.counts["iterations"] += 1

@@ -13,6 +13,7 @@ from symplex.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
+from symplex.time.continuation import followed
 from symplex.time.linear import Linear, linear_solver
 
 _EPS = float(np.finfo(float).eps)
@@ -21,6 +22,10 @@ _DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of
 _HALVINGS = 12
 _LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 _STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
+_FALLING = 0.1  # a residual that falls by this factor is on its way to the floor, and is not stopped
+_CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
+_FOLLOWED = 8  # where it takes so many at most
+_CLOSE = 1e-4  # part of an increment that such a root may err by
 # Relative error of a linear solution, at most; it falls with the residual. At 0.1 steps take a fifth more corrections.
 _FORCING = 1e-2
 
@@ -130,7 +135,7 @@ class NewtonSolver:
         """What the linear solver counts (see `symplex.time.linear_solver.COUNTS`)."""
         return self._linear.counts
 
-    def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0) -> int:
+    def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
         """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
 
         Parameters
@@ -140,12 +145,34 @@ class NewtonSolver:
             In m.
         start : float64 [n, dim], default 0
             The increment in m to begin with, which fixed coordinates keep.
+        follow : bool, default False
+            Whether to look for the root that small steps lead to if none is found, or one that they cannot lead to: a
+            symmetric matrix is positive for small steps, and as long as their root can be followed. Where that is not
+            as far as to this step, what was found is kept.
 
         Raises
         ------
         StepFailed
             If there is none to be found.
         """
+        if not follow:
+            return self._converge(equations, q0, start)
+        try:
+            count = self._converge(equations, q0, start)
+        except StepFailed:
+            near = self._followed(equations, q0, start)
+            if near is None:
+                raise
+            return self._converge(equations, q0, near)
+        if self._smooth or not equations.symmetric or self._linear.definite:
+            return count
+        found = self.increment.copy()
+        near = self._followed(equations, q0, start)
+        return count + self._converge(equations, q0, found if near is None else near)
+
+    def _converge(self, equations: StepEquations, q0: Array, start: Array | float) -> int:
+        """Find an increment as `solve` does, whichever it is."""
+        self._smooth = True
         self._trial[...] = start
         norm = self._evaluate(equations)
         if not isfinite(norm):
@@ -157,9 +184,11 @@ class NewtonSolver:
             if norm > floor:
                 floor = self._linearise(equations, q0)
             at_floor = norm <= floor
-            if len(history) > self.settings.iterations and not at_floor:
+            if len(history) > self.settings.iterations and not at_floor and norm > _FALLING * history[-2]:
                 raise self._failure(equations, history, floor)
             correction = self._linear.solve(self._residual, self._tolerance(history, floor))
+            if np.vdot(correction, self._residual) < 0.0:  # a direction along which the matrix is negative
+                self._smooth = False
             improved = self._search(equations, correction, norm, at_floor)
             if improved is None:
                 if at_floor:
@@ -236,6 +265,7 @@ class NewtonSolver:
             improved = self._try(equations, correction, part)
             if improved < (1.0 - _DESCENT * part) * norm:
                 return improved
+            self._smooth &= at_floor
             if isfinite(improved) and not at_floor:
                 largest = part if largest is None else largest
                 if self._next_is_shorter(correction, part):
@@ -261,6 +291,47 @@ class NewtonSolver:
         shorter = (1.0 - 0.25 * part) ** 2
         return bool(np.sum(self._mass @ following**2) < shorter * np.sum(self._mass @ correction**2))
 
+    def _followed(self, equations: StepEquations, q0: Array, start: Array | float) -> Array | None:
+        """Return nearly the root that small steps lead to, if any does."""
+        part, fixed, end = _Part(equations), self.system.fixed, np.zeros_like(self.increment) + start
+
+        def root(size: float, guess: Array) -> Array | None:
+            part.take(size)
+            guess[fixed] = size * end[fixed]
+            try:
+                return self._nearest(part, q0, guess)
+            except StepFailed:
+                return None
+
+        return followed(root, np.zeros_like(self.increment))
+
+    def _nearest(self, equations: StepEquations, q0: Array, guess: Array) -> Array | None:
+        """Return nearly the root beside a guess, to which whole corrections lead that get shorter fast."""
+        self._trial[...] = guess
+        last = np.inf
+        for _ in range(_FOLLOWED):
+            norm = self._evaluate(equations)
+            if not isfinite(norm):
+                return None
+            self._accept()
+            if norm <= self._linearise(equations, q0):
+                return self.increment.copy()
+            if equations.symmetric and not self._linear.definite:
+                return None
+            correction = self._linear.solve(self._residual, _FORCING)
+            size = self._length(correction)
+            if size > _CONTRACTION * last:
+                return None
+            np.subtract(self.increment, correction, out=self._trial)
+            if size <= _CLOSE * self._length(self._trial):
+                return self._trial.copy()
+            last = size
+        return None
+
+    def _length(self, dq: Array) -> float:
+        """Return |M^½ Δq|."""
+        return float(np.sqrt(np.sum(self._mass @ dq**2)))
+
     def _failure(self, equations: StepEquations, history: list[float], floor: float) -> StepFailed:
         size = np.abs(self._residual).max(axis=1)
         node = int(np.argmax(size))
@@ -274,6 +345,23 @@ class NewtonSolver:
             f"{size[node] / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
             f"{fell}. Try a smaller step."
         )
+
+
+@final
+class _Part:
+    """The equations of a part λ of a step: inertia · M Δq + λ² impulse · G(Δq) − λ constant = 0.
+
+    Of the midpoint rule and energy-momentum they are those of a step λ h, times λ, with the loads of the whole step;
+    of other methods nearly.
+    """
+
+    def __init__(self, whole: StepEquations):
+        self.forces, self.blocks, self.symmetric = whole.forces, whole.blocks, whole.symmetric
+        self.inertia, self._whole = whole.inertia, whole
+
+    def take(self, part: float) -> None:
+        """Be those of a part of the step."""
+        self.impulse, self.constant = part * part * self._whole.impulse, part * self._whole.constant
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})

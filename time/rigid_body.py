@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldState
 from symplex.time.sphere import hat
@@ -31,7 +32,7 @@ def axial_vector(a: Array) -> Array:
     return np.array([a[2, 1] - a[1, 2], a[0, 2] - a[2, 0], a[1, 0] - a[0, 1]])
 
 
-class BodyPotential(ABC):
+class BodyPotential(Copyable, ABC):
     """A potential energy V(R) in J of the rotation R [3, 3] of a body.
 
     It must be defined for all matrices near the rotations as well, where relaxed methods evaluate it.

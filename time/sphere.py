@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import cos, isfinite, sin, sqrt
 from typing import final
 
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array
 from symplex.time.manifold import ManifoldState
 
@@ -49,7 +51,7 @@ def _unit(vector: ArrayLike, name: str) -> Array:
     return a / np.linalg.norm(a)
 
 
-class SpherePotential(ABC):
+class SpherePotential(Copyable, ABC):
     """A potential energy V(q) in J of the direction q [3] of a pendulum.
 
     It must be defined in the unit ball as well, where methods evaluate it on chords.
@@ -121,8 +123,8 @@ class AxialPotential(SpherePotential):
     def polynomial(cls, coefficients: Sequence[float], axis: ArrayLike = (0.0, 0.0, -1.0)) -> AxialPotential:
         """Return the field with g(s) = Σ c_k s^k, the coefficients in J from the constant on."""
         g = np.polynomial.Polynomial(coefficients)
-        first, second = ([float(c) for c in g.deriv(n).coef] for n in (1, 2))
-        return cls(_horner([float(c) for c in g.coef]), _horner(first), _horner(second), axis)
+        value, first, second = (partial(_horner, [float(c) for c in g.deriv(n).coef]) for n in (0, 1, 2))
+        return cls(value, first, second, axis)
 
     def value(self, q: Array) -> float:
         """Return −g(γ·q) in J."""
@@ -154,16 +156,12 @@ class AxialPotential(SpherePotential):
         return sum(weight * part * self.curvature(s0 + part * (s1 - s0)) for part, weight in _RULE)
 
 
-def _horner(coefficients: list[float]) -> Callable[[float], float]:
-    """Return the function Σ c_k s^k of numbers and arrays."""
-
-    def evaluate(s: float) -> float:
-        result = 0.0 * s
-        for c in reversed(coefficients):
-            result = result * s + c
-        return result
-
-    return evaluate
+def _horner(coefficients: list[float], s: float) -> float:
+    """Return Σ c_k s^k for a number or an array."""
+    result = 0.0 * s
+    for c in reversed(coefficients):
+        result = result * s + c
+    return result
 
 
 @final

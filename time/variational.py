@@ -118,7 +118,7 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         self._begin(t, h)
         solver = self._solver
         start = 0.0 if near is None else (h / near.h) * near.dq
-        corrections = solver.solve(self, self._q, start)
+        corrections = solver.solve(self, self._q, start, follow=near is None)
         dq, forces = solver.increment.copy(), solver.forces.copy()
         forces[self.system.fixed] = 0.0
         middle, size = self._middle(h, dq)

@@ -3,6 +3,8 @@
 A new integrator is one more row in ``CASES``.
 """
 
+import copy
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -391,6 +393,30 @@ def test_a_motion_stopped_on_its_way_goes_on_bit_identically(case, monkeypatch):
         np.testing.assert_array_equal(getattr(resumed, name), getattr(at_once, name))
     with pytest.raises(StepFailed, match="cannot go back"):
         motion.approach(1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda motion: pickle.loads(pickle.dumps(motion))],
+    ids=["copy", "deep", "pickle"],
+)
+def test_a_copied_motion_goes_on_by_itself_and_bit_identically(case, copied):
+    system, q, v = body()
+    motion = case.make(case.size, 0).start(system, system.state(q, v, t=1.0))
+    ts = 1.0 + case.size * np.array([7, 15, 22])
+    here = motion.advance(ts[0])
+    twin = copied(motion)
+    assert twin.system is motion.system or copied is not copy.copy
+    assert twin.statistics() == motion.statistics()
+    assert twin.energies(here) == motion.energies(here)
+    # In turns, so that one would disturb the other if they shared what moves.
+    for t in ts[1:]:
+        of_twin, of_motion = twin.advance(t), motion.advance(t)
+        for name in ("t", "q", "v", "a"):
+            np.testing.assert_array_equal(getattr(of_twin, name), getattr(of_motion, name))
+        assert twin.energies(of_twin) == motion.energies(of_motion)
+    assert twin.statistics() == motion.statistics()
+    assert np.abs(of_motion.q - here.q).max() > 1e-3
 
 
 def test_a_checkpoint_of_another_method_is_refused(case):
