@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.files import damage_told, reason_of, refuse_special, replacing
+from symplex.files import damage_told, read_arrays, reason_of, replacing
 
 _MOTION = "motion."
 _CHECKSUM = "checksum"
@@ -70,9 +70,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         version of symplex that did not tell what it was computed from.
     """
     with damage_told(path, "checkpoint", "start anew with --overwrite or another --output"):
-        refuse_special(path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        arrays = read_arrays(path)
         if "version" not in arrays and "fingerprint" in arrays:
             raise OutputError(
                 f"{path}: the checkpoint is of an earlier version of symplex, which did not keep what a run is "

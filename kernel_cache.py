@@ -37,7 +37,9 @@ def provide_cache() -> None:
     try:
         folder = _temporary()
     except OSError as error:
-        raise OutputError(f"there is no folder to keep compiled kernels in ({reason_of(error)}); {_WAY_OUT}.") from error
+        raise OutputError(
+            f"there is no folder to keep compiled kernels in ({reason_of(error)}); {_WAY_OUT}."
+        ) from error
     os.environ[_VARIABLE] = str(folder)
     config.reload_config()
     if not _has_cache():
