@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +32,8 @@ class Checkpoint(NamedTuple):
         Hashes of what it was computed from, by name (`symplex.inputs`).
     motion : mapping of str to array
         The checkpoint of the motion.
+    columns : sequence of str
+        Names of the columns of the history.
     """
 
     sample: int
@@ -39,6 +41,7 @@ class Checkpoint(NamedTuple):
     version: str
     inputs: Mapping[str, str]
     motion: Mapping[str, np.ndarray]
+    columns: Sequence[str] = ()
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -51,7 +54,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """
     arrays: dict[str, Any] = {_MOTION + name: array for name, array in checkpoint.motion.items()}
     arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "version": checkpoint.version}
-    arrays |= {"inputs": json.dumps(dict(checkpoint.inputs))}
+    arrays |= {"inputs": json.dumps(dict(checkpoint.inputs)), "columns": json.dumps(list(checkpoint.columns))}
     arrays[_CHECKSUM] = _checksum(arrays)
     try:
         with replacing(path) as file:
@@ -84,6 +87,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
             str(arrays["version"]),
             json.loads(str(arrays["inputs"])),
             {name.removeprefix(_MOTION): array for name, array in arrays.items() if name.startswith(_MOTION)},
+            json.loads(str(arrays["columns"])),
         )
 
 
