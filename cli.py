@@ -6,7 +6,7 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from symplex import __version__
 from symplex.errors import Interrupted, OutputError, StepFailed, SymplexError
@@ -39,13 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status (see `STATUSES`)."""
     prepare_streams()
     try:
-        status = _command(argv)
-    except SystemExit as end:  # of --help, or of arguments that are wrong
-        if settle() is not None and not end.code:
-            return FAILED
-        raise
-    settle()
-    return status
+        return _command(argv)
+    finally:
+        settle()
 
 
 def _command(argv: Sequence[str] | None) -> int:
@@ -208,11 +204,16 @@ def _option(name: str, value: str | None) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints about arguments cannot steer the terminal."""
+    """A parser whose complaints about arguments cannot steer the terminal, and whose help is told if it can be."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and exit."""
         super().error(" ".join(bounded(printable(message))))
+
+    def print_help(self, file: IO[str] | None = None) -> None:
+        """Print the help; exit with a failure if it cannot be printed."""
+        if status := _report(self.format_help().rstrip()):
+            self.exit(status)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -127,11 +127,11 @@ class Folder:
     def _files(self) -> list[Path]:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
-        whole = [self.checkpoint, self.summary, self.history, self.scenario, *indices]
+        pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
+        whole = [self.checkpoint, self.summary, self.history, self.scenario, *pictures, *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1])]
-        pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
-        return [*whole, *asides, *logs, *pictures, *files_beside(indices[0])]
+        return [*whole, *asides, *logs, *files_beside(indices[0])]
 
     @property
     def is_of_run(self) -> bool:

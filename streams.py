@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
@@ -12,6 +13,7 @@ from typing import TextIO, final
 # What units and sentences are written with, for encodings that lack it.
 _PLAIN = {"µ": "u", "·": "|", "×": "x", "…": "...", "−": "-", "²": "^2", "³": "^3", "°": "deg"}
 _ERRORS = "symplex.plain"
+_QUOTED = re.compile(r"(['\"`])([^'\"`]{16})[^'\"`]{4,}\1")
 _LONGEST, _MOST = 1000, 60  # letters of a line and lines of a message that are shown
 
 
@@ -34,22 +36,16 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=_ERRORS)
 
 
-def settle() -> Exception | None:
-    """Write what the standard streams still hold, so that Python's own end has nothing to fail at.
-
-    Returns why the standard output could not be written, if so.
-    """
-    found = None
+def settle() -> None:
+    """Write what the standard streams still hold, or drop it, so that Python's own end has nothing to fail at."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is None:
-            continue
         try:
             stream.flush()
-        except (OSError, ValueError) as error:
-            found = error if stream is sys.stdout else found
+        except (OSError, ValueError):
             with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return found
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream.fileno())
+                os.close(nowhere)
 
 
 def _in_plain(error: UnicodeError) -> tuple[str, int]:
@@ -67,6 +63,11 @@ def _in_plain(error: UnicodeError) -> tuple[str, int]:
 def printable(text: str) -> str:
     """Return a text with all but line breaks that is not to be printed (control characters) written as escapes."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def discreet(text: str) -> str:
+    """Return a message with a few letters only of what it quotes of a file, which may be something secret."""
+    return _QUOTED.sub(r"\1\2…\1", text)
 
 
 def bounded(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from symplex.meshes.by_meshio import read_by_meshio
 from symplex.meshes.gmsh41 import is_gmsh41, physical_name, physical_names, read_gmsh41
 from symplex.meshes.mesh import Mesh, dimension_of, distinct
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
+from symplex.streams import discreet
 
 if TYPE_CHECKING:
     import meshio
@@ -140,7 +141,7 @@ def _as_mesh_error(name: str, file_format: str) -> Iterator[io.StringIO]:
         # Before meshio exits it prints the reason, if it has one, and that it could not read the file.
         printed = chatter.getvalue().split("Error: Couldn't read")[0]
         said = printed if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        reason = " ".join(said.split())[:200]
+        reason = discreet(" ".join(said.split()))[:200]
         raise MeshError(
             f"{name} is not a whole {file_format} file{f' ({reason})' if reason else ''}; write it anew."
         ) from error

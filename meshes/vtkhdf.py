@@ -137,7 +137,7 @@ class VtkHdfWriter(SeriesWriter):
 
     def _write_first(self, t: float, fields: dict) -> None:
         aside = aside_of(self.path)
-        aside.write_bytes(b"")
+        new_file(aside).close()
         file = _CommittedFile(aside, begun=False)
         try:
             _write_geometry(file.root, self.points, self.blocks)

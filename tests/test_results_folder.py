@@ -1,7 +1,6 @@
 """The results folder: what is a run's there and what the user's, which is neither removed nor written over."""
 
 import json
-import os
 import shutil
 
 import numpy as np
@@ -55,11 +54,19 @@ def finished(request, tmp_path_factory):
     return request.param, folder
 
 
-# -- files of the user -------------------------------------------------------------------------------------------------
+# -- files of the user -----------------------------------------------------------------------------------------
 
 LIKE_OURS = (
     *("motion.mp4", "motion.d/a.txt", "motion/notes.txt", "motion/frame.vtm", "motion/frameworks_block1.vtu"),
-    *("history.xlsx", "history.csv.bak", "film.mov", "film.txt", "summary.json.old", "checkpoint.npz.mine", "notes.txt"),
+    *(
+        "history.xlsx",
+        "history.csv.bak",
+        "film.mov",
+        "film.txt",
+        "summary.json.old",
+        "checkpoint.npz.mine",
+        "notes.txt",
+    ),
 )
 
 
@@ -79,15 +86,12 @@ def test_files_with_names_like_those_of_a_run_are_kept(series, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["history.csv", "motion.vtkhdf", "motion.pvd", "film.gif", "summary.json", "scenario.toml", "history.png.new"]
+    "name",
+    ["history.csv", "motion.vtkhdf", "motion.pvd", "film.gif", "summary.json", "scenario.toml", "history.png.new"],
 )
 @pytest.mark.parametrize("options", [{}, {"overwrite": True}])
 def test_files_with_names_of_a_run_that_are_of_none_are_refused(name, options, tmp_path):
     mine = with_files(tmp_path, [name])
-    if name == "history.png.new":  # which no run writes
-        run(tmp_path, **options)
-        assert mine.items() <= contents(tmp_path).items()
-        return
     with pytest.raises(OutputError, match=rf"holds {name}, but no run that was begun there by symplex"):
         run(tmp_path, **options)
     assert contents(tmp_path) == mine
@@ -131,7 +135,7 @@ def test_a_series_without_a_frame_leaves_the_users_folder(tmp_path, monkeypatch)
     assert [path.name for path in (tmp_path / "motion").iterdir()] == ["notes.txt"]
 
 
-# -- overwriting -------------------------------------------------------------------------------------------------------
+# -- overwriting -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("next_series", FORMATS)
@@ -182,7 +186,7 @@ def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, m
     assert (folder / "scenario.toml").read_text() == TEXT
 
 
-# -- links -------------------------------------------------------------------------------------------------------------
+# -- links -----------------------------------------------------------------------------------------------------
 
 OUR_FILES = (
     *("motion.vtkhdf", "motion.vtkhdf.new", "motion.vtkhdf.redo", "history.csv", "history.csv.new", "history.png"),
@@ -272,7 +276,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
         run(tmp_path / "out", overwrite=True)
 
 
-# -- the folder that a scenario names ----------------------------------------------------------------------------------
+# -- the folder that a scenario names --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -302,7 +306,7 @@ def test_a_scenario_names_a_folder_beside_it(directory, tmp_path):
     assert default_folder(Scenario.parse(text, tmp_path / "small.toml")) == tmp_path / directory
 
 
-# -- resuming without a checkpoint -------------------------------------------------------------------------------------
+# -- resuming without a checkpoint -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("series", FORMATS)
@@ -343,4 +347,4 @@ def test_an_unreadable_history_is_not_taken_for_none(tmp_path):
     (out / "history.csv").mkdir()
     with pytest.raises(OutputError, match=r"history\.csv is a folder"):
         run(out, resume=True)
-    assert os.listdir(out / "history.csv") == []
+    assert not list((out / "history.csv").iterdir())
