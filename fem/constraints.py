@@ -133,6 +133,7 @@ class RigidBars(QuadraticConstraint):
         self.length = _positive("RigidBars: length", length, len(self.nodes))
 
     @classmethod
+    @checked
     def between(cls, q: ArrayLike, pairs: Nodes) -> RigidBars:
         """Return bars of the lengths that they have at the nodal positions q [n, dim] in m.
 

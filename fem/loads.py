@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.mass import nodal_masses, require_points
 from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
 
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
@@ -90,12 +91,12 @@ class Gravity(DeadLoad):
     Raises
     ------
     InvalidSystem
-        If the acceleration is not finite.
+        If the acceleration is not finite, or masses are not those of nodes.
     """
 
     def __init__(self, mass: Array | sp.csr_array, acceleration: ArrayLike):
         self.acceleration = _finite("Gravity: acceleration", acceleration)
-        lumped = np.asarray(mass.sum(axis=1)).ravel() if sp.issparse(mass) else np.asarray(mass, float)
+        lumped = nodal_masses("Gravity", mass)
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self._forces = lumped[:, None] * self.acceleration
 
@@ -232,6 +233,7 @@ class SurfaceTraction(ProportionalLoad):
         traction = _finite("SurfaceTraction: traction", traction)
         if len(traction) != 3:
             raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, wanted 3.")
+        require_points("SurfaceTraction", points)
         areas = np.zeros(len(points))
         for cells in _faces("SurfaceTraction", faces):
             require_nodes("SurfaceTraction", cells, len(points))
@@ -361,6 +363,8 @@ def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
 
 def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArray]:
     given = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
+    if any(np.ndim(part) == 0 for part in given):
+        raise InvalidSystem(f"{owner}: faces must be arrays of nodes [f, 3], [f, 4] or [f, 6]; they are {faces!r:.80}.")
     parts = [connectivity(owner, part) for part in given if len(part)]
     if not parts:
         raise InvalidSystem(f"{owner} has no faces.")

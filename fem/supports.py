@@ -30,6 +30,8 @@ def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int
     InvalidSystem
         If a node or a component does not exist, or a support is no such pair.
     """
+    if n_nodes < 0 or not 1 <= dim <= len(AXES):
+        raise InvalidSystem(f"there are no supports of {n_nodes} nodes in {dim} dimensions.")
     fixed = np.zeros((n_nodes, dim), bool)
     for support in supports:
         if not (isinstance(support, tuple | list) and len(support) == 2 and isinstance(support[1], str)):

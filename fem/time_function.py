@@ -50,6 +50,7 @@ class TimeFunction:
     span: tuple[float, float] = (-math.inf, math.inf)
 
     @classmethod
+    @checked
     def differenced(cls, value: Function, resolution: float) -> TimeFunction:
         """Return a function whose derivatives are central differences over five points.
 
@@ -83,6 +84,7 @@ class TimeFunction:
         return cls(value, rate, second)
 
     @classmethod
+    @checked
     def steady(cls, rate: float) -> TimeFunction:
         """Return u = rate · t.
 
@@ -96,6 +98,7 @@ class TimeFunction:
         return cls(lambda t: rate * t, lambda t: rate, lambda t: 0.0)
 
     @classmethod
+    @checked
     def table(cls, times: ArrayLike, values: ArrayLike, *, smooth: bool = True) -> TimeFunction:
         """Return the function through given values.
 
@@ -121,6 +124,7 @@ class TimeFunction:
         return cls._piecewise(PPoly(np.array([np.diff(u) / np.diff(t), u[:-1]]), t), smooth=False)
 
     @classmethod
+    @checked
     def of_accelerations(cls, times: ArrayLike, accelerations: ArrayLike) -> TimeFunction:
         """Return the function with a given second derivative, linear between given times: a record of an earthquake.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.kinds import FACES
 from symplex.meshes.memory import require_memory
@@ -36,6 +38,7 @@ _COST = {"24": (3000, 24), "6": (900, 6), "hexahedra": (300, 1), "body-centred":
 _COST_OF_BAR = 120
 
 
+@partial(checked, but=("cells",))
 def box(
     size: Sequence[float],
     cells: Sequence[int],
@@ -92,6 +95,7 @@ def box(
     return renumber(_with_sides(points, kind, body, sides))
 
 
+@checked
 def cube_mesh(name: str, size: float = 0.1) -> Mesh:
     """Return one of the three meshes of the oblique impact of a cube, with edges along the axes from the origin.
 

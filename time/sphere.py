@@ -243,6 +243,7 @@ class SphericalPendulum:
         """I = m L² in kg m²."""
         return self.mass * self.length**2
 
+    @checked
     def state(self, q: ArrayLike, v: ArrayLike = (0.0, 0.0, 0.0), t: float = 0.0) -> SphereState:
         """Return the state with the link in the direction q [3], of any length, and the velocity v [3] in m/s.
 

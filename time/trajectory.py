@@ -38,6 +38,10 @@ def march(
                 f"march takes a System, an Integrator, a State and times; for the {kind.__name__} there is "
                 f"{given!r:.80}. Systems on manifolds have methods that march themselves."
             )
+    if not isinstance(times, Iterable):
+        raise InvalidSystem(f"march: times must be an iterable of numbers in s; it is {times!r:.80}.")
+    if not isinstance(observers, Sequence) or not all(map(callable, observers)):
+        raise InvalidSystem(f"march: observers must be functions of a motion and a state; they are {observers!r:.60}.")
     motion = integrator.start(system, state)
     for t in times:
         reached = motion.advance(t)
