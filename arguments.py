@@ -26,7 +26,8 @@ from symplex.errors import InvalidArgument
 
 Checked = TypeVar("Checked", bound=Callable[..., Any])
 
-_LARGEST = 1e100  # whose squares and cubes are still numbers
+_LEAST, _LARGEST = 1e-100, 1e100  # whose squares and cubes are still numbers
+_IN_RANGE = f"(0, or from {_LEAST:g} to {_LARGEST:g} in size)"
 _LONGEST_TEXT, _LONGEST_PATH = 1000, 4000
 _INDICES, _COUNTS = np.iinfo(np.int32), np.iinfo(np.int64)
 _REPR = Repr()
@@ -71,8 +72,24 @@ def checked(what: Checked, but: Collection[str] = ()) -> Checked:
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is a real number, of Python or numpy, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    """Return whether a value is a real number that a float can be, of Python or numpy, and no truth value."""
+    if isinstance(value, float):
+        return True
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return False
+    return not isinstance(value, int) or abs(value) <= sys.float_info.max
+
+
+def told(value: Any) -> str:
+    """Return what a value is, in few words."""
+    if isinstance(value, np.ndarray) and value.size > 4:
+        return f"an array of shape {value.shape} of {value.dtype}"
+    if type(value).__repr__ is object.__repr__:
+        return f"a {type(value).__name__}"
+    try:
+        return _REPR.repr(value)
+    except Exception:  # of a __repr__ that is not ours
+        return f"a {type(value).__name__}"
 
 
 # -- kinds ----------------------------------------------------------------------------------------------------------
@@ -95,7 +112,7 @@ def _converted(place: str, value: Any, kinds: tuple[_Kind, ...]) -> Any:
         return _first(value, kinds)
     except _OtherKind:
         wanted = " or ".join(dict.fromkeys(kind.wanted for kind in kinds))
-        raise InvalidArgument(f"{place} must be {wanted}; it is {_told(value)}.") from None
+        raise InvalidArgument(f"{place} must be {wanted}; it is {told(value)}.") from None
 
 
 def _first(value: Any, kinds: tuple[_Kind, ...]) -> Any:
@@ -105,18 +122,6 @@ def _first(value: Any, kinds: tuple[_Kind, ...]) -> Any:
         except _OtherKind:
             continue
     raise _OtherKind
-
-
-def _told(value: Any) -> str:
-    """Return what a value is, in few words."""
-    if isinstance(value, np.ndarray) and value.size > 4:
-        return f"an array of shape {value.shape} of {value.dtype}"
-    if type(value).__repr__ is object.__repr__:
-        return f"a {type(value).__name__}"
-    try:
-        return _REPR.repr(value)
-    except Exception:  # of a __repr__ that is not ours
-        return f"a {type(value).__name__}"
 
 
 def _kinds_by_name(what: Any, signature: inspect.Signature, but: Collection[str]) -> dict[str, tuple[_Kind, ...]]:
@@ -220,7 +225,7 @@ def _mapping(kinds: tuple[_Kind, ...]) -> _Kind:
 
 def _real(value: Any) -> float:
     value = _scalar(value)
-    if not is_real(value) or (abs(value) > _LARGEST and value not in (math.inf, -math.inf)):
+    if not is_real(value) or _out_of_range(value):
         raise _OtherKind
     return value if isinstance(value, int) else float(value)
 
@@ -250,20 +255,23 @@ def _numbers(value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
         if array.dtype == object and array.size and all(map(is_real, array.flat)):  # integers of many digits
-            array = array.astype(float)
+            array = np.array([float(x) for x in array.flat]).reshape(array.shape)
     except (TypeError, ValueError, OverflowError):  # rows of several lengths
         raise _OtherKind from None
-    if array.dtype.kind not in "fiu" or _too_large(array):
+    if array.dtype.kind not in "fiu" or (array.ndim == 0 and _out_of_range(array.item())) or _any_too_large(array):
         raise _OtherKind
     return array
 
 
-def _too_large(array: np.ndarray) -> bool:
-    """Return whether a number is beyond what can be computed with; infinite ones are told elsewhere."""
-    if array.dtype.kind != "f" or array.size == 0:
+def _out_of_range(x: float) -> bool:
+    """Return whether a number is too large or small to compute with; functions tell infinite ones and NaN."""
+    return math.isfinite(x) and x != 0 and not _LEAST <= abs(x) <= _LARGEST
+
+
+def _any_too_large(array: np.ndarray) -> bool:
+    if array.dtype.kind != "f" or array.size == 0 or max(float(array.max()), -float(array.min())) <= _LARGEST:
         return False
-    largest = max(array.max(), -array.min())
-    return largest > _LARGEST and bool(np.any((np.abs(array) > _LARGEST) & np.isfinite(array)))
+    return bool(np.any(np.abs(array[np.isfinite(array)]) > _LARGEST))
 
 
 def _floats(value: Any) -> np.ndarray:
@@ -328,15 +336,15 @@ def _function(value: Any) -> Any:
 
 _ANYTHING = _Kind("anything", lambda value: value)
 _KINDS = {
-    "float": _Kind("a real number", _real),
+    "float": _Kind(f"a real number {_IN_RANGE}", _real),
     "int": _Kind("a whole number", _whole),
     "bool": _Kind("True or False", _truth),
     "str": _Kind("a short text", _text),
     "Path": _Kind("a path", _path),
     "None": _Kind("None", _none),
-    "ArrayLike": _Kind("an array of real numbers", _numbers),
-    "Array": _Kind("an array of real numbers", _floats),
-    "NDArray[np.float64]": _Kind("an array of real numbers", _floats),
+    "ArrayLike": _Kind(f"an array of real numbers {_IN_RANGE}", _numbers),
+    "Array": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
+    "NDArray[np.float64]": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
     "IntArray": _Kind("an array of indices (whole numbers)", _indices),
     "NDArray[np.int32]": _Kind("an array of indices (whole numbers)", _indices),
     "NDArray[np.bool_]": _Kind("an array of True and False", _mask),

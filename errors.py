@@ -1,6 +1,5 @@
 """The errors symplex raises: each says where, what, how much, and what to try."""
 
-
 import re
 
 _LONGEST_WORD = 300  # letters, of what a message quotes

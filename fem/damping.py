@@ -109,6 +109,8 @@ class StiffnessDamping(DifferentiableLoad):
         q = np.asarray(q, dtype=float)
         if q.ndim != 2 or not np.isfinite(q).all():
             raise InvalidSystem(f"StiffnessDamping: positions must be finite, [n, dim]; their shape is {q.shape}.")
+        if q.shape[1] != getattr(energy, "dim", q.shape[1]):
+            raise InvalidSystem(f"StiffnessDamping: positions have shape {q.shape}, but the energy another dimension.")
         require_nodes("StiffnessDamping: the energy", energy.nodes, len(q))
         self.nodes = energy.nodes
         self._viscosity = time * energy.hessian(q[energy.nodes])

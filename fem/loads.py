@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from typing import final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from symplex.arguments import checked
+from symplex.arguments import checked, is_real, told
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.mass import nodal_masses, require_points
@@ -20,6 +19,8 @@ from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
 
+
+_SOONEST = 1e-100  # s between two times of a table: slopes must be numbers
 
 # -- with a potential ----------------------------------------------------------------------------------------
 
@@ -297,7 +298,7 @@ def factor_of(history: History) -> Callable[[float], float]:
             return factor
 
         return given
-    if isinstance(history, Real):
+    if is_real(history):
         constant = float(_finite("history", [float(history)])[0])
         return lambda t: constant
     if not isinstance(history, Sequence) or len(history) != 2:
@@ -317,7 +318,7 @@ def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) 
     t, u = _finite(f"{owner}: times", times), _finite(f"{owner}: {called}", values)
     if len(t) != len(u) or len(t) == 0:
         raise InvalidSystem(f"{owner}: there are {len(t)} times, but {len(u)} {called}.")
-    back = np.flatnonzero(np.diff(t) <= 0)
+    back = np.flatnonzero(np.diff(t) <= _SOONEST)
     if len(back):
         raise InvalidSystem(
             f"{owner}: times must ascend, but {t[back[0]]:.6g} s is followed by {t[back[0] + 1]:.6g} s."
@@ -380,9 +381,12 @@ def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArr
 
 
 def _finite(name: str, values: ArrayLike) -> Array:
-    array = np.array(values, dtype=float)
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise InvalidSystem(f"{name} must be finite numbers; it is {values}.")
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.") from None
+    if array.ndim != 1 or np.iscomplexobj(values) or not np.all(np.isfinite(array)):
+        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.")
     return array
 
 

@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.arguments import checked
+from symplex.arguments import checked, told
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
@@ -81,13 +81,14 @@ class ForceStepping(Integrator):
         if self.seed < 0:
             raise ValueError(f"the seed of force-stepping must not be negative; it is {self.seed}.")
         if not (grid.size and np.all(np.isfinite(grid)) and np.all(grid > 0)):
-            raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {self.grid} m.")
+            raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {told(self.grid)} m.")
         if self.offset is not None and not np.all(np.isfinite(_numbers("offset", self.offset))):
-            raise ValueError(f"the offset of force-stepping must be finite; it is {self.offset}.")
+            raise ValueError(f"the offset of force-stepping must be finite; it is {told(self.offset)}.")
         if self.axes is not None:
             axes = _numbers("axes", self.axes)
-            if axes.ndim != 2 or not np.allclose(axes @ axes.T, np.eye(len(axes))):
-                raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {self.axes}.")
+            if axes.ndim != 2 or not np.isfinite(axes).all() or not np.allclose(axes @ axes.T, np.eye(len(axes))):
+                given = told(self.axes)
+                raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {given}.")
 
     def start(self, system: System, state: State) -> ForceSteppingMotion:
         """Return the motion that begins at a state.

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from symplex.arguments import is_real
+from symplex.arguments import is_real, told
 from symplex.errors import InvalidArgument, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -229,7 +229,7 @@ def dividing(dt: float, interval: float) -> float:
         If the interval is not a positive number.
     """
     if not (is_real(interval) and math.isfinite(interval) and interval > 0):
-        raise InvalidArgument(f"the interval between wanted times must be positive (s); it is {interval!r:.80}.")
+        raise InvalidArgument(f"the interval between wanted times must be positive (s); it is {told(interval)}.")
     # The tolerance keeps a dt that divides the interval but for rounding.
     return interval / max(math.ceil(interval / dt * (1.0 - 1e-12)), 1)
 

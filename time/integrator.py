@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from symplex.arguments import is_real
+from symplex.arguments import is_real, told
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
@@ -245,7 +245,7 @@ def require_time(name: str, t: float, present: float) -> None:
         If it is not finite, or past.
     """
     if not is_real(t):
-        raise InvalidArgument(f"{name}: a time must be a number of seconds; it is {t!r:.80}.")
+        raise InvalidArgument(f"{name}: a time must be a number of seconds; it is {told(t)}.")
     if not math.isfinite(t):
         raise StepFailed(f"{name} cannot move to t = {t} s.")
     if t < present:
@@ -266,7 +266,7 @@ def _require_state(name: str, system: System, state: State) -> None:
     """
     for given, kind in ((system, System), (state, State)):
         if not isinstance(given, kind):
-            raise InvalidArgument(f"{name} starts with a System and a State; for the {kind.__name__} is {given!r:.80}.")
+            raise InvalidArgument(f"{name} starts with a System and a State; for the {kind.__name__} is {told(given)}.")
     arrays = (state.q, state.v)
     if not is_real(state.t) or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiu" for x in arrays):
         raise InvalidArgument(f"{name}: a state has a time and arrays of numbers; system.state(q, v, t) makes one.")
@@ -299,7 +299,7 @@ def require_step(method: Integrator, dt: float) -> None:
         If it is no number, not positive, or not finite.
     """
     if not (is_real(dt) and math.isfinite(dt) and dt > 0):
-        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {dt!r:.80}.")
+        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {told(dt)}.")
 
 
 def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:

@@ -213,6 +213,8 @@ def kinetic_temperature(system: System, v: Array, removed: int = 0, boltzmann: f
     """
     if v.shape != (system.n_nodes, system.dim):
         raise InvalidSystem(f"kinetic_temperature: velocities have shape {v.shape}, wanted {system.fixed.shape}.")
+    if not np.isfinite(v).all():
+        raise InvalidSystem("kinetic_temperature: velocities must be finite.")
     if not boltzmann > 0:
         raise ValueError(f"kinetic_temperature: boltzmann must be positive; it is {boltzmann} J/K.")
     free = int(np.count_nonzero(~system.fixed))

@@ -253,8 +253,8 @@ class SphericalPendulum:
             If v is not normal to q, to 1e-9.
         """
         direction, velocity = _unit(q, "the direction of a pendulum"), np.array(v, dtype=float)
-        if velocity.shape != (3,):
-            raise InvalidSystem(f"the velocity of a pendulum must be three numbers; it is {v}.")
+        if velocity.shape != (3,) or not np.isfinite(velocity).all():
+            raise InvalidSystem(f"the velocity of a pendulum must be three finite numbers; it is {v}.")
         along = float(velocity @ direction)
         if not abs(along) <= _ROUND_OFF * np.linalg.norm(velocity):
             raise InvalidSystem(f"the link is rigid: v must be normal to q; it has {along:.3g} m/s along q.")

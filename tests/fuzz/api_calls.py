@@ -1,4 +1,4 @@
-"""Valid calls of every public function and class, and what is done with the results: what the fuzzer of the API bends."""
+"""Valid calls of all public functions and classes, and what is done with results: what the fuzzer of the API bends."""
 
 from __future__ import annotations
 
@@ -441,9 +441,7 @@ def calls() -> dict[str, Call]:
         "System.state": _call(
             lambda **keys: system().state(**keys), lambda s: finite([s.q, s.v, s.a]), q=POINTS, v=V, t=0.0
         ),
-        "Motion.advance": _call(
-            lambda t: sx.Midpoint(1e-3).start(system(), ring).approach(t, 0.1), ignore, t=0.002
-        ),
+        "Motion.advance": _call(lambda t: sx.Midpoint(1e-3).start(system(), ring).approach(t, 0.1), ignore, t=0.002),
         "Motion.advance of events": _call(
             lambda t: sx.ForceStepping(0.01).start(system(), ring).approach(t, 0.1), ignore, t=0.002
         ),
