@@ -11,8 +11,10 @@ import ast
 import inspect
 import math
 import os
-from collections.abc import Callable, Mapping
-from functools import cache, wraps
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
 from numbers import Integral, Real
 from reprlib import Repr
 from typing import Any, Literal, NamedTuple, TypeVar, get_origin
@@ -24,16 +26,25 @@ from symplex.errors import InvalidArgument
 
 Checked = TypeVar("Checked", bound=Callable[..., Any])
 
+_LEAST, _LARGEST = 1e-100, 1e100  # whose squares and cubes are still numbers
+_IN_RANGE = f"(0, or from {_LEAST:g} to {_LARGEST:g} in size)"
+_LONGEST_TEXT, _LONGEST_PATH = 1000, 4000
+_INDICES, _COUNTS = np.iinfo(np.int32), np.iinfo(np.int64)
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = 60
-_INDICES, _COUNTS = np.iinfo(np.int32), np.iinfo(np.int64)
 
 
-def checked(what: Checked) -> Checked:
-    """Return a function or class whose arguments are checked against their annotations, for use as a decorator.
+def checked(what: Checked, but: Collection[str] = ()) -> Checked:
+    """Return a function or class whose arguments are checked against their annotations (a decorator).
 
-    Lists become arrays and numbers of numpy those of Python, as far as annotations say so. What an annotation names
-    that is not known here is left alone.
+    Lists become arrays and numbers of numpy those of Python, as far as annotations say so. Of what an annotation names
+    that is not known here, anything goes.
+
+    Parameters
+    ----------
+    what : function or class
+    but : collection of str, optional
+        The names of arguments that it checks itself, with advice.
 
     Raises
     ------
@@ -42,15 +53,16 @@ def checked(what: Checked) -> Checked:
     """
     function = what.__init__ if isinstance(what, type) else what
     signature = inspect.signature(function)
+    known: dict[str, tuple[_Kind, ...]] = {}
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not known:  # once all names of modules are there
+            known.update(_kinds_by_name(what, signature, but))
         given = signature.bind(*args, **kwargs)
         for name, value in given.arguments.items():
-            annotation = signature.parameters[name].annotation
-            if isinstance(annotation, str):
-                place = f"{what.__name__}: {name}"
-                given.arguments[name] = _converted(place, value, _kinds(annotation), function.__globals__)
+            if name in known:
+                given.arguments[name] = _converted(f"{what.__qualname__}: {name}", value, known[name])
         return function(*given.args, **given.kwargs)
 
     if isinstance(what, type):
@@ -60,8 +72,24 @@ def checked(what: Checked) -> Checked:
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is a real number, of Python or numpy, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    """Return whether a value is a real number that a float can be, of Python or numpy, and no truth value."""
+    if isinstance(value, float):
+        return True
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return False
+    return not isinstance(value, int) or abs(value) <= sys.float_info.max
+
+
+def told(value: Any) -> str:
+    """Return what a value is, in few words."""
+    if isinstance(value, np.ndarray) and value.size > 4:
+        return f"an array of shape {value.shape} of {value.dtype}"
+    if type(value).__repr__ is object.__repr__:
+        return f"a {type(value).__name__}"
+    try:
+        return _REPR.repr(value)
+    except Exception:  # of a __repr__ that is not ours
+        return f"a {type(value).__name__}"
 
 
 # -- kinds ----------------------------------------------------------------------------------------------------------
@@ -72,172 +100,189 @@ class _OtherKind(Exception):
 
 
 class _Kind(NamedTuple):
-    """What a value must be, in words, and what returns it converted or raises `_OtherKind`, given a module's names."""
+    """What a value must be, in words, and a function that returns it converted or raises `_OtherKind`."""
 
     wanted: str
-    convert: Callable[[Any, Mapping[str, Any]], Any]
+    convert: Callable[[Any], Any]
 
 
-def _converted(place: str, value: Any, kinds: tuple[_Kind, ...], names: Mapping[str, Any]) -> Any:
+def _converted(place: str, value: Any, kinds: tuple[_Kind, ...]) -> Any:
     """Return a value as the first kind that it is of."""
+    try:
+        return _first(value, kinds)
+    except _OtherKind:
+        wanted = " or ".join(dict.fromkeys(kind.wanted for kind in kinds))
+        raise InvalidArgument(f"{place} must be {wanted}; it is {told(value)}.") from None
+
+
+def _first(value: Any, kinds: tuple[_Kind, ...]) -> Any:
     for kind in kinds:
         try:
-            return kind.convert(value, names)
+            return kind.convert(value)
         except _OtherKind:
             continue
-    wanted = " or ".join(dict.fromkeys(kind.wanted for kind in kinds))
-    raise InvalidArgument(f"{place} must be {wanted}; it is {_told(value)}.")
+    raise _OtherKind
 
 
-def _told(value: Any) -> str:
-    """Return what a value is, in few words."""
-    if isinstance(value, np.ndarray) and value.size > 4:
-        return f"an array of shape {value.shape} of {value.dtype}"
-    try:
-        return _REPR.repr(value).replace("\n", " ")
-    except Exception:  # of a __repr__ that is not ours
-        return f"a {type(value).__name__}"
+def _kinds_by_name(what: Any, signature: inspect.Signature, but: Collection[str]) -> dict[str, tuple[_Kind, ...]]:
+    """Return the kinds of the arguments of a function or class that are annotated."""
+    owners = what.__mro__ if isinstance(what, type) else [what]
+    names = ChainMap(*(vars(sys.modules[owner.__module__]) for owner in owners))
+    annotations = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return {name: _kinds(x, names) for name, x in annotations.items() if isinstance(x, str) and name not in but}
 
 
-@cache
-def _kinds(annotation: str) -> tuple[_Kind, ...]:
-    """Return the kinds that an annotation allows."""
-    kinds = _kinds_of(ast.parse(annotation, mode="eval").body)
+def _kinds(annotation: str, names: Mapping[str, Any]) -> tuple[_Kind, ...]:
+    """Return the kinds that an annotation allows, given the names of its module."""
+    kinds = _kinds_of(ast.parse(annotation, mode="eval").body, names)
     # A text that is meant as a path must be one.
     return tuple(kind for kind in kinds if kind is not _KINDS["str"]) if _KINDS["Path"] in kinds else kinds
 
 
-def _kinds_of(node: ast.expr) -> tuple[_Kind, ...]:
+def _kinds_of(node: ast.expr, names: Mapping[str, Any]) -> tuple[_Kind, ...]:
     if isinstance(node, ast.BinOp):
-        return _kinds_of(node.left) + _kinds_of(node.right)
+        return _kinds_of(node.left, names) + _kinds_of(node.right, names)
     if isinstance(node, ast.Subscript):
         inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return (_generic(ast.unparse(node.value), inside),)
+        return (_generic(ast.unparse(node.value), inside, names),)
     name = ast.unparse(node)
-    return (_KINDS[name] if name in _KINDS else _named(name),)
+    return (_KINDS[name] if name in _KINDS else _named(name, names),)
 
 
-def _generic(name: str, inside: list[ast.expr]) -> _Kind:
+def _generic(name: str, inside: list[ast.expr], names: Mapping[str, Any]) -> _Kind:
     """Return the kind of an annotation with brackets."""
     if name == "NDArray":
         return _KINDS[f"NDArray[{ast.unparse(inside[0])}]"]
     if name == "Literal":  # of which words, functions know
         return _KINDS["str"]
     if name == "tuple" and not isinstance(inside[-1], ast.Constant):
-        return _tuple([_kinds_of(item) for item in inside])
+        return _tuple([_kinds_of(item, names) for item in inside])
     if name in ("tuple", "list", "Sequence", "Collection"):
-        return _sequence(_kinds_of(inside[0]))
-    if name == "Mapping" and isinstance(inside[1], ast.Subscript):
-        return _mapping(_kinds_of(inside[1]))
+        return _sequence(_kinds_of(inside[0], names))
+    if name == "Mapping":
+        return _mapping(_kinds_of(inside[1], names))
     if name == "Callable":
         return _KINDS["Callable"]
-    return _ANYTHING
+    return _named(name, names)
 
 
-def _named(name: str) -> _Kind:
-    """Return the kind of the instances of a class, or what an alias stands for, by its name in a module."""
+def _named(name: str, names: Mapping[str, Any]) -> _Kind:
+    """Return the kind of the instances of a class, or what an alias stands for."""
+    of: Any = names.get(name)
+    if get_origin(of) is Literal:
+        return _KINDS["str"]
+    if get_origin(of) is Callable:
+        return _KINDS["Callable"]
+    of = Mapping if get_origin(of) is dict else of
+    if not isinstance(of, type):
+        return _ANYTHING
 
-    def convert(value: Any, names: Mapping[str, Any]) -> Any:
-        of: Any = names.get(name)
-        if get_origin(of) is Literal:
-            return _text(value, names)
-        if get_origin(of) is Callable:
-            return _function(value, names)
-        if isinstance(of, type) and not isinstance(value, of):
+    def convert(value: Any) -> Any:
+        if not isinstance(value, of):
             raise _OtherKind
         return value
 
-    return _Kind(f"a {name}", convert)
+    return _Kind(f"a {of.__name__}", convert)
 
 
 def _tuple(parts: list[tuple[_Kind, ...]]) -> _Kind:
-    def convert(value: Any, names: Mapping[str, Any]) -> Any:
-        if not isinstance(value, tuple | list | np.ndarray) or len(value) != len(parts):
+    def convert(value: Any) -> Any:
+        value = _listed(value)
+        if len(value) != len(parts):
             raise _OtherKind
-        return tuple(_element(item, kinds, names) for item, kinds in zip(value, parts, strict=True))
+        return tuple(_first(item, kinds) for item, kinds in zip(value, parts, strict=True))
 
     return _Kind(f"{len(parts)} values, each {parts[0][0].wanted}", convert)
 
 
 def _sequence(kinds: tuple[_Kind, ...]) -> _Kind:
-    def convert(value: Any, names: Mapping[str, Any]) -> Any:
-        if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__") or not hasattr(value, "__len__"):
-            raise _OtherKind
-        return tuple(_element(item, kinds, names) for item in value)
+    def convert(value: Any) -> Any:
+        return tuple(_first(item, kinds) for item in _listed(value))
 
     return _Kind(f"a sequence, each {kinds[0].wanted}", convert)
 
 
+def _listed(value: Any) -> list[Any]:
+    """Return the items of a list or of what is like one."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value.tolist()
+    if not isinstance(value, tuple | list | set | frozenset):
+        raise _OtherKind
+    return list(value)
+
+
 def _mapping(kinds: tuple[_Kind, ...]) -> _Kind:
-    def convert(value: Any, names: Mapping[str, Any]) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
             raise _OtherKind
-        return {name: _element(item, kinds, names) for name, item in value.items()}
+        return {name: _first(item, kinds) for name, item in value.items()}
 
     return _Kind(f"a mapping of names, each to {kinds[0].wanted}", convert)
-
-
-def _element(value: Any, kinds: tuple[_Kind, ...], names: Mapping[str, Any]) -> Any:
-    for kind in kinds:
-        try:
-            return kind.convert(value, names)
-        except _OtherKind:
-            continue
-    raise _OtherKind
 
 
 # -- numbers and arrays ---------------------------------------------------------------------------------------------
 
 
-def _real(value: Any, names: Mapping[str, Any]) -> float:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if not is_real(value):
+def _real(value: Any) -> float:
+    value = _scalar(value)
+    if not is_real(value) or _out_of_range(value):
         raise _OtherKind
-    try:
-        return value if isinstance(value, int) and math.isfinite(value) else float(value)
-    except OverflowError:
-        raise _OtherKind from None
+    return value if isinstance(value, int) else float(value)
 
 
-def _whole(value: Any, names: Mapping[str, Any]) -> int:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
+def _whole(value: Any) -> int:
+    value = _scalar(value)
     if not isinstance(value, Integral) or isinstance(value, bool) or not _COUNTS.min <= value <= _COUNTS.max:
         raise _OtherKind
     return int(value)
 
 
-def _truth(value: Any, names: Mapping[str, Any]) -> bool:
+def _truth(value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise _OtherKind
     return bool(value)
 
 
-def _numbers(value: Any, names: Mapping[str, Any]) -> np.ndarray:
+def _scalar(value: Any) -> Any:
+    """Return what is in an array without dimension."""
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def _numbers(value: Any) -> np.ndarray:
     """Return an array of real numbers, of integers if they are."""
     if issparse(value) or isinstance(value, str | bytes | Mapping) or np.ma.is_masked(value):
         raise _OtherKind
     try:
         array = np.asarray(value)
         if array.dtype == object and array.size and all(map(is_real, array.flat)):  # integers of many digits
-            array = array.astype(float)
+            array = np.array([float(x) for x in array.flat]).reshape(array.shape)
     except (TypeError, ValueError, OverflowError):  # rows of several lengths
         raise _OtherKind from None
-    if array.dtype.kind not in "fiu":
+    if array.dtype.kind not in "fiu" or (array.ndim == 0 and _out_of_range(array.item())) or _any_too_large(array):
         raise _OtherKind
     return array
 
 
-def _floats(value: Any, names: Mapping[str, Any]) -> np.ndarray:
-    array = _numbers(value, names)
+def _out_of_range(x: float) -> bool:
+    """Return whether a number is too large or small to compute with; functions tell infinite ones and NaN."""
+    return math.isfinite(x) and x != 0 and not _LEAST <= abs(x) <= _LARGEST
+
+
+def _any_too_large(array: np.ndarray) -> bool:
+    if array.dtype.kind != "f" or array.size == 0 or max(float(array.max()), -float(array.min())) <= _LARGEST:
+        return False
+    return bool(np.any(np.abs(array[np.isfinite(array)]) > _LARGEST))
+
+
+def _floats(value: Any) -> np.ndarray:
+    array = _numbers(value)
     if array.ndim == 0:
         raise _OtherKind
     return np.asarray(array, dtype=float, order="C")
 
 
-def _indices(value: Any, names: Mapping[str, Any]) -> np.ndarray:
-    array = _numbers(value, names)
+def _indices(value: Any) -> np.ndarray:
+    array = _numbers(value)
     if array.ndim == 0 or (array.dtype.kind not in "iu" and array.size):
         raise _OtherKind
     if array.size and not (array.min() >= _INDICES.min and array.max() <= _INDICES.max):
@@ -245,7 +290,7 @@ def _indices(value: Any, names: Mapping[str, Any]) -> np.ndarray:
     return np.asarray(array, dtype=np.int32, order="C")
 
 
-def _mask(value: Any, names: Mapping[str, Any]) -> np.ndarray:
+def _mask(value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
@@ -255,46 +300,51 @@ def _mask(value: Any, names: Mapping[str, Any]) -> np.ndarray:
     return array.astype(bool)
 
 
-def _sparse(value: Any, names: Mapping[str, Any]) -> Any:
+def _sparse(value: Any) -> Any:
     if not issparse(value) or value.dtype.kind not in "fiu":
         raise _OtherKind
     return value
 
 
-def _path(value: Any, names: Mapping[str, Any]) -> Any:
-    if not isinstance(value, str | os.PathLike) or "\0" in os.fspath(value):
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT or "\0" in value:
         raise _OtherKind
     return value
 
 
-def _text(value: Any, names: Mapping[str, Any]) -> str:
-    if not isinstance(value, str):
+def _path(value: Any) -> Any:
+    if not isinstance(value, str | os.PathLike):
+        raise _OtherKind
+    text = os.fspath(value)
+    if not isinstance(text, str) or "\0" in text or len(text) > _LONGEST_PATH:
+        raise _OtherKind
+    if any(len(os.fsencode(part)) > 255 for part in text.replace("\\", "/").split("/")):  # as file systems have it
         raise _OtherKind
     return value
 
 
-def _none(value: Any, names: Mapping[str, Any]) -> None:
+def _none(value: Any) -> None:
     if value is not None:
         raise _OtherKind
 
 
-def _function(value: Any, names: Mapping[str, Any]) -> Any:
+def _function(value: Any) -> Any:
     if not callable(value):
         raise _OtherKind
     return value
 
 
-_ANYTHING = _Kind("anything", lambda value, names: value)
+_ANYTHING = _Kind("anything", lambda value: value)
 _KINDS = {
-    "float": _Kind("a real number", _real),
+    "float": _Kind(f"a real number {_IN_RANGE}", _real),
     "int": _Kind("a whole number", _whole),
     "bool": _Kind("True or False", _truth),
-    "str": _Kind("a text", _text),
+    "str": _Kind("a short text", _text),
     "Path": _Kind("a path", _path),
     "None": _Kind("None", _none),
-    "ArrayLike": _Kind("an array of real numbers", _numbers),
-    "Array": _Kind("an array of real numbers", _floats),
-    "NDArray[np.float64]": _Kind("an array of real numbers", _floats),
+    "ArrayLike": _Kind(f"an array of real numbers {_IN_RANGE}", _numbers),
+    "Array": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
+    "NDArray[np.float64]": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
     "IntArray": _Kind("an array of indices (whole numbers)", _indices),
     "NDArray[np.int32]": _Kind("an array of indices (whole numbers)", _indices),
     "NDArray[np.bool_]": _Kind("an array of True and False", _mask),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from symplex.errors import MeshError
+from symplex.fem.directions import unit_vector
 from symplex.fem.elements import SOLIDS
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.bundled import bundled
@@ -124,7 +125,7 @@ def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
 
 def _rotation(rotate: Rotation) -> Array:
     """Return the rotation matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e (Rodrigues)."""
-    e = np.array(rotate.axis) / np.linalg.norm(rotate.axis)
+    e = unit_vector(np.array(rotate.axis))
     theta = math.radians(rotate.degrees)
     cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
     return math.cos(theta) * np.eye(3) + math.sin(theta) * cross + (1.0 - math.cos(theta)) * np.outer(e, e)

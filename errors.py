@@ -1,8 +1,22 @@
 """The errors symplex raises: each says where, what, how much, and what to try."""
 
+import re
+
+_LONGEST_WORD = 300  # letters, of what a message quotes
+
 
 class SymplexError(Exception):
     """Base of all errors that a user can cause and mend; its text is one clear sentence."""
+
+    def __str__(self) -> str:
+        """Return the sentence as one line that can be printed, whatever it quotes."""
+        return self._line(super().__str__())
+
+    @staticmethod
+    def _line(text: str) -> str:
+        text = re.sub(r"\s*\n\s*", " ", text)
+        text = re.sub(rf"(\S{{{_LONGEST_WORD // 2}}})\S{{{_LONGEST_WORD // 2},}}", r"\1…", text)
+        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 class MeshError(SymplexError):
@@ -22,7 +36,11 @@ class InvalidArgument(SymplexError, TypeError, ValueError):
 
 
 class ScenarioError(SymplexError):
-    """A scenario file that is not valid; the text names file, table and key."""
+    """A scenario file that is not valid; the text names file, table and key, with one line for each mistake."""
+
+    def __str__(self) -> str:
+        """Return the lines."""
+        return "\n".join(map(self._line, Exception.__str__(self).split("\n")))
 
 
 class OutputError(SymplexError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from symplex.errors import InfeasibleStart, ScenarioError
 from symplex.fem.constraints import Constraint
+from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.methods import (
@@ -244,7 +245,7 @@ def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
 
 def axes_along(normal: Array) -> Array:
     """Return three orthogonal unit vectors [3, 3], in rows, the first along a vector."""
-    n = normal / np.linalg.norm(normal)
+    n = unit_vector(normal)
     # The second is orthogonal to a coordinate axis, too.
     second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     second /= np.linalg.norm(second)

@@ -6,7 +6,7 @@ import hashlib
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,10 +14,11 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from symplex.actions import LoadTable, Rod, Support
+from symplex.arguments import checked
 from symplex.bodies import mesh_of
 from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
-from symplex.errors import ScenarioError, SymplexError
+from symplex.errors import InvalidArgument, ScenarioError, SymplexError
 from symplex.fem.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.elements import SOLIDS
 from symplex.fem.energy import Array, Energy, IntArray
@@ -60,6 +61,7 @@ class Scenario:
     tables: Tables
 
     @classmethod
+    @checked
     def read(cls, path: str | Path) -> Scenario:
         """Read a scenario file (TOML).
 
@@ -80,6 +82,7 @@ class Scenario:
         return cls.parse(text, path)
 
     @classmethod
+    @partial(checked, but=("text",))
     def parse(cls, text: str, path: str | Path = "scenario.toml") -> Scenario:
         """Return the scenario that a text is, as if it were the content of the file ``path``.
 
@@ -89,6 +92,8 @@ class Scenario:
             As `read`.
         """
         path = Path(path)
+        if not isinstance(text, str):
+            raise InvalidArgument(f"Scenario.parse: a scenario is a text; given is a {type(text).__name__}.")
         try:
             data = tomllib.loads(text.replace("\r\n", "\n"))
         except tomllib.TOMLDecodeError as error:

@@ -37,10 +37,12 @@ def redistributed_mass(mass: ArrayLike, points: ArrayLike, nodes: Nodes) -> Arra
         If there are too few other nodes to take the mass with its moments, or one would get a negative mass.
     """
     m, x = np.asarray(mass, dtype=float), np.asarray(points, dtype=float)
-    freed = distinct_nodes("redistributed_mass", nodes)
-    require_nodes("redistributed_mass", freed, len(m))
     if m.ndim != 1 or x.ndim != 2 or len(x) != len(m):
         raise InvalidSystem(f"redistributed_mass: masses and points have shapes {m.shape} and {x.shape}.")
+    if not (np.isfinite(x).all() and (m > 0).all() and np.isfinite(m).all()):
+        raise InvalidSystem("redistributed_mass: masses must be positive, and they and points finite.")
+    freed = distinct_nodes("redistributed_mass", nodes)
+    require_nodes("redistributed_mass", freed, len(m))
     # Scaled about the centre, so that the moments are of one size.
     centre = m @ x / m.sum()
     z = (x - centre) / max(np.abs(x - centre).max(), 1e-300)

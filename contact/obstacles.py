@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
 
 # Layout of Obstacle.parameters, which the compiled kernels read.
@@ -107,11 +108,10 @@ class HalfSpace(Obstacle):
         origin, n = _vector("HalfSpace: point", point), _vector("HalfSpace: normal", normal)
         if origin.shape != n.shape:
             raise InvalidSystem(f"HalfSpace: point has {len(origin)} components, normal has {len(n)}.")
-        length = float(np.linalg.norm(n))
-        if length == 0:
+        if not n.any():
             raise InvalidSystem("HalfSpace: the normal is zero; it must point to the admissible side.")
         object.__setattr__(self, "point", origin)
-        object.__setattr__(self, "normal", n / length if normalize else n)
+        object.__setattr__(self, "normal", unit_vector(n) if normalize else n)
 
     @property
     def dim(self) -> int:

@@ -47,6 +47,7 @@ class RigidContact(Energy):
         self._least_nodes = int(self.nodes.max(initial=-1)) + 1
 
     @classmethod
+    @checked
     def from_penalty(cls, nodes: Nodes, obstacle: Obstacle, penalty: float) -> RigidContact:
         """Return the contact with stiffness 1/ε, given the penalty parameter ε in m/N."""
         if not (np.isfinite(penalty) and penalty > 0):

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.copying import Copyable
+from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 
@@ -134,6 +135,7 @@ class RigidBars(QuadraticConstraint):
         self.length = _positive("RigidBars: length", length, len(self.nodes))
 
     @classmethod
+    @checked
     def between(cls, q: ArrayLike, pairs: Nodes) -> RigidBars:
         """Return bars of the lengths that they have at the nodal positions q [n, dim] in m.
 
@@ -143,6 +145,8 @@ class RigidBars(QuadraticConstraint):
             If the two nodes of a pair are at the same place, or there is no such node.
         """
         nodes, positions = node_pairs("RigidBars", pairs), np.asarray(q, dtype=float)
+        if positions.ndim != 2 or not np.isfinite(positions).all():
+            raise InvalidSystem(f"RigidBars: positions must be finite, [n, dim]; their shape is {positions.shape}.")
         require_nodes("RigidBars", nodes, len(positions))
         x = positions[nodes]
         return cls(nodes, np.linalg.norm(x[:, 1] - x[:, 0], axis=1))
@@ -198,7 +202,7 @@ class OnSphere(QuadraticConstraint):
 
     def __init__(self, nodes: Nodes, center: ArrayLike, radius: ArrayLike):
         self.nodes = node_indices("OnSphere", nodes)[:, None]
-        self.center = np.asarray(center, dtype=float)
+        self.center = _finite_vector("OnSphere: the center", center)
         self.radius = _positive("OnSphere: radius", radius, len(self.nodes))
 
     def value(self, x: Array) -> Array:
@@ -238,12 +242,11 @@ class OnPlane(QuadraticConstraint):
 
     def __init__(self, nodes: Nodes, point: ArrayLike, normal: ArrayLike):
         self.nodes = node_indices("OnPlane", nodes)[:, None]
-        self.point = np.asarray(point, dtype=float)
+        self.point = _finite_vector("OnPlane: the point", point)
         normal = np.asarray(normal, dtype=float)
-        size = np.linalg.norm(normal)
-        if not (np.isfinite(size) and size > 0.0):
-            raise InvalidSystem(f"OnPlane: the normal must be finite and not zero; it is {normal}.")
-        self.normal = normal / size
+        if normal.ndim != 1 or not (np.isfinite(normal).all() and normal.any()):
+            raise InvalidSystem(f"OnPlane: the normal must be a vector, finite and not zero; it is {normal}.")
+        self.normal = unit_vector(normal)
 
     def value(self, x: Array) -> Array:
         """Return g [c] in m at the positions x [c, 1, dim]."""
@@ -265,6 +268,13 @@ def _fitting(name: str, vector: Array, x: Array) -> Array:
     if vector.shape != x.shape[-1:]:
         raise InvalidSystem(f"{name} has shape {vector.shape}, but positions have {x.shape[-1]} coordinates.")
     return vector
+
+
+def _finite_vector(name: str, vector: ArrayLike) -> Array:
+    array = np.asarray(vector, dtype=float)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise InvalidSystem(f"{name} must be finite numbers [dim]; it is {vector}.")
+    return array
 
 
 def _positive(name: str, values: ArrayLike, size: int) -> Array:

@@ -14,7 +14,8 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_vectors
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy
-from symplex.fem.nodes import Nodes, node_pairs
+from symplex.fem.mass import nodal_masses
+from symplex.fem.nodes import Nodes, node_pairs, require_nodes
 
 
 class DifferentiableLoad(Copyable, ABC):
@@ -61,11 +62,7 @@ class Drag(DifferentiableLoad):
     def __init__(self, mass: Array | sp.csr_array, rate: float):
         if not np.isfinite(rate):
             raise InvalidSystem(f"Drag: the rate must be finite; it is {rate} 1/s.")
-        lumped = np.asarray(mass.sum(axis=1)).ravel() if sp.issparse(mass) else np.array(mass, dtype=float)
-        if lumped.ndim != 1 or not (np.isfinite(lumped) & (lumped >= 0)).all():
-            raise InvalidSystem(
-                f"Drag: masses must be one for each node, [n], and not negative; they are {mass!r:.80}."
-            )
+        lumped = nodal_masses("Drag", mass)
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self.viscosity = rate * lumped
 
@@ -110,8 +107,14 @@ class StiffnessDamping(DifferentiableLoad):
     def __init__(self, energy: Energy, q: Array, time: float):
         if not (np.isfinite(time) and time >= 0):
             raise InvalidSystem(f"StiffnessDamping: the time must not be negative; it is {time} s.")
+        q = np.asarray(q, dtype=float)
+        if q.ndim != 2 or not np.isfinite(q).all():
+            raise InvalidSystem(f"StiffnessDamping: positions must be finite, [n, dim]; their shape is {q.shape}.")
+        if q.shape[1] != getattr(energy, "dim", q.shape[1]):
+            raise InvalidSystem(f"StiffnessDamping: positions have shape {q.shape}, but the energy another dimension.")
+        require_nodes("StiffnessDamping: the energy", energy.nodes, len(q))
         self.nodes = energy.nodes
-        self._viscosity = time * energy.hessian(np.asarray(q, dtype=float)[energy.nodes])
+        self._viscosity = time * energy.hessian(q[energy.nodes])
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return −β K v [n, dim] in N."""

@@ -22,6 +22,7 @@ import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 from math import inf, isfinite, nan
+from types import FunctionType
 
 import numpy as np
 from numba import carray, cfunc, njit, types
@@ -164,6 +165,13 @@ def compile_lattice(
     >>> functions = compile_lattice(bound, [[100.0]], size=2)
     """
     rows = np.array(parameters, dtype=float, ndmin=2)
+    if rows.ndim != 2 or size < 1:
+        raise InvalidSystem(
+            f"compile_lattice: parameters have shape {rows.shape}, wanted [m, p]; the size is {size}, at least 1."
+        )
+    for given in (value, difference, mixed):
+        if not (given is None or isinstance(given, Dispatcher | FunctionType)):
+            raise InvalidSystem(f"compile_lattice: {given!r:.80} is no function that is written in Python.")
     _check_axes(axes, size)
     turned = axes is not None and not np.array_equal(axes, np.eye(len(axes)))
     if turned and (difference is not None or mixed is not None):

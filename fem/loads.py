@@ -5,22 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from symplex.arguments import checked
+from symplex.arguments import checked, is_real, told
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.mass import nodal_masses, require_points
 from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
 
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
 
+
+_SOONEST = 1e-100  # s between two times of a table: slopes must be numbers
 
 # -- with a potential ----------------------------------------------------------------------------------------
 
@@ -92,12 +94,12 @@ class Gravity(DeadLoad):
     Raises
     ------
     InvalidSystem
-        If the acceleration is not finite.
+        If the acceleration is not finite, or masses are not those of nodes.
     """
 
     def __init__(self, mass: Array | sp.csr_array, acceleration: ArrayLike):
         self.acceleration = _finite("Gravity: acceleration", acceleration)
-        lumped = np.asarray(mass.sum(axis=1)).ravel() if sp.issparse(mass) else np.asarray(mass, float)
+        lumped = nodal_masses("Gravity", mass)
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self._forces = lumped[:, None] * self.acceleration
 
@@ -234,6 +236,7 @@ class SurfaceTraction(ProportionalLoad):
         traction = _finite("SurfaceTraction: traction", traction)
         if len(traction) != 3:
             raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, wanted 3.")
+        require_points("SurfaceTraction", points)
         areas = np.zeros(len(points))
         for cells in _faces("SurfaceTraction", faces):
             require_nodes("SurfaceTraction", cells, len(points))
@@ -290,7 +293,7 @@ def factor_of(history: History) -> Callable[[float], float]:
     """
     if callable(history):
         return _Given(history)
-    if isinstance(history, Real):
+    if is_real(history):
         constant = float(_finite("history", [float(history)])[0])
         return _Constant(constant)
     if not isinstance(history, Sequence) or len(history) != 2:
@@ -344,7 +347,7 @@ def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) 
     t, u = _finite(f"{owner}: times", times), _finite(f"{owner}: {called}", values)
     if len(t) != len(u) or len(t) == 0:
         raise InvalidSystem(f"{owner}: there are {len(t)} times, but {len(u)} {called}.")
-    back = np.flatnonzero(np.diff(t) <= 0)
+    back = np.flatnonzero(np.diff(t) <= _SOONEST)
     if len(back):
         raise InvalidSystem(
             f"{owner}: times must ascend, but {t[back[0]]:.6g} s is followed by {t[back[0] + 1]:.6g} s."
@@ -390,6 +393,8 @@ def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
 
 def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArray]:
     given = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
+    if any(np.ndim(part) == 0 for part in given):
+        raise InvalidSystem(f"{owner}: faces must be arrays of nodes [f, 3], [f, 4] or [f, 6]; they are {faces!r:.80}.")
     parts = [connectivity(owner, part) for part in given if len(part)]
     if not parts:
         raise InvalidSystem(f"{owner} has no faces.")
@@ -405,9 +410,12 @@ def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArr
 
 
 def _finite(name: str, values: ArrayLike) -> Array:
-    array = np.array(values, dtype=float)
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise InvalidSystem(f"{name} must be finite numbers; it is {values}.")
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.") from None
+    if array.ndim != 1 or np.iscomplexobj(values) or not np.all(np.isfinite(array)):
+        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.")
     return array
 
 

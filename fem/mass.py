@@ -43,9 +43,12 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
     MeshError
         If an element is inverted or flat.
     InvalidSystem
-        If an element refers to a node that does not exist, or there are no such elements.
+        If an element refers to a node that does not exist, there are no such elements, a point is not finite, or the
+        density is not positive.
     """
     element = element_of("the mass", cells)
+    require_points("the mass", points)
+    _require_density(density)
     require_nodes("the mass", cells, min(n_nodes, len(points)))
     if element is TETRAHEDRON:
         shares = np.repeat(0.25 * tetrahedra.checked_volumes(points, cells)[:, None], 4, axis=1)
@@ -66,6 +69,8 @@ def consistent_mass(points: Array, cells: IntArray, density: float, n_nodes: int
     One row per node, the same for each direction. Parameters and errors are those of `lumped_mass`.
     """
     element_of("the mass", cells)
+    require_points("the mass", points)
+    _require_density(density)
     pattern = Pattern(n_nodes, [cells])
     values = np.zeros(len(pattern.indices))
     add_consistent_mass(points, cells, density, pattern.slots[0], values)
@@ -111,6 +116,42 @@ def _weights(element: Element, points: Array, cells: IntArray) -> Iterator[tuple
         part = slice(first, first + _CHUNK)
         J = jacobians(points, cells[part], slopes)
         yield part, checked_determinants(element, cells[part], J) * element.mass.weights
+
+
+def nodal_masses(what: str, mass: Array | sp.csr_array) -> Array:
+    """Return the masses [n] of nodes in kg that are given, or the row sums of a mass matrix; ``what`` names who asks.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not one for each node, or one of those given is negative or not finite.
+    """
+    if sp.issparse(mass):
+        return np.asarray(mass.sum(axis=1), dtype=float).ravel()
+    masses = np.asarray(mass, dtype=float)
+    if masses.ndim != 1 or not (np.isfinite(masses) & (masses >= 0)).all():
+        raise InvalidSystem(f"{what}: masses must be one for each node [n], not negative; they are {mass!r:.80}.")
+    return masses
+
+
+def require_points(what: str, points: Array) -> None:
+    """Check that positions are finite, [n, 3]; ``what`` names who asks.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not.
+    """
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InvalidSystem(f"{what}: points have shape {points.shape}, wanted (n, 3).")
+    if not np.isfinite(points).all():
+        node = int(np.argwhere(~np.isfinite(points))[0, 0])
+        raise InvalidSystem(f"{what}: points must be finite; point {node} is {points[node]}.")
+
+
+def _require_density(density: float) -> None:
+    if not 0.0 < density < np.inf:
+        raise InvalidSystem(f"the mass: the density must be positive and finite; it is {density} kg/m³.")
 
 
 def require_masses(mass: Array | sp.csr_array, massless: NDArray[np.bool_]) -> None:
@@ -205,12 +246,16 @@ def _masses_of_bars(points: Array, pairs: IntArray, density: ArrayLike, area: Ar
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InvalidSystem(f"the mass of bars: pairs have shape {pairs.shape}, wanted (m, 2).")
     require_nodes("the mass of bars", pairs, min(n_nodes, len(points)))
+    if points.ndim != 2 or not np.isfinite(points).all():
+        raise InvalidSystem(f"the mass of bars: points must be finite, [n, dim]; their shape is {points.shape}.")
     lengths = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
     bad = np.flatnonzero(~(lengths > 0))
     if len(bad):
         a, b = pairs[bad[0]]
         raise MeshError(f"bar {bad[0]} (nodes {a} and {b}) has no length; merge its nodes, or remove it.")
     for name, values, unit in (("density", density, "kg/m³"), ("area", area, "m²")):
+        if np.shape(values) not in ((), lengths.shape):
+            raise InvalidSystem(f"the mass of bars: {name} has shape {np.shape(values)}, but bars are {len(lengths)}.")
         wrong = np.ravel(~((np.asarray(values) > 0) & np.isfinite(values)))
         if wrong.any():
             raise InvalidSystem(

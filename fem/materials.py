@@ -211,6 +211,7 @@ class LameMaterial(Material):
             )
 
     @classmethod
+    @checked
     def from_young(cls, E: float, nu: float, density: float) -> Self:
         """Return the material with Young's modulus E in Pa and Poisson's ratio ν for small strains.
 

@@ -14,6 +14,7 @@ from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
+from symplex.fem.directions import unit_vector
 from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.supports import AXES
 from symplex.fem.time_function import TimeFunction, time_function
@@ -187,7 +188,7 @@ class SupportRotation(SupportMotion):
             raise InvalidSystem(f"{name}: the axis is {axis}; wanted a direction [3] in space, and none in the plane.")
         arms = np.zeros((len(self.nodes), 3))
         arms[:, :dim] = x[self.nodes] - c
-        e = e / np.linalg.norm(e)
+        e = unit_vector(e)
         # Of the arms: across the axis, and that turned by a quarter
         self._across = (arms - np.outer(arms @ e, e))[:, :dim]
         self._turned = np.cross(e, arms)[:, :dim]

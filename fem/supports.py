@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.arguments import checked
+from symplex.arguments import checked, told
 from symplex.errors import InvalidSystem
 from symplex.fem.nodes import node_indices, require_nodes
 
@@ -30,7 +30,11 @@ def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int
     InvalidSystem
         If a node or a component does not exist, or a support is no such pair.
     """
+    if n_nodes < 0 or not 1 <= dim <= len(AXES):
+        raise InvalidSystem(f"there are no supports of {n_nodes} nodes in {dim} dimensions.")
     fixed = np.zeros((n_nodes, dim), bool)
+    if isinstance(supports, str | Mapping | np.ndarray) or not isinstance(supports, Iterable):
+        raise InvalidSystem(f'supports are a list of nodes and components, ([0, 1], "xyz"); not {told(supports)}.')
     for support in supports:
         if not (isinstance(support, tuple | list) and len(support) == 2 and isinstance(support[1], str)):
             raise InvalidSystem(f'supports are pairs of nodes and components, ([0, 1], "xyz"); one is {support!r:.80}.')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potenti
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
-@checked
+@partial(checked, but=("energies", "loads", "moving"))
 class System(Copyable):
     """M a + ∇V(q) = f(t, q, v), with V a sum of named energies.
 
@@ -82,13 +82,16 @@ class System(Copyable):
         if self.mass.ndim == 0:
             raise InvalidSystem(f"the mass is one number, {mass!r} kg; wanted one for each node, [n].")
         self.n_nodes: int = self.mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
+        if dim < 1:
+            raise InvalidSystem(f"a system has one dimension of space at least, not {dim}.")
         self.dim = dim
         self.energies = by_name("energies", energies, Energy, _ENERGIES)
-        self.loads = by_name("loads", loads or {}, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
+        self.loads = by_name("loads", {} if loads is None else loads, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
         self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
         self.massless = np.zeros(self.n_nodes, bool) if massless is None else np.array(massless, bool)
         self._check()
-        self.moving = MovingSupports(by_name("moving", moving or {}, SupportMotion, _MOVING), self.fixed)
+        motions = by_name("moving", {} if moving is None else moving, SupportMotion, _MOVING)
+        self.moving = MovingSupports(motions, self.fixed)
         self.fixed |= self.moving.mask
         twice = [name for name in self.moving.motions if name in self.loads]
         if twice:

@@ -38,9 +38,10 @@ def checked_volumes(points: Array, cells: IntArray) -> Array:
     MeshError
         If an element is inverted, flat or has a point that is not finite.
     """
-    E = edges(points[cells])
-    det = determinants(E)
-    scale = np.sqrt((E * E).sum(axis=2)).prod(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # of points that are not finite, told below
+        E = edges(points[cells])
+        det = determinants(E)
+        scale = np.sqrt((E * E).sum(axis=2)).prod(axis=1)
     bad = np.flatnonzero(~(det > FLAT * scale))
     if len(bad):
         inverted = int(np.count_nonzero(det[bad] < -FLAT * scale[bad]))

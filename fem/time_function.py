@@ -52,6 +52,7 @@ class TimeFunction(Copyable):
     span: tuple[float, float] = (-math.inf, math.inf)
 
     @classmethod
+    @checked
     def differenced(cls, value: Function, resolution: float) -> TimeFunction:
         """Return a function whose derivatives are central differences over five points.
 
@@ -76,6 +77,7 @@ class TimeFunction(Copyable):
         return cls(value, partial(_first_difference, value, h), partial(_second_difference, value, h))
 
     @classmethod
+    @checked
     def steady(cls, rate: float) -> TimeFunction:
         """Return u = rate · t.
 
@@ -90,6 +92,7 @@ class TimeFunction(Copyable):
         return cls(partial(_line, rate, 0.0), partial(_line, 0.0, rate), partial(_line, 0.0, 0.0))
 
     @classmethod
+    @checked
     def table(cls, times: ArrayLike, values: ArrayLike, *, smooth: bool = True) -> TimeFunction:
         """Return the function through given values.
 
@@ -115,6 +118,7 @@ class TimeFunction(Copyable):
         return cls._piecewise(PPoly(np.array([np.diff(u) / np.diff(t), u[:-1]]), t), smooth=False)
 
     @classmethod
+    @checked
     def of_accelerations(cls, times: ArrayLike, accelerations: ArrayLike) -> TimeFunction:
         """Return the function with a given second derivative, linear between given times: a record of an earthquake.
 

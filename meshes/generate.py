@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.arguments import checked, told
 from symplex.errors import MeshError
 from symplex.meshes.kinds import FACES
 from symplex.meshes.memory import require_memory
@@ -36,6 +38,7 @@ _COST = {"24": (3000, 24), "6": (900, 6), "hexahedra": (300, 1), "body-centred":
 _COST_OF_BAR = 120
 
 
+@partial(checked, but=("cells",))
 def box(
     size: Sequence[float],
     cells: Sequence[int],
@@ -88,10 +91,13 @@ def box(
         lattice, kind, body, sides = _uncut(grid)
     else:
         lattice, kind, body, sides = _body_centred(grid)
+    if len(origin) != 3 or not np.isfinite(origin).all():
+        raise MeshError(f"the origin of a box must be three finite numbers, not {told(origin)}.")
     points = np.asarray(origin, float) + lattice * (lengths / counts)
     return renumber(_with_sides(points, kind, body, sides))
 
 
+@checked
 def cube_mesh(name: str, size: float = 0.1) -> Mesh:
     """Return one of the three meshes of the oblique impact of a cube, with edges along the axes from the origin.
 
@@ -346,11 +352,14 @@ def _bar_directions(dim: int, diagonals: str) -> list[NDArray[np.int64]]:
 
 
 def _checked(size: Sequence[float], cells: Sequence[int], dim: int | None):
-    lengths, counts = np.asarray(size, float), np.asarray(cells)
+    try:
+        lengths, counts = np.asarray(size, float), np.asarray(cells)
+    except ValueError:
+        raise MeshError(f"numbers of cells must be whole numbers, not {told(cells)}.") from None
     right = (1, 2, 3) if dim is None else (dim,)
     if lengths.ndim != 1 or lengths.shape != counts.shape or len(counts) not in right:
         wanted = " or ".join(str(n) for n in right)
-        raise MeshError(f"size {size} and cells {cells} must have the same length, {wanted}.")
+        raise MeshError(f"size {told(size)} and cells {told(cells)} must have the same length, {wanted}.")
     whole = np.issubdtype(counts.dtype, np.integer) and bool((counts <= np.iinfo(np.int32).max).all())
     if not np.all(np.isfinite(lengths)) or not whole:
         raise MeshError(f"sizes must be finite and cell counts whole numbers below 2³¹, not {size} and {cells}.")

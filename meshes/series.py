@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from symplex.arguments import checked
 from symplex.errors import OutputError
@@ -43,7 +43,7 @@ __all__ = [
 
 
 @checked
-def open_series(path: str | Path, points: ArrayLike, blocks: Mapping[str, Block]) -> SeriesWriter:
+def open_series(path: str | Path, points: NDArray[np.float64], blocks: Mapping[str, Block]) -> SeriesWriter:
     """Begin a new series; the format is that of the suffix, ``.vtkhdf`` or ``.pvd``.
 
     Parameters

@@ -15,7 +15,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit import retold, with_work
-from symplex.time.integrator import Integrator, Motion, require_step
+from symplex.time.integrator import Integrator, Motion, require_step, require_time
 from symplex.time.newton import Newton
 from symplex.time.step_search import StepSearch
 from symplex.time.variational import Attempt, VariationalMidpointMotion
@@ -197,12 +197,7 @@ class AdaptiveVariationalMotion(Motion):
         StepFailed
             As `advance`.
         """
-        if not math.isfinite(t):
-            raise StepFailed(f"AdaptiveVariational cannot move to t = {t} s.")
-        if t < self._shown:
-            raise StepFailed(
-                f"cannot go back from t = {self._shown:.9g} s to {t:.9g} s; reverse the velocities instead."
-            )
+        require_time("AdaptiveVariational", t, self._shown)
         start = perf_counter()
         while t > self._t and self._t + self._following().attempt.h <= t:
             self._take()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing
 from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion
@@ -86,6 +88,7 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
     return [*half, 1.0 - 2.0 * math.fsum(half), *reversed(half)]
 
 
+@partial(checked, but=("integrator",))
 @final
 @dataclass(frozen=True)
 class Composition(FixedStepIntegrator):

@@ -26,6 +26,7 @@ _EXPONENTS = np.arange(6)
 
 
 @final
+@checked
 class Interpolant:
     """The motion between two states: the quintic polynomials with the positions, velocities and accelerations of both.
 
@@ -77,7 +78,14 @@ def locate(event: Callable[[State], float], start: State, end: State, samples: i
     -------
     State or None
         On the `Interpolant`, at the time of the change to round-off.
+
+    Raises
+    ------
+    ValueError
+        If there are no parts.
     """
+    if samples < 1:
+        raise ValueError(f"locate: samples must be at least 1; it is {samples}.")
     from scipy.optimize import brentq
 
     between = Interpolant(start, end)

@@ -17,7 +17,7 @@ from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import Integrator, Motion
+from symplex.time.integrator import Integrator, Motion, require_time
 from symplex.time.level_crossings import Look, stretch
 
 _REACH = 0.25  # how far two nodes of a stencil may move to each other between looks, in distances between them
@@ -147,10 +147,7 @@ class EnergySteppingMotion(Motion):
         StepFailed
             As `advance`.
         """
-        if not np.isfinite(t):
-            raise StepFailed(f"EnergyStepping cannot move to t = {t} s.")
-        if t < self._t:
-            raise StepFailed(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        require_time("EnergyStepping", t, self._t)
         if self._stopped:
             raise StepFailed(self._stopped)
         start = perf_counter()
@@ -213,13 +210,6 @@ class EnergySteppingMotion(Motion):
     # -- inside ---------------------------------------------------------------------------------------------
 
     def _begin(self, state: State) -> None:
-        if state.q.shape != self._q.shape or state.v.shape != self._q.shape:
-            raise InvalidSystem(
-                f"the state has positions of shape {state.q.shape} and velocities of shape {state.v.shape}, but the "
-                f"system has {self.system.n_nodes} nodes in {self.system.dim} dimensions."
-            )
-        if not (np.all(np.isfinite(state.q)) and np.all(np.isfinite(state.v))):
-            raise StepFailed("EnergyStepping cannot start: positions or velocities are not finite.")
         self._q[...], self._v[...] = state.q, np.where(self.system.fixed, 0.0, state.v)
         self._t = self._start = float(state.t)
         here = self._look(0.0)

@@ -18,7 +18,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time import lattice_events as events, lattice_tracks as layout
-from symplex.time.integrator import Integrator, Motion
+from symplex.time.integrator import Integrator, Motion, require_time
 from symplex.time.interaction import infinite_stencil, interactions, lattice_functions
 from symplex.time.lattice_choice import require_axes, require_lattice, spread
 from symplex.time.lattice_crossings import count_rest
@@ -83,6 +83,8 @@ class ForceStepping(Integrator):
 
     def __post_init__(self):
         require_lattice(self.grid, self.offset, self.axes, self.mirrored)
+        if self.seed < 0:
+            raise ValueError(f"the seed of force-stepping must not be negative; it is {self.seed}.")
 
     def start(self, system: System, state: State) -> ForceSteppingMotion:
         """Return the motion that begins at a state.
@@ -172,10 +174,7 @@ class ForceSteppingMotion(Motion):
         StepFailed
             As `advance`.
         """
-        if not np.isfinite(t):
-            raise StepFailed(f"ForceStepping cannot move to t = {t} s.")
-        if t < self._t:
-            raise StepFailed(f"cannot go back from t = {self._t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        require_time("ForceStepping", t, self._t)
         start = perf_counter()
         for _ in self._process_events(t):
             if perf_counter() - start >= seconds:
@@ -319,13 +318,6 @@ class ForceSteppingMotion(Motion):
         return self._lattice.mirrored.reshape(self.offset.shape)
 
     def _begin(self, state: State) -> None:
-        if state.q.shape != (self.system.n_nodes, self.system.dim) or state.v.shape != state.q.shape:
-            raise InvalidSystem(
-                f"the state has positions of shape {state.q.shape} and velocities of shape {state.v.shape}, but the "
-                f"system has {self.system.n_nodes} nodes in {self.system.dim} dimensions."
-            )
-        if not (np.all(np.isfinite(state.q)) and np.all(np.isfinite(state.v))):
-            raise StepFailed("ForceStepping cannot start: positions or velocities are not finite.")
         # Coordinates that do not move are no lattice coordinates: a plane of their own goes through each.
         fixed, q = self.system.fixed, self._to_axes(state.q)
         spacing, tracks = self._lattice.spacing.reshape(q.shape), self._tracks

@@ -10,7 +10,8 @@ from typing import Self
 
 import numpy as np
 
-from symplex.errors import InvertedElement, MaterialFailed, StepFailed
+from symplex.arguments import is_real, told
+from symplex.errors import InvalidArgument, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
@@ -221,7 +222,15 @@ def with_work(system: System, energies: dict[str, float], works: Array) -> dict[
 
 
 def dividing(dt: float, interval: float) -> float:
-    """Return the largest step in s not above dt that divides an interval in s."""
+    """Return the largest step in s not above dt that divides an interval in s.
+
+    Raises
+    ------
+    InvalidArgument
+        If the interval is not a positive number.
+    """
+    if not (is_real(interval) and math.isfinite(interval) and interval > 0):
+        raise InvalidArgument(f"the interval between wanted times must be positive (s); it is {told(interval)}.")
     # The tolerance keeps a dt that divides the interval but for rounding.
     return interval / max(math.ceil(interval / dt * (1.0 - 1e-12)), 1)
 

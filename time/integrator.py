@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from symplex.arguments import is_real
-from symplex.errors import InvalidSystem, StepFailed
+from symplex.arguments import is_real, told
+from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 
 _ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
+_MOST_STEPS = 1e15  # beyond, times are no longer told apart
 _ROUNDING = 1e-15  # the same relative to the number of steps: times and steps are rounded
 
 
@@ -186,9 +187,10 @@ class FixedStepMotion(Motion):
 
     def _steps_to(self, t: float) -> int:
         """Return the number of the step that ends at the time t in s."""
+        require_time(type(self).__name__.removesuffix("Motion"), t, -math.inf)
         steps = (t - self.t0) / self.dt
-        if not np.isfinite(steps):
-            raise StepFailed(f"there is no way to the time t = {t} s.")
+        if not abs(steps) <= _MOST_STEPS:
+            raise StepFailed(f"t = {t:.6g} s is {steps:.1g} steps of dt = {self.dt:.6g} s away; that is never reached.")
         target = round(steps)
         if abs(steps - target) > max(_ON_GRID, _ROUNDING * abs(steps)):
             raise StepFailed(
@@ -245,6 +247,68 @@ class FixedStepMotion(Motion):
             self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
 
 
+def require_time(name: str, t: float, present: float) -> None:
+    """Check that a motion can go on to a time t in s from the present.
+
+    Parameters
+    ----------
+    name : str
+        Of the method, for messages.
+    t, present : float
+
+    Raises
+    ------
+    InvalidArgument
+        If the time is no number.
+    StepFailed
+        If it is not finite, or past.
+    """
+    if not is_real(t):
+        raise InvalidArgument(f"{name}: a time must be a number of seconds; it is {told(t)}.")
+    if not math.isfinite(t):
+        raise StepFailed(f"{name} cannot move to t = {t} s.")
+    if t < present:
+        raise StepFailed(f"cannot go back from t = {present:.9g} s to {t:.9g} s; reverse the velocities instead.")
+
+
+def _require_state(name: str, system: System, state: State) -> None:
+    """Check that a state is one of a system.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no state, or the system is none.
+    InvalidSystem
+        If it is that of another system.
+    StepFailed
+        If it is not finite.
+    """
+    for given, kind in ((system, System), (state, State)):
+        if not isinstance(given, kind):
+            raise InvalidArgument(f"{name} starts with a System and a State; for the {kind.__name__} is {told(given)}.")
+    arrays = (state.q, state.v)
+    if not is_real(state.t) or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiu" for x in arrays):
+        raise InvalidArgument(f"{name}: a state has a time and arrays of numbers; system.state(q, v, t) makes one.")
+    if state.q.shape != (system.n_nodes, system.dim) or state.v.shape != state.q.shape:
+        raise InvalidSystem(
+            f"the state has positions of shape {state.q.shape} and velocities of shape {state.v.shape}, but the "
+            f"system has {system.n_nodes} nodes in {system.dim} dimensions."
+        )
+    if not (math.isfinite(state.t) and all(np.isfinite(x).all() for x in arrays)):
+        raise StepFailed(f"{name} cannot start: its time, positions or velocities are not finite.")
+
+
+def _with_checked_state(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of an integrator that looks at the system and the state that it is given."""
+
+    @wraps(method)
+    def call(self: Integrator, system: System, state: State, *rest: Any, **options: Any) -> Any:
+        _require_state(type(self).__name__, system, state)
+        return method(self, system, state, *rest, **options)
+
+    return call
+
+
 def require_step(method: Integrator, dt: float) -> None:
     """Check that the step of a method is a number of seconds.
 
@@ -254,7 +318,7 @@ def require_step(method: Integrator, dt: float) -> None:
         If it is no number, not positive, or not finite.
     """
     if not (is_real(dt) and math.isfinite(dt) and dt > 0):
-        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {dt!r:.80}.")
+        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {told(dt)}.")
 
 
 def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:
@@ -302,11 +366,15 @@ class Integrator(Copyable, ABC):
     symmetric: bool
 
     def __init_subclass__(cls, **options: Any):
-        """Let each motion know the method that starts it or goes on with it: its copies are made by that."""
+        """Let all methods, those of users as well, begin with states of their systems only, and sign their motions.
+
+        A motion knows the method that starts it or goes on with it: its copies are made by that.
+        """
         super().__init_subclass__(**options)
-        for name in ("start", "resume"):
-            if name in vars(cls):
-                setattr(cls, name, _signed(getattr(cls, name)))
+        for wrap, names in ((_with_checked_state, ("start", "fit")), (_signed, ("start", "resume"))):
+            for name in names:
+                if name in vars(cls):
+                    setattr(cls, name, wrap(vars(cls)[name]))
 
     @abstractmethod
     def start(self, system: System, state: State) -> Motion:

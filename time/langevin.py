@@ -192,6 +192,7 @@ def _rates(method: Langevin, mass: Array) -> Array:
     return friction / mass
 
 
+@checked
 def kinetic_temperature(system: System, v: Array, removed: int = 0, boltzmann: float = BOLTZMANN) -> float:
     """Return 2 K/(k_B f) in K, with f the number of free coordinates less those removed.
 
@@ -208,8 +209,16 @@ def kinetic_temperature(system: System, v: Array, removed: int = 0, boltzmann: f
     Raises
     ------
     InvalidSystem
-        If nothing is left that moves freely.
+        If nothing is left that moves freely, or the velocities are not those of the system.
+    ValueError
+        If Boltzmann's constant is not positive.
     """
+    if v.shape != (system.n_nodes, system.dim):
+        raise InvalidSystem(f"kinetic_temperature: velocities have shape {v.shape}, wanted {system.fixed.shape}.")
+    if not np.isfinite(v).all():
+        raise InvalidSystem("kinetic_temperature: velocities must be finite.")
+    if not boltzmann > 0:
+        raise ValueError(f"kinetic_temperature: boltzmann must be positive; it is {boltzmann} J/K.")
     free = int(np.count_nonzero(~system.fixed))
     if free <= removed:
         raise InvalidSystem(

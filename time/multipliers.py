@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -347,7 +348,7 @@ class Multipliers:
             )
 
 
-@checked
+@partial(checked, but=("constraints",))
 def project(system: System, constraints: Mapping[str, Constraint], state: State) -> State:
     """Return the state with positions moved onto the constraints and velocities along them.
 

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Self, final
 
 import numpy as np
@@ -99,7 +100,7 @@ class ConstrainedIntegrator(FixedStepIntegrator):
         return replace(self, dt=dividing(self.dt, interval))
 
 
-@checked
+@partial(checked, but=("constraints",))
 @final
 @dataclass(frozen=True)
 class Rattle(ConstrainedIntegrator):
@@ -117,7 +118,7 @@ class Rattle(ConstrainedIntegrator):
         return RattleMotion(system, self, t0, dt, n)
 
 
-@checked
+@partial(checked, but=("constraints",))
 @final
 @dataclass(frozen=True)
 class Shake(ConstrainedIntegrator):

@@ -51,6 +51,7 @@ _UNSTRESSED = 2.0  # and at first. As much as the mass would just cancel centrif
 _SAME_MOMENTUM = 1e-15  # relative error of ω that is aimed at for a given angular momentum
 _CLOSE = 1e-9  # relative error of that angular momentum that counts as a solution
 _TINY = float(np.finfo(float).tiny)
+_LEAST = 1e-100  # of an angular velocity or momentum, whose square must not vanish
 
 
 @checked
@@ -407,7 +408,7 @@ def _told(vector: Array) -> str:
 def _checked_vector(name: str, unit: str, dim: int, value: ArrayLike) -> Array:
     """Return a vector along an axis of rotation [3], in the plane [1]."""
     vector = np.atleast_1d(np.array(value, dtype=float))
-    if vector.shape != ((3,) if dim == 3 else (1,)) or not np.isfinite(vector).all() or not vector.any():
+    if vector.shape != ((3,) if dim == 3 else (1,)) or not _LEAST < np.linalg.norm(vector) < np.inf:
         wanted = "a vector of three finite numbers" if dim == 3 else "a finite number"
         raise InvalidSystem(f"the {name} must be {wanted} in {unit}, not zero; it is {value}.")
     return vector

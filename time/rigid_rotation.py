@@ -6,6 +6,7 @@ from math import atan2, sin
 
 import numpy as np
 
+from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 
@@ -23,8 +24,7 @@ def in_space(x: Array) -> Array:
 def axis_of(omega: Array) -> tuple[Array, float]:
     """Return the unit vector [3] along an angular velocity [3] or [1], and its size."""
     vector = omega if len(omega) == 3 else np.array([0.0, 0.0, omega[0]])
-    speed = float(np.linalg.norm(vector))
-    return vector / speed, speed
+    return unit_vector(vector), float(np.linalg.norm(vector))
 
 
 def cross_matrix(omega: Array, dim: int) -> Array:

@@ -241,6 +241,7 @@ class SphericalPendulum:
         """I = m L² in kg m²."""
         return self.mass * self.length**2
 
+    @checked
     def state(self, q: ArrayLike, v: ArrayLike = (0.0, 0.0, 0.0), t: float = 0.0) -> SphereState:
         """Return the state with the link in the direction q [3], of any length, and the velocity v [3] in m/s.
 
@@ -250,8 +251,8 @@ class SphericalPendulum:
             If v is not normal to q, to 1e-9.
         """
         direction, velocity = _unit(q, "the direction of a pendulum"), np.array(v, dtype=float)
-        if velocity.shape != (3,):
-            raise InvalidSystem(f"the velocity of a pendulum must be three numbers; it is {v}.")
+        if velocity.shape != (3,) or not np.isfinite(velocity).all():
+            raise InvalidSystem(f"the velocity of a pendulum must be three finite numbers; it is {v}.")
         along = float(velocity @ direction)
         if not abs(along) <= _ROUND_OFF * np.linalg.norm(velocity):
             raise InvalidSystem(f"the link is rigid: v must be normal to q; it has {along:.3g} m/s along q.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from symplex.arguments import told
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -36,8 +37,12 @@ def march(
         if not isinstance(given, kind):
             raise InvalidSystem(
                 f"march takes a System, an Integrator, a State and times; for the {kind.__name__} there is "
-                f"{given!r:.80}. Systems on manifolds have methods that march themselves."
+                f"{told(given)}. Systems on manifolds have methods that march themselves."
             )
+    if not isinstance(times, Iterable) or (isinstance(times, np.ndarray) and times.ndim == 0):
+        raise InvalidSystem(f"march: times must be an iterable of numbers in s; it is {told(times)}.")
+    if not isinstance(observers, Sequence) or not all(map(callable, observers)):
+        raise InvalidSystem(f"march: observers must be functions of a motion and a state; they are {told(observers)}.")
     motion = integrator.start(system, state)
     for t in times:
         reached = motion.advance(t)

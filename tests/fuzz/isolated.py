@@ -17,7 +17,7 @@ from typing import Any
 from symplex.errors import SymplexError
 
 RAN, REFUSED = "ran", "refused in one sentence"
-_LONGEST = 600  # letters of a line of a message
+_LONGEST = 700  # letters of a line of a message
 _MEMORY = 8 << 30  # bytes of addresses
 
 

@@ -1,0 +1,488 @@
+"""Valid calls of all public functions and classes, and what is done with results: what the fuzzer of the API bends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import symplex as sx
+
+POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+CELLS = np.array([[0, 1, 2, 3]], np.int32)
+PAIRS = np.array([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]], np.int32)
+MASS = np.array([1.0, 2.0, 1.5, 1.0])
+V = np.array([[0.1, 0, 0], [0, 0.2, 0], [0, 0, 0.1], [-0.1, 0, 0.1]])
+RUBBER = sx.NeoHookean(lmbda=60.0, mu=40.0, density=10.0)
+SPRINGS = sx.Bars(PAIRS, sx.GreenStrain(10.0, 1.2))
+WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
+ROD = sx.RigidBars.between(POINTS, [[0, 1]])
+RISE = sx.TimeFunction.steady(0.1)
+MESH = sx.Mesh(POINTS, {"tetra": CELLS})
+BLOCK = sx.box((1.0, 1.0, 1.0), (1, 1, 1))
+TIED = sx.Bars(PAIRS, sx.EngineeringStrain(10.0, np.linalg.norm(POINTS[PAIRS[:, 1]] - POINTS[PAIRS[:, 0]], axis=1)))
+SCENARIO = """
+[[body]]
+name = "cube"
+mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1] }
+material = { young = 1e6, poisson = 0.3, density = 1000 }
+[integrator]
+kind = "newmark"
+[run]
+duration = 1e-4
+frames = 1
+samples = 1
+"""
+PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
+
+
+def system(energies: Any = None, **keys: Any) -> sx.System:
+    """Return four points with springs."""
+    return sx.System(MASS, {"springs": SPRINGS} if energies is None else energies, **keys)
+
+
+def start(of: sx.System | None = None) -> sx.State:
+    """Return their state at the start."""
+    return (of or system()).state(POINTS, V)
+
+
+def two_bodies() -> tuple[sx.System, sx.State]:
+    """Return two bodies in the plane that attract each other."""
+    bodies = sx.System([1.0, 2.0], {"pull": sx.Bars([[0, 1]], sx.InverseDistance(1.0), dim=2)}, dim=2)
+    return bodies, bodies.state(PLANAR, [[0.0, 0.3], [0.0, -0.15]])
+
+
+def furnish() -> None:
+    """Put the files here that calls name."""
+    Path("drop.toml").write_text(SCENARIO, "utf-8")
+    Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
+    sx.save_mesh(BLOCK, "box.msh")
+    with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.Block.of({"tetra": CELLS})}) as series:
+        series.append(0.0, np.zeros((4, 3)), {}, {})
+
+
+# -- what is done with results ----------------------------------------------------------------------------------
+
+
+def finite(value: Any) -> None:
+    """Look whether numbers are finite."""
+    if not np.isfinite(np.asarray(value, dtype=float)).all():
+        raise AssertionError(f"not finite: {value!r:.200}")
+
+
+def move(integrator: sx.Integrator) -> None:
+    """Let a few points move by a method for a moment."""
+    points = system()
+    # Steps of any size; those of events take as long as there are.
+    motion = integrator.fit(points, start(points), 1e-3).start(points, start(points))
+    if motion.approach(1e-3, 0.2):
+        state = motion.advance(1e-3)
+        finite([state.q, state.v])
+        finite(list(motion.energies(state).values()))
+
+
+def move_two(integrator: sx.Integrator) -> None:
+    """Let two bodies move by a method for a moment."""
+    bodies, state = two_bodies()
+    motion = integrator.fit(bodies, state, 1e-3).start(bodies, state)
+    if motion.approach(1e-3, 0.2):
+        finite(motion.advance(1e-3).q)
+
+
+def carry(energy: sx.Energy) -> None:
+    """Take an energy into a system and look at its forces."""
+    dim = getattr(energy, "dim", 3)
+    points = sx.System(MASS, {"energy": energy}, dim=dim) if dim != 3 else system({"energy": energy})
+    state = points.state(POINTS[:, :dim])
+    finite(list(points.energies_of(state).values()))
+    finite(state.a)
+
+
+def apply(load: Callable[..., Any]) -> None:
+    """Take a load into a system and look at its forces."""
+    loaded = system(loads={"load": load})
+    finite(start(loaded).a)
+
+
+def hold(constraint: sx.Constraint) -> None:
+    """Take a constraint as a penalty."""
+    carry(sx.Penalty(constraint, 10.0))
+
+
+def press(obstacle: Any) -> None:
+    """Take an obstacle into contact."""
+    carry(sx.RigidContact([0, 1], obstacle, 10.0))
+
+
+def stretch(law: sx.PairLaw) -> None:
+    """Take a law for bars."""
+    carry(sx.Bars(PAIRS, law))
+
+
+def fill(material: sx.Material) -> None:
+    """Take a material for a solid."""
+    solid = sx.Solid(POINTS, CELLS, material)
+    finite(system({"solid": solid}).gradient(1.01 * POINTS))
+
+
+def shake(support: sx.SupportMotion) -> None:
+    """Move a support of a system."""
+    moved = system(moving={"support": support})
+    finite(sx.EnergyMomentum(1e-3).start(moved, start(moved)).advance(1e-3).q)
+
+
+def evaluate(function: sx.TimeFunction) -> None:
+    """Look at a function of time and its derivatives."""
+    finite([function.value(0.5), function.rate(0.5), function.second(0.5)])
+
+
+def begin(made: sx.System) -> None:
+    """Look at the energies of a system at rest."""
+    finite(list(made.energies_of(made.state(POINTS[:, : made.dim])).values()))
+
+
+def swing(method: Any) -> None:
+    """Take a step with a pendulum."""
+    pendulum = sx.SphericalPendulum(sx.AxialPotential(lambda z: z, lambda z: 1.0, lambda z: 0.0))
+    state = pendulum.state([0.6, 0.0, -0.8], [0.0, 0.1, 0.0])
+    finite(method.step(pendulum, state, 0.01).q)
+
+
+def hang(pendulum: sx.SphericalPendulum) -> None:
+    """Take a step with a pendulum by a method."""
+    state = pendulum.state([0.6, 0.0, -0.8], [0.0, 0.1, 0.0])
+    finite(sx.SphereSymplectic().step(pendulum, state, 0.01).q)
+
+
+def turn(method: Any) -> None:
+    """Take a step with a rigid body."""
+    body = sx.RigidBody([1.0, 2.0, 3.0])
+    finite(method.step(body, body.state(np.eye(3), [0.1, 0.2, 0.3]), 0.01).R)
+
+
+def spin(body: sx.RigidBody) -> None:
+    """Take a step with a rigid body by a method."""
+    finite(sx.BodyCayley().step(body, body.state(np.eye(3), [0.1, 0.2, 0.3]), 0.01).R)
+
+
+def go_on(state: sx.State) -> None:
+    """Let points move from a state."""
+    for method in (sx.Midpoint(1e-3), sx.Newmark(1e-3), sx.ForceStepping(0.01)):
+        motion = method.start(system(), state)
+        if motion.approach(state.t + 0.001, 0.1):
+            finite(motion.advance(state.t + 0.001).q)
+
+
+def begin_series(writer: Any) -> None:
+    """Write a frame, and leave no file behind."""
+    with writer:
+        writer.append(0.0, np.zeros((4, 3)), {}, {})
+    Path("new.vtkhdf").unlink(missing_ok=True)
+
+
+def ignore(result: Any) -> None:
+    """Do nothing more."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A valid call: a function, its arguments by name, and what is done with the result."""
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    use: Callable[[Any], None] = ignore
+
+
+def _call(function: Callable[..., Any], use: Callable[[Any], None] = ignore, **arguments: Any) -> Call:
+    return Call(function, arguments, use)
+
+
+def calls() -> dict[str, Call]:
+    """Return the calls by name: of all functions and classes of ``symplex``, and of some of their methods."""
+    newton = sx.Newton()
+    pendulum = sx.SphericalPendulum(sx.AxialPotential(lambda z: z, lambda z: 1.0, lambda z: 0.0))
+    ring = start()
+    later = sx.Midpoint(0.01).start(system(), ring).advance(0.01)
+    step = {"dt": 1e-3, "newton": newton}
+    found = {
+        "AdaptiveVariational": _call(
+            sx.AdaptiveVariational, move, dt=1e-3, bounds=(0.25, 4.0), hold=True, carry=True, newton=newton
+        ),
+        "AxialPotential": _call(
+            sx.AxialPotential,
+            lambda made: finite(made.gradient(np.array([0.6, 0.0, 0.8]))),
+            g=lambda z: z,
+            slope=lambda z: 1.0,
+            curvature=lambda z: 0.0,
+            axis=(0.0, 0.0, -1.0),
+        ),
+        "Bars": _call(sx.Bars, carry, pairs=PAIRS, law=sx.GreenStrain(10.0, 1.2), dim=3),
+        "Block": _call(sx.Block, nodes=np.arange(4, dtype=np.int32), cells={"tetra": CELLS}, points=None),
+        "BodyCayley": _call(sx.BodyCayley, turn, quadrature="trapezoidal"),
+        "BodyZhangSkeel": _call(sx.BodyZhangSkeel, ignore, beta=0.25, quadrature="trapezoidal"),
+        "ComposedMethod": _call(sx.ComposedMethod, swing, method=sx.SphereMidpoint(), order=4, scheme=None),
+        "Composition": _call(sx.Composition, move, integrator=sx.Midpoint(1e-3), order=4, scheme=None),
+        "Dashpots": _call(sx.Dashpots, apply, pairs=PAIRS, viscosity=0.1),
+        "Drag": _call(sx.Drag, apply, mass=MASS, rate=0.1),
+        "EnergyMomentum": _call(sx.EnergyMomentum, move, **step, compensated=False),
+        "EnergyStepping": _call(sx.EnergyStepping, move, step=1e-2, offset=0.5, stride=0.1),
+        "EngineeringStrain": _call(sx.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
+        "ForceStepping": _call(
+            sx.ForceStepping,
+            move,
+            grid=0.01,
+            seed=0,
+            offset=None,
+            axes=np.eye(3),
+            mirrored=False,
+            count_crossings=False,
+        ),
+        "GeneralizedAlpha": _call(sx.GeneralizedAlpha, move, **step, rho_inf=0.8),
+        "GrahamJelenic": _call(
+            sx.GrahamJelenic,
+            move,
+            dt=1e-3,
+            scheme="CM6",
+            external=(),
+            angle="body",
+            iterations=200,
+            linear="auto",
+        ),
+        "Gravity": _call(sx.Gravity, carry, mass=MASS, acceleration=(0.0, 0.0, -9.81)),
+        "GreenStrain": _call(sx.GreenStrain, stretch, stiffness=10.0, length=1.2),
+        "HalfSpace": _call(sx.HalfSpace, press, point=(0.0, 0.0, -1.0), normal=(0.0, 0.0, 1.0), normalize=True),
+        "HilberHughesTaylor": _call(sx.HilberHughesTaylor, move, **step, alpha=-0.05),
+        "Interpolant": _call(sx.Interpolant, lambda made: finite(made(0.005).q), start=ring, end=later),
+        "InverseDistance": _call(sx.InverseDistance, stretch, strength=1.0),
+        "InverseSquare": _call(sx.InverseSquare, stretch, strength=1.0),
+        "JacobiCoordinates": _call(sx.JacobiCoordinates, mass=MASS),
+        "JacobiReduction": _call(sx.JacobiReduction, move, integrator=sx.ForceStepping(0.01)),
+        "Langevin": _call(
+            sx.Langevin,
+            move,
+            integrator=sx.Newmark(1e-3),
+            temperature=300.0,
+            friction=None,
+            rate=1.0,
+            seed=1,
+            boltzmann=1.4e-23,
+        ),
+        "LennardJones": _call(sx.LennardJones, stretch, depth=1.0, diameter=0.5),
+        "LinearElastic": _call(sx.LinearElastic, fill, lmbda=60.0, mu=40.0, density=10.0),
+        "Mesh": _call(
+            sx.Mesh,
+            lambda made: made.boundary_faces,
+            points=POINTS,
+            cells={"tetra": CELLS},
+            cell_groups={"all": {"tetra": np.array([0], np.int32)}},
+            point_groups={"base": np.array([0, 1, 2], np.int32)},
+        ),
+        "Midpoint": _call(sx.Midpoint, move, **step, alpha=0.5),
+        "ModifiedForce": _call(
+            sx.ModifiedForce, ignore, system=system(), beta=0.4, variant="full", stiff=(), newton=None
+        ),
+        "MooneyRivlin": _call(sx.MooneyRivlin, fill, c10=10.0, c01=2.0, bulk=100.0, density=10.0),
+        "NeoHookean": _call(sx.NeoHookean, fill, lmbda=60.0, mu=40.0, density=10.0),
+        "Newmark": _call(sx.Newmark, move, dt=1e-3, beta=0.0, gamma=0.5, safety=0.8, contact_safety=0.2, newton=newton),
+        "Newton": _call(sx.Newton, lambda made: move(sx.Midpoint(1e-3, newton=made)), iterations=50, linear="auto"),
+        "NodalForce": _call(sx.NodalForce, carry, nodes=[0, 1], force=(1.0, 0.0, 0.0)),
+        "NodalLoad": _call(sx.NodalLoad, apply, nodes=[0, 1], force=(1.0, 0.0, 0.0), history=([0.0, 1.0], [0.0, 1.0])),
+        "OnPlane": _call(sx.OnPlane, hold, nodes=[0, 1], point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)),
+        "OnSphere": _call(sx.OnSphere, hold, nodes=[1, 2], center=(0.0, 0.0, 0.0), radius=1.0),
+        "Penalty": _call(sx.Penalty, carry, constraint=ROD, stiffness=10.0),
+        "PlanarMethod": _call(sx.PlanarMethod, ignore, form="projected"),
+        "PolarReduction": _call(sx.PolarReduction, move_two, integrator=sx.ForceStepping(0.01), conjugate_angle=False),
+        "Pressure": _call(sx.Pressure, apply, faces=[[0, 2, 1]], pressure=3.0, history=1.0),
+        "Rattle": _call(sx.Rattle, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
+        "RelaxedBody": _call(sx.RelaxedBody, ignore, body=sx.RigidBody(1.0), omega=10.0),
+        "RigidBars": _call(sx.RigidBars, hold, pairs=[[0, 1]], length=1.0),
+        "RigidBody": _call(sx.RigidBody, spin, inertia=[1.0, 2.0, 3.0], potential=None),
+        "RigidContact": _call(sx.RigidContact, carry, nodes=[0, 1], obstacle=WALL, stiffness=10.0),
+        "SaintVenantKirchhoff": _call(sx.SaintVenantKirchhoff, fill, lmbda=60.0, mu=40.0, density=10.0),
+        "Shake": _call(sx.Shake, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
+        "Solid": _call(sx.Solid, carry, points=POINTS, cells=CELLS, material=RUBBER),
+        "Sphere": _call(sx.Sphere, press, center=(0.0, 0.0, -3.0), radius=1.0),
+        "SphereEnergyMomentum": _call(sx.SphereEnergyMomentum, swing, form="force"),
+        "SphereMidpoint": _call(sx.SphereMidpoint, swing),
+        "SphereSymplectic": _call(sx.SphereSymplectic, swing, kappa="one"),
+        "SphericalPendulum": _call(sx.SphericalPendulum, hang, potential=pendulum.potential, mass=1.0, length=1.0),
+        "StiffnessDamping": _call(sx.StiffnessDamping, apply, energy=SPRINGS, q=POINTS, time=0.1),
+        "SupportRotation": _call(
+            sx.SupportRotation,
+            shake,
+            nodes=[0],
+            points=POINTS,
+            angle=RISE,
+            center=(1.0, 0.0, 0.0),
+            axis=(0.0, 0.0, 1.0),
+        ),
+        "SupportTranslation": _call(
+            sx.SupportTranslation, shake, nodes=[0], direction=(1.0, 0.0, 0.0), motion=RISE, components="xyz"
+        ),
+        "SurfaceTraction": _call(
+            sx.SurfaceTraction, apply, points=POINTS, faces=[[0, 2, 1]], traction=(0.0, 0.0, 1.0), history=1.0
+        ),
+        "System": _call(
+            sx.System,
+            begin,
+            mass=MASS,
+            energies={"springs": SPRINGS},
+            dim=3,
+            fixed=np.zeros((4, 3), bool),
+            loads={"drag": sx.Drag(MASS, 0.1)},
+            moving={"support": sx.SupportTranslation([3], "x", RISE)},
+            massless=np.zeros(4, bool),
+        ),
+        "TimeFunction": _call(
+            sx.TimeFunction,
+            evaluate,
+            value=lambda t: t,
+            rate=lambda t: 1.0,
+            second=lambda t: 0.0,
+            smooth=True,
+            span=(0.0, 1.0),
+        ),
+        "UniformField": _call(sx.UniformField, ignore, strength=1.0, field=(0.0, 0.0, 1.0), dipole=(0.0, 0.0, 1.0)),
+        "VariationalMidpoint": _call(sx.VariationalMidpoint, move, **step),
+        "View": _call(sx.View, direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0), section=None, origin=None, zoom=1.0),
+        "ZhangSkeel": _call(sx.ZhangSkeel, move, **step, beta=0.4, variant="full", stiff=()),
+        "all_pairs": _call(sx.all_pairs, n=4),
+        "bar_mass": _call(sx.bar_mass, finite, points=POINTS, pairs=PAIRS, density=10.0, area=0.1, n_nodes=4),
+        "box": _call(sx.box, size=(1.0, 1.0, 1.0), cells=(1, 1, 1), split="24", origin=(0.0, 0.0, 0.0)),
+        "bundled": _call(sx.bundled, name="bracket"),
+        "consistent_bar_mass": _call(
+            sx.consistent_bar_mass,
+            lambda made: finite(made.data),
+            points=POINTS,
+            pairs=PAIRS,
+            density=10.0,
+            area=0.1,
+            n_nodes=4,
+        ),
+        "consistent_mass": _call(
+            sx.consistent_mass, lambda made: finite(made.data), points=POINTS, cells=CELLS, density=10.0, n_nodes=4
+        ),
+        "cube_mesh": _call(sx.cube_mesh, name="I", size=0.1),
+        "fixed_mask": _call(sx.fixed_mask, n_nodes=4, supports=[([0, 1], "xy")], dim=3),
+        "kinetic_temperature": _call(
+            sx.kinetic_temperature, finite, system=system(), v=V, removed=0, boltzmann=1.4e-23
+        ),
+        "locate": _call(sx.locate, event=lambda state: state.t - 0.005, start=ring, end=later, samples=8),
+        "lumped_mass": _call(sx.lumped_mass, finite, points=POINTS, cells=CELLS, density=10.0, n_nodes=4),
+        "march": _call(
+            lambda **keys: list(sx.march(**keys)),
+            system=system(),
+            integrator=sx.Midpoint(1e-3),
+            state=ring,
+            times=[0.0, 0.001],
+            observers=(),
+        ),
+        "merge": _call(sx.merge, meshes={"one": MESH, "two": MESH}),
+        "project": _call(sx.project, system=system(), constraints={"rod": ROD}, state=ring),
+        "quadratic": _call(sx.quadratic, mesh=MESH),
+        "read_history": _call(sx.read_history, path="history.csv"),
+        "read_mesh": _call(sx.read_mesh, path="box.msh", scale=1.0, keep_unconnected=True),
+        "read_series": _call(sx.read_series, path="motion.vtkhdf"),
+        "repair_series": _call(sx.repair_series, path="motion.vtkhdf"),
+        "record": _call(
+            sx.record,
+            lambda made: finite(made.q),
+            system=system(),
+            integrator=sx.Midpoint(1e-3),
+            state=ring,
+            times=[0.0, 0.001],
+        ),
+        "redistributed_mass": _call(sx.redistributed_mass, finite, mass=np.ones(15), points=BLOCK.points, nodes=[0]),
+        "relative_equilibrium": _call(
+            sx.relative_equilibrium,
+            system=system({"bars": TIED}),
+            q=POINTS,
+            omega=(0.01, 0.01, 0.01),
+            velocity=None,
+            tilt=3.0,
+            newton=None,
+        ),
+        "relative_equilibrium_of_momentum": _call(
+            sx.relative_equilibrium_of_momentum,
+            system=system({"bars": TIED}),
+            q=POINTS,
+            angular_momentum=(0.01, 0.01, 0.01),
+            velocity=None,
+            tilt=3.0,
+            newton=None,
+        ),
+        "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),
+        "plot_history": _call(
+            sx.plot_history,
+            history={"t": np.array([0.0, 1.0]), "kinetic": np.ones(2), "total": np.ones(2)},
+            path="plot.png",
+            title="A title",
+        ),
+        "compare_histories": _call(
+            sx.compare_histories,
+            histories={"one": {"t": np.array([0.0, 1.0]), "kinetic": np.ones(2), "total": np.ones(2)}},
+            path="plot.png",
+            title="A title",
+        ),
+        "compile_lattice": _call(
+            sx.compile_lattice, ignore, value=on_spring, parameters=np.ones((2, 1)), size=2, axes=None
+        ),
+        "open_series": _call(
+            sx.open_series,
+            begin_series,
+            path="new.vtkhdf",
+            points=POINTS,
+            blocks={"body": sx.Block.of({"tetra": CELLS})},
+        ),
+        # Methods
+        "System.state": _call(
+            lambda **keys: system().state(**keys), lambda s: finite([s.q, s.v, s.a]), q=POINTS, v=V, t=0.0
+        ),
+        "Motion.advance": _call(lambda t: sx.Midpoint(1e-3).start(system(), ring).approach(t, 0.1), ignore, t=0.002),
+        "Motion.advance of events": _call(
+            lambda t: sx.ForceStepping(0.01).start(system(), ring).approach(t, 0.1), ignore, t=0.002
+        ),
+        "Integrator.start": _call(lambda **keys: sx.Midpoint(1e-3).start(**keys), system=system(), state=ring),
+        "Integrator.start of events": _call(
+            lambda **keys: sx.ForceStepping(0.01).start(**keys), system=system(), state=ring
+        ),
+        "Integrator.fit": _call(
+            lambda **keys: sx.Newmark(1e-3).fit(**keys), ignore, system=system(), state=ring, interval=0.01
+        ),
+        "RigidContact.from_penalty": _call(
+            sx.RigidContact.from_penalty, carry, nodes=[0, 1], obstacle=WALL, penalty=0.1
+        ),
+        "NeoHookean.from_young": _call(sx.NeoHookean.from_young, fill, E=100.0, nu=0.3, density=10.0),
+        "RigidBars.between": _call(sx.RigidBars.between, hold, q=POINTS, pairs=[[0, 1]]),
+        "Newmark.trapezoidal": _call(sx.Newmark.trapezoidal, move, dt=1e-3),
+        "TimeFunction.table": _call(
+            sx.TimeFunction.table, evaluate, times=[0.0, 0.3, 0.7, 1.0], values=[0.0, 1.0, 0.0, 1.0], smooth=True
+        ),
+        "TimeFunction.of_accelerations": _call(
+            sx.TimeFunction.of_accelerations, evaluate, times=[0.0, 0.3, 1.0], accelerations=[0.0, 1.0, 0.0]
+        ),
+        "TimeFunction.steady": _call(sx.TimeFunction.steady, evaluate, rate=1.0),
+        "TimeFunction.differenced": _call(sx.TimeFunction.differenced, evaluate, value=lambda t: t, resolution=0.01),
+        "SphericalPendulum.state": _call(pendulum.state, lambda s: finite(s.q), q=[0.6, 0.0, -0.8], v=[0.0, 0.1, 0.0]),
+        "Scenario.read": _call(sx.Scenario.read, path="drop.toml"),
+        "Scenario.parse": _call(sx.Scenario.parse, text=SCENARIO, path="drop.toml"),
+        "simulate": _call(
+            sx.simulate,
+            scenario="drop.toml",
+            output="results",
+            resume=False,
+            overwrite=True,
+            progress=False,
+            pictures=False,
+        ),
+        "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3))),
+    }
+    return found
+
+
+def on_spring(p, x):
+    """Return the energy of a spring on a line."""
+    return 0.5 * p[0] * (x[1] - x[0]) ** 2
