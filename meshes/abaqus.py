@@ -7,6 +7,7 @@ forgets earlier nodes at a second ``*NODE``; sets are what users put their suppo
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from symplex.errors import MeshError
 from symplex.meshes.abaqus_deck import Block, blocks_of
 from symplex.meshes.abaqus_sets import Sets, Surface, surface_of
 from symplex.meshes.kinds import dimension_of
-from symplex.meshes.numbering import Numbering
+from symplex.meshes.numbering import Numbering, is_number, sorted_distinct
 from symplex.meshes.raw import RawCells, RawMesh
 
 # Element families by the part of the name that says shape and number of nodes; what follows are formulations.
@@ -52,6 +53,7 @@ _MAKE_MESH = {
 # Those of solids: reduced integration, incompatible modes, modified, improved surface stress, hybrid; with pore
 # pressures, electric potentials, temperatures.
 _FORMULATIONS = r"(R|I)?(M|I)?(S|H|HS)?(P|E)?(H|T|HT)?"
+_EXACT = 2**53  # up to which double precision holds whole numbers
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 
 
@@ -117,12 +119,10 @@ class _Deck:
         system = block.parameters.get("SYSTEM", "R").upper()
         if system not in ("R", "C"):
             raise MeshError(f"it uses *NODE, SYSTEM={system}, which is not supported; {_MAKE_MESH['SYSTEM']}.")
-        rows = [_node(line) for line in block.lines]
-        table = np.array([row[1] for row in rows]).reshape(-1, 3)
+        ids, table = _nodes(block.lines)
         if system == "C":  # radius, angle in degrees, height
             angle = np.radians(table[:, 1])
             table = np.column_stack([table[:, 0] * np.cos(angle), table[:, 0] * np.sin(angle), table[:, 2]])
-        ids = np.array([row[0] for row in rows], np.int64)
         self._nodes.append((ids, table))
         if "NSET" in block.parameters:
             self._node_sets.add(block.parameter("NSET"), self._part, ids)
@@ -141,15 +141,15 @@ class _Deck:
         """Return all that was taken."""
         ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in self._nodes)])
         points = np.concatenate([np.empty((0, 3)), *(points for _, points in self._nodes)])
+        numbers = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)])
         try:
-            nodes = Numbering("node", ids)
-            Numbering("element", np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)]))
+            nodes, elements = Numbering("node", ids), Numbering("element", numbers)
         except MeshError as error:
             raise MeshError(f"{str(error)[:-1]}; if the file has several parts, write it without parts.") from None
         cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
         placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
-        element_sets = self._element_sets.resolved(self._elements)
-        node_sets = self._node_sets.resolved(self._elements, ids, element_sets)
+        element_sets = self._element_sets.resolved(elements)
+        node_sets = self._node_sets.resolved(nodes, self._elements, element_sets)
         faces = [
             (surface.name, kind, rows)
             for surface in self._surfaces
@@ -182,15 +182,40 @@ def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, 
     for name in [name for name in element_sets if name.upper() in by_upper]:
         same = node_sets[by_upper[name.upper()]]
         parts = [rows[index].ravel() for (_, rows), index in zip(cells, element_sets[name], strict=True)]
-        own = np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
-        if not np.array_equal(own, np.unique(nodes.places(same, f"set '{name}'"))):
+        own = sorted_distinct(np.concatenate([np.empty(0, np.int64), *parts]))
+        if not np.array_equal(own, sorted_distinct(nodes.places(same, f"set '{name}'"))):
             element_sets[f"{name}.elements"] = element_sets.pop(name)
+
+
+def _nodes(lines: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return numbers [n] and coordinates [n, 3] of nodes: all at once if all lines are plain, else line by line."""
+    if all(line.count(",") == 3 and line.partition(",")[0].strip().isdecimal() for line in lines):
+        values = _numbers(lines, np.float64, "+-.eE")
+        if values is not None and len(values) == 4 * len(lines):
+            table = values.reshape(-1, 4)
+            return table[:, 0].astype(np.int64), np.ascontiguousarray(table[:, 1:])
+    rows = [_node(line) for line in lines]
+    return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], float).reshape(-1, 3)
+
+
+def _numbers(lines: list[str], dtype: type, signs: str) -> NDArray | None:
+    """Return all numbers of lines of digits and some signs; None if there is anything else, or a number too large."""
+    text = ",".join(lines)
+    if not text.isascii() or set(text) - set("0123456789, " + signs):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            values = np.fromstring(text, dtype, sep=",") if text else np.empty(0, dtype)
+    except (DeprecationWarning, ValueError):
+        return None
+    return values if values.max(initial=0) < _EXACT else None
 
 
 def _node(line: str) -> tuple[int, list[float]]:
     """Return number and coordinates of a node; an empty field between commas is 0, normals may follow."""
     number, *fields = (word.strip() for word in line.split(","))
-    if not re.fullmatch(r"\d{1,18}", number) or len(fields) > 7:
+    if not is_number(number) or len(fields) > 7:
         raise ValueError(f"the line of a node is '{line[:60]}'")
     if len(fields) < 3:
         raise MeshError(f"node {number} has {len(fields)} coordinates; a volume mesh needs three of each node.")
@@ -205,13 +230,17 @@ def _float(word: str, line: str) -> float:
 
 def _element_rows(name: str, k: int, lines: list[str]) -> NDArray[np.int64]:
     """Return numbers and nodes [m, k + 1] of elements, each in one line or in several, the first of which it begins."""
+    if all(line.count(",") == k for line in lines):
+        values = _numbers(lines, np.int64, "")
+        if values is not None and len(values) == (k + 1) * len(lines):
+            return values.reshape(-1, k + 1)
     rows: list[list[int]] = []
     row: list[int] = []
     for line in lines:
         words = [word.strip() for word in line.split(",")]
         if words[-1] == "":
             words.pop()
-        if not all(re.fullmatch(r"\d{1,18}", word) for word in words):
+        if not all(is_number(word) for word in words):
             raise ValueError(f"the line of an element is '{line[:60]}'")
         row += map(int, words)
         if len(row) > k + 1:

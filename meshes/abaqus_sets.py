@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
@@ -14,6 +15,7 @@ from symplex.errors import MeshError
 from symplex.meshes.abaqus_deck import Block
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import first_alike, rows_among
+from symplex.meshes.numbering import Numbering, is_number, sorted_distinct
 from symplex.meshes.sides import ABAQUS, edges_on_side, faces_on_side
 
 Elements = Sequence[tuple[str, NDArray[np.int64]]]  # blocks: the type of cells, numbers and nodes [m, k + 1]
@@ -39,13 +41,19 @@ class Sets:
 
     def __init__(self, what: str):
         self._what = what
-        # By part (none: the whole model) and name in capitals: the name as first written, and the members: arrays,
-        # ranges, other sets, and names of sets of elements whose nodes are meant.
-        self._sets: dict[tuple[str, str], tuple[str, list[NDArray[np.int64] | range | str | _Set]]] = {}
+        # By part (none: the whole model) and name in capitals, the name as first written and the number of its items.
+        self._names: dict[tuple[str, str], str] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
+        # What was added to which set, in order: numbers, ranges, other sets, and names of sets of elements whose nodes
+        # are meant.
+        self._items: list[tuple[tuple[str, str], NDArray[np.int64] | range | str | _Set]] = []
 
     def add(self, name: str, part: str, members: NDArray[np.int64] | range | str | _Set) -> None:
         """Add members to a set, which need not be there yet."""
-        self._sets.setdefault((part.upper(), name.upper()), (name, []))[1].append(members)
+        key = part.upper(), name.upper()
+        self._names.setdefault(key, name)
+        self._counts[key] += 1
+        self._items.append((key, members))
 
     def take(self, block: Block, part: str) -> None:
         """Take an ``*NSET`` or ``*ELSET``."""
@@ -58,61 +66,59 @@ class Sets:
                 self.add(name, part, _range(line))
         else:
             items = block.items()
-            numbers = [int(item) for item in items if _is_number(item)]
+            numbers = [int(item) for item in items if is_number(item)]
             self.add(name, part, np.array(numbers, np.int64))
             for item in items:
-                if not _is_number(item):
+                if not is_number(item):
                     self.add(name, part, self._as_it_is(item, part))
 
     def _as_it_is(self, item: str, part: str) -> _Set:
         """Return what a set is by now; what it gets later on does not belong to it here."""
         for where in (part.upper(), ""):
             key = where, item.strip('"').upper()
-            if key in self._sets:
-                return _Set(key, len(self._sets[key][1]))
+            if key in self._names:
+                return _Set(key, self._counts[key])
         raise MeshError(f"a set refers to the set '{item}', which is not defined before it.")
 
     def resolved(
         self,
-        elements: Elements,
-        node_ids: NDArray[np.int64] | None = None,
+        known: Numbering,
+        elements: Elements = (),
         element_sets: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> dict[str, NDArray[np.int64]]:
         """Return the numbers of the members, ascending, by name: ``part.name`` if the whole model has that name, too.
+
+        Parameters
+        ----------
+        known : Numbering
+            The nodes or elements that there are.
+        elements, element_sets
+            Where nodes of elements are meant.
 
         Raises
         ------
         MeshError
             If a member does not exist; of a range, those that exist are meant.
         """
-        known = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in elements)])
-        if node_ids is not None:
-            known = node_ids
-        members: dict[tuple[str, str], NDArray[np.int64]] = {}
-        resolved: dict[tuple[str, str], list[NDArray[np.int64]]] = {}
-        for (part, upper), (name, given) in self._sets.items():
-            parts: list[NDArray[np.int64]] = []  # one for each of what was given
-            for item in given:
-                if isinstance(item, range):
-                    # Only those that are there: numbers may have gaps, and the range any length.
-                    inside = (known >= item.start) & (known < item.stop) & ((known - item.start) % item.step == 0)
-                    parts.append(known[inside])
-                elif isinstance(item, str):
-                    parts.append(_nodes_of(elements, _named(element_sets or {}, item, name)))
-                elif isinstance(item, _Set):
-                    parts.append(_joined(resolved[item.key][: item.n]))
-                else:
-                    parts.append(item)
-            resolved[part, upper] = parts
-            members[part, upper] = np.unique(_joined(parts))
-            missing = np.setdiff1d(members[part, upper], known)
-            if len(missing):
+        parts: dict[tuple[str, str], list[NDArray[np.int64]]] = {}
+        for key, item in self._items:
+            if isinstance(item, range):
+                found = known.within(item)
+            elif isinstance(item, str):
+                found = _nodes_of(elements, _named(element_sets or {}, item, self._names[key]))
+            elif isinstance(item, _Set):
+                found = _joined(parts[item.key][: item.n])
+            else:
+                found = item
+            parts.setdefault(key, []).append(found)
+        named: dict[str, NDArray[np.int64]] = {}
+        for key, found in parts.items():
+            (part, upper), name = key, self._names[key]
+            members = sorted_distinct(_joined(found))
+            if len(missing := members[~known.has(members)]):
                 raise MeshError(f"set '{name}' refers to a {self._what} that the file does not define, {missing[0]}.")
-        named = {}
-        for (part, upper), numbers in members.items():
-            name = self._sets[part, upper][0]
-            taken = (part and ("", upper) in members) or name in named
-            named[f"{part}.{name}" if taken else name] = numbers
+            taken = (part and ("", upper) in parts) or name in named
+            named[f"{part}.{name}" if taken else name] = members
         return named
 
 
@@ -135,7 +141,7 @@ class Surface:
     def nodes(self, sets: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
         """Return the numbers of the nodes of a surface of nodes."""
         found = [_members(sets, item, self.name) for item, _ in self.items]
-        return np.unique(_joined(found))
+        return sorted_distinct(_joined(found))
 
     def faces(
         self, elements: Elements, sets: Mapping[str, NDArray[np.int64]]
@@ -214,7 +220,7 @@ def _free_faces(kind: str, cells: NDArray[np.int64], elements: Elements) -> Iter
 def _range(line: str) -> range:
     """Return the numbers from a first to a last one by steps, which GENERATE gives."""
     words = [word.strip() for word in line.split(",") if word.strip()]
-    if len(words) not in (2, 3) or not all(_is_number(word) for word in words):
+    if len(words) not in (2, 3) or not all(is_number(word) for word in words):
         raise ValueError(f"a range of a set is '{line[:60]}'")
     first, last, step = int(words[0]), int(words[1]), int(words[2]) if len(words) == 3 else 1
     if first > last or step < 1:
@@ -222,12 +228,8 @@ def _range(line: str) -> range:
     return range(first, last + 1, step)
 
 
-def _is_number(item: str) -> bool:
-    return re.fullmatch(r"\d{1,18}", item) is not None
-
-
 def _members(sets: Mapping[str, NDArray[np.int64]], item: str, surface: str) -> NDArray[np.int64]:
-    return np.array([int(item)], np.int64) if _is_number(item) else _named(sets, item, surface)
+    return np.array([int(item)], np.int64) if is_number(item) else _named(sets, item, surface)
 
 
 def _named(sets: Mapping[str, NDArray[np.int64]], item: str, who: str) -> NDArray[np.int64]:
@@ -242,7 +244,7 @@ def _named(sets: Mapping[str, NDArray[np.int64]], item: str, who: str) -> NDArra
 
 def _nodes_of(elements: Elements, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     parts = [table[np.isin(table[:, 0], numbers)][:, 1:].ravel() for _, table in elements]
-    return np.unique(_joined(parts))
+    return sorted_distinct(_joined(parts))
 
 
 def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from symplex.meshes.gmsh_sections import (
     read_sections,
 )
 from symplex.meshes.kinds import dimension_of
-from symplex.meshes.numbering import Numbering
+from symplex.meshes.numbering import Numbering, places_by_value
 from symplex.meshes.raw import RawCells, RawMesh
 
 # Of each type of elements: their numbers, the tag of their physical group (0: none), and their nodes [m, k].
@@ -60,8 +60,9 @@ def read_gmsh22(path: Path) -> RawMesh:
 def _members(names: Names, dim: int, tags: NDArray[np.int64]) -> dict[str, NDArray[np.intp]]:
     """Return the cells of a type by the physical group that they are in; tags may be negative, for the other side."""
     members: dict[str, list[NDArray[np.intp]]] = {}
-    for tag in np.unique(np.abs(tags[tags != 0])):
-        members.setdefault(physical_name(names, dim, int(tag)), []).append(np.flatnonzero(np.abs(tags) == tag))
+    for tag, places in places_by_value(np.abs(tags)).items():
+        if tag:
+            members.setdefault(physical_name(names, dim, tag), []).append(places)
     return {name: np.concatenate(parts) for name, parts in members.items()}
 
 

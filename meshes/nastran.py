@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.includes import Includes
-from symplex.meshes.numbering import Numbering
+from symplex.meshes.numbering import Numbering, is_number, places_by_value
 from symplex.meshes.raw import RawCells, RawMesh
 
 # Cards of elements: the types of cells by the numbers of their nodes.
@@ -82,9 +82,9 @@ def read_nastran(path: Path) -> RawMesh:
         connectivity = nodes.places(np.array([row[2] for row in rows], np.int64), f"a {kind} cell")
         cells.append(RawCells(kind, connectivity[:, _ORDERS[kind]] if kind in _ORDERS else connectivity))
         properties = np.array([row[1] for row in rows], np.int64)
-        for number in np.unique(properties):
-            members = sets.setdefault(f"property_{number}", [None] * len(elements))
-            members[block] = np.flatnonzero(properties == number)
+        for number, places in places_by_value(properties).items():
+            if number:
+                sets.setdefault(f"property_{number}", [None] * len(elements))[block] = places
     where: NDArray[np.float64] = np.array(points, float).reshape(-1, 3)
     return RawMesh(where, cells, cell_sets=sets)
 
@@ -157,7 +157,7 @@ def _system(field: str) -> bool:
 
 
 def _element(name: str, fields: list[str]) -> tuple[str, tuple[int, int, list[int]]]:
-    """Return the type of an element, its number, that of its property, and its nodes."""
+    """Return the type of an element, its number, that of its property (0: none is given), and its nodes."""
     kinds = _ELEMENTS[name]
     most = max(kinds)
     given = fields[2 : 2 + most]
@@ -170,11 +170,11 @@ def _element(name: str, fields: list[str]) -> tuple[str, tuple[int, int, list[in
         wanted = " or ".join(map(str, kinds))
         raise MeshError(f"{name} {fields[0]} has {len(nodes)} nodes; it can have {wanted}.")
     number = _whole(fields[0], name)
-    return kinds[len(nodes)], (number, _whole(fields[1], name) if fields[1] else number, nodes)
+    return kinds[len(nodes)], (number, _whole(fields[1], name) if fields[1] else 0, nodes)
 
 
 def _whole(field: str, card: str) -> int:
-    if not re.fullmatch(r"\d{1,18}", field):
+    if not is_number(field):
         raise ValueError(f"a {card} has '{field[:20]}' where a whole number must be")
     return int(field)
 

@@ -354,6 +354,13 @@ def test_abaqus_sets_of_one_name(tmp_path):
     assert {"first", "FIRST"} <= set(mesh.groups)
 
 
+def test_abaqus_sets_that_grow_by_each_other(tmp_path):
+    more = "*ELSET, ELSET=A\n1\n*ELSET, ELSET=B\nA\n*ELSET, ELSET=A\nB, 2\n*ELSET, ELSET=C\nB\n"
+    more += "".join(f"*ELSET, ELSET=S{k + 1}\nS{k}\n" for k in range(3000)).replace("\nS0\n", "\n2\n", 1)
+    groups = describe(read_text(tmp_path, DECK + more, "deck.inp")).cell_groups
+    assert [groups[name]["hexahedron"] for name in ("A", "B", "C", "S3000")] == [2, 1, 1, 1]
+
+
 def test_abaqus_sets_of_part_and_assembly(tmp_path):
     text = DECK.replace("*NODE", "*PART, NAME=P\n*NODE", 1).replace("*NSET, NSET=END", "*NSET, NSET=Set-1")
     text += "*END PART\n*ASSEMBLY, NAME=A\n*INSTANCE, NAME=I, PART=P\n*END INSTANCE\n"
