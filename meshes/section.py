@@ -96,8 +96,10 @@ class Section:
         return found
 
     def _is_cut(self, name: str, positions: Positions, place: float) -> bool:
+        """Whether a plane goes through cells of a body, or between two that share faces in it."""
         lows, highs = self._intervals(name, positions)
-        return bool(((lows < place) & (place < highs)).any())
+        is_within = lows.min(initial=np.inf) < place < highs.max(initial=-np.inf)
+        return bool(is_within and ((lows <= place) & (place <= highs)).any())
 
     def _intervals(self, name: str, positions: Positions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return between what places along the normal each cell of a body is."""

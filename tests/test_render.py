@@ -5,6 +5,7 @@ import pytest
 
 from symplex.errors import OutputError, RenderError
 from symplex.meshes import render
+from symplex.meshes.generate import box
 from symplex.meshes.section import Section
 from symplex.meshes.series import Block, open_series, read_series
 from symplex.meshes.view import View, _axes
@@ -186,6 +187,16 @@ def test_a_section_through_the_middle_of_all_stays_there():
     fixed, positions = section_through([(0, 2), (0, 4)], origin=(9.0, 9.0, 3.5))
     assert fixed.plane(positions).origin[2] == pytest.approx(3.5)
     assert fixed.cuts(positions)
+
+
+def test_a_section_may_lie_between_cells():
+    mesh = box([1.0, 1.0, 1.0], [2, 2, 2], split="hexahedra")
+    positions = {"block": mesh.points}
+    bodies = {"block": Block.of({"hexahedron": mesh.cells["hexahedron"]})}
+    section = Section(np.array([1.0, 0.0, 0.0]), None, bodies, positions)
+    np.testing.assert_array_equal(section.plane(positions).origin, [0.5, 0, 0])
+    for place, is_cut in ((0.5, True), (0.1, True), (0.0, False), (1.0, False), (2.0, False)):
+        assert Section(np.array([1.0, 0.0, 0.0]), (place, 0.0, 0.0), bodies, positions).cuts(positions) == is_cut
 
 
 def test_a_section_finds_a_cell_where_a_body_is_hollow():
