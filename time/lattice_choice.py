@@ -32,8 +32,8 @@ def require_lattice(
         rows = _numbers("axes", axes)
         if rows.ndim != 2 or not np.isfinite(rows).all() or not np.allclose(rows @ rows.T, np.eye(len(rows))):
             raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {told(axes)}.")
-    told = mirrored if isinstance(mirrored, tuple) and mirrored else (mirrored,)
-    if not all(isinstance(one, bool) for one in told):
+    each = mirrored if isinstance(mirrored, tuple) and mirrored else (mirrored,)
+    if not all(isinstance(one, bool) for one in each):
         raise ValueError(
             "mirrored must be True or False in force-stepping, or a tuple of these with one for each direction; "
             f"it is {mirrored!r}."

@@ -125,7 +125,7 @@ class LinearlyImplicitNewmarkMotion(FixedStepMotion):
 
     def __init__(self, method: LinearlyImplicitNewmark, system: System, t0: float, dt: float, n: int = 0):
         super().__init__(system, t0, dt, n)
-        self._method = method
+        self._newmark = method
         self._linear = DefiniteSolver(system, method.linear)
         shape = (system.n_nodes, system.dim)
         # Accelerations: those of the forces here, which belong to a state, and those that the next step takes
@@ -159,7 +159,7 @@ class LinearlyImplicitNewmarkMotion(FixedStepMotion):
             self._observe()
 
     def _step(self, h: float) -> None:
-        system, method, s = self.system, self._method, self._method.beta * h * h
+        system, method, s = self.system, self._newmark, self._newmark.beta * h * h
         acting = self._acting.copy()
         r = h * self._v + (0.5 * h * h - s) * self._taken
         predicted = self._q + r
