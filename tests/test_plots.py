@@ -9,10 +9,10 @@ import pytest
 
 from symplex import plots
 from symplex.errors import OutputError
-from symplex.history import conserved_energy
 from symplex.meshes.figures import FORMATS
 from symplex.plots import compare_histories, plot_history
 from symplex.summary import drifts
+from symplex.totals import kept_energy
 from symplex.units import si_scale
 
 
@@ -80,7 +80,7 @@ def from_rest():
 def test_changes_of_the_energy_are_those_of_the_summary():
     for columns in (from_rest(), history()):
         expected = drifts(columns)
-        name = conserved_energy(columns)
+        name = kept_energy("total", columns)
         title = "relative change of the total energy"
         lines = panels(columns)[title if name == "total" else f"{title} ({name})"]
         assert len(lines) == 1

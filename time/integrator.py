@@ -344,6 +344,18 @@ def _refuse_infinite(state: State) -> None:
             )
 
 
+def _signed(begin: Callable[..., Motion]) -> Callable[..., Motion]:
+    """Return a method that begins motions and leaves its integrator with them."""
+
+    @wraps(begin)
+    def signed(self: Integrator, *arguments: Any, **named: Any) -> Motion:
+        motion = begin(self, *arguments, **named)
+        motion._method = self
+        return motion
+
+    return signed
+
+
 class Integrator(Copyable, ABC):
     """A method, as a small immutable object.
 
@@ -421,15 +433,3 @@ class FixedStepIntegrator(Integrator):
     @abstractmethod
     def fit(self, system: System, state: State, interval: float) -> FixedStepIntegrator:
         """Return the method with the largest step not above its own that divides an interval in s."""
-
-
-def _signed(begin: Callable[..., Motion]) -> Callable[..., Motion]:
-    """Return a method that begins motions and leaves its integrator with them."""
-
-    @wraps(begin)
-    def signed(self: Integrator, *arguments: Any, **named: Any) -> Motion:
-        motion = begin(self, *arguments, **named)
-        motion._method = self
-        return motion
-
-    return signed
