@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from symplex.errors import OutputError
-from symplex.files import damage_told, reason_of, refuse_special, replacing
+from symplex.files import damage_told, read_arrays, reason_of, replacing
 
 _MOTION = "motion."
 _CHECKSUM = "checksum"
@@ -32,6 +32,8 @@ class Checkpoint(NamedTuple):
         Hashes of what it was computed from, by name (`symplex.inputs`).
     motion : mapping of str to array
         The checkpoint of the motion.
+    columns : sequence of str
+        Names of the columns of the history.
     """
 
     sample: int
@@ -39,6 +41,7 @@ class Checkpoint(NamedTuple):
     version: str
     inputs: Mapping[str, str]
     motion: Mapping[str, np.ndarray]
+    columns: Sequence[str] = ()
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -51,7 +54,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """
     arrays: dict[str, Any] = {_MOTION + name: array for name, array in checkpoint.motion.items()}
     arrays |= {"sample": checkpoint.sample, "wall_time": checkpoint.wall_time, "version": checkpoint.version}
-    arrays |= {"inputs": json.dumps(dict(checkpoint.inputs))}
+    arrays |= {"inputs": json.dumps(dict(checkpoint.inputs)), "columns": json.dumps(list(checkpoint.columns))}
     arrays[_CHECKSUM] = _checksum(arrays)
     try:
         with replacing(path) as file:
@@ -70,9 +73,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         version of symplex that did not tell what it was computed from.
     """
     with damage_told(path, "checkpoint", "start anew with --overwrite or another --output"):
-        refuse_special(path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        arrays = read_arrays(path)
         if "version" not in arrays and "fingerprint" in arrays:
             raise OutputError(
                 f"{path}: the checkpoint is of an earlier version of symplex, which did not keep what a run is "
@@ -86,6 +87,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
             str(arrays["version"]),
             json.loads(str(arrays["inputs"])),
             {name.removeprefix(_MOTION): array for name, array in arrays.items() if name.startswith(_MOTION)},
+            json.loads(str(arrays["columns"])),
         )
 
 

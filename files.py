@@ -11,6 +11,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from symplex.errors import OutputError
 
 if TYPE_CHECKING:
@@ -109,6 +111,13 @@ def read_whole(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz file by name; whatever NumPy raises on a damaged one comes through."""
+    refuse_special(path)
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:  # which leaves damaged ones open itself
+        return dict(arrays)
+
+
 def refuse_special(path: Path) -> None:
     """Refuse what is there but is no file, such as a folder, a pipe or a device.
 
@@ -129,7 +138,7 @@ def damage_told(path: Path, kind: str, way_out: str) -> Iterator[None]:
     ----------
     path : Path
     kind : str
-        What the file should be, as in "is not a checkpoint".
+        What the file should be, as in "not a checkpoint".
     way_out : str
         What to do, as the end of a sentence.
     """
@@ -140,7 +149,9 @@ def damage_told(path: Path, kind: str, way_out: str) -> Iterator[None]:
     except OSError as error:
         raise OutputError(f"{path} cannot be read ({reason_of(error)}); {way_out}.") from error
     except Exception as error:  # of a damaged zip, array, HDF5 or XML file almost any can come
-        raise OutputError(f"{path} is not a {kind}, or damaged ({reason_of(error)}); {way_out}.") from error
+        raise OutputError(
+            f"{path} cannot be read: not a {kind}, or damaged ({reason_of(error)}); {way_out}."
+        ) from error
 
 
 def reason_of(error: Exception) -> str:

@@ -14,8 +14,10 @@ from numba import njit
 from numba.core import config
 
 from symplex.errors import OutputError
+from symplex.files import reason_of
 
 _VARIABLE = "NUMBA_CACHE_DIR"
+_WAY_OUT = f"name one that can be written by the environment variable {_VARIABLE}"
 
 
 @cache
@@ -32,18 +34,16 @@ def provide_cache() -> None:
     """
     if _has_cache():
         return
-    before = os.environ.get(_VARIABLE)
     try:
-        os.environ[_VARIABLE] = str(_temporary())
+        folder = _temporary()
     except OSError as error:
         raise OutputError(
-            f"there is no folder to keep compiled kernels in ({error.strerror or error}); "
-            f"name one that can be written by the environment variable {_VARIABLE}."
+            f"there is no folder to keep compiled kernels in ({reason_of(error)}); {_WAY_OUT}."
         ) from error
+    os.environ[_VARIABLE] = str(folder)
     config.reload_config()
     if not _has_cache():
-        told = f"{before}, which {_VARIABLE} names, cannot" if before else f"{tempfile.gettempdir()} cannot"
-        raise OutputError(f"compiled kernels cannot be kept: {told} be written; name another folder by {_VARIABLE}.")
+        raise OutputError(f"{folder} cannot be written, to keep compiled kernels in; {_WAY_OUT}.")
 
 
 def _has_cache() -> bool:

@@ -12,6 +12,7 @@ from symplex.meshes.scene import View
 from symplex.meshes.series import Series, read_series
 from symplex.plots import compare_histories, plot_history
 from symplex.results import Folder
+from symplex.streams import printable
 
 Show = Callable[[str, float], None]
 
@@ -62,7 +63,8 @@ def draw_plot(folders: Sequence[Folder], output: str | Path | None = None) -> Pa
         title = folders[0].read_summary().get("title")
         return plot_history(read_history(folders[0].history), output or folders[0].plot, title=title)
     names = [folder.path.resolve().name for folder in folders]
-    labels = names if len(set(names)) == len(names) else [str(folder.path) for folder in folders]
+    names = names if len(set(names)) == len(names) else [str(folder.path) for folder in folders]
+    labels = [printable(name) for name in names]  # fonts have no letters for what is no UTF-8
     histories = {label: read_history(folder.history) for label, folder in zip(labels, folders, strict=True)}
     return compare_histories(histories, output or "comparison.png")
 

@@ -188,6 +188,7 @@ class _Run:
         self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
         self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
+        self._columns: list[str] = []  # of the history
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._energy_scale = self._drift = 0.0
@@ -295,7 +296,7 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        for energy, kinetic in self._energies_until(checkpoint.sample):  # before anything is cut
+        for energy, kinetic in self._energies_until(checkpoint):  # before anything is cut
             self._watch(energy, kinetic)
         frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
         series = opened.enter_context(resume_series(folder.series, t, frames))
@@ -304,9 +305,9 @@ class _Run:
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
 
-    def _energies_until(self, sample: int) -> Iterator[tuple[float, float]]:
+    def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float]]:
         """Return the energy to be kept and the kinetic energy of the samples up to one, as the history has them."""
-        path = self._folder.history
+        path, sample = self._folder.history, checkpoint.sample
         past = read_history(path)
         until = past["t"][past["t"] <= self._times[sample]]
         if not np.array_equal(until, self._times[: sample + 1]):
@@ -314,22 +315,15 @@ class _Run:
                 f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
                 f"wanted {sample + 1} at the times of the scenario. {_WAY_OUT}"
             )
-        if missing := [name for name in self._columns_needed() if name not in past]:
-            raise OutputError(f"{self._folder.path} cannot be resumed: {path.name} lacks '{missing[0]}'. {_WAY_OUT}")
+        self._columns = list(checkpoint.columns)
+        if list(past) != self._columns:
+            odd = [name for name in (*self._columns, *past) if (name in self._columns) != (name in past)]
+            what = f"'{odd[0]}'" if odd else "in another order"
+            raise OutputError(
+                f"{self._folder.path} cannot be resumed: the columns of {path.name} are not those that the run wrote "
+                f"({what}). {_WAY_OUT}"
+            )
         return zip(past[conserved_energy(past)][: sample + 1], past["kinetic"][: sample + 1], strict=True)
-
-    def _columns_needed(self) -> list[str]:
-        """Return the columns without which there is no summary."""
-        problem = self._problem
-        vectors = ["momentum", "angular_momentum"] + ["contact_force"] * bool(problem.contacts)
-        names = [
-            "kinetic",
-            *problem.system.energies,
-            "total",
-            *(f"{name}_{axis}" for name in vectors for axis in "xyz"),
-        ]
-        names += ["penetration"] * bool(problem.contacts)
-        return names + ["temperature"] * isinstance(problem.integrator, Langevin)
 
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
@@ -344,7 +338,8 @@ class _Run:
             at_points, at_cells = fields_of(self._problem, motion, state)
             series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
-        history.append({name: row[name] for name in history.columns or row if name in row})
+        self._columns = self._columns or list(row)
+        history.append({name: row[name] for name in self._columns})
         self._watch(row[conserved_energy(row)], row["kinetic"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
@@ -374,7 +369,7 @@ class _Run:
 
     def _save(self, k: int, motion: Motion) -> None:
         """Keep the motion, at sample k or between that and the next one."""
-        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint())
+        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
         save_checkpoint(self._folder.checkpoint, moment)
         self._saved = perf_counter()
 

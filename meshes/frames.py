@@ -122,6 +122,9 @@ class Block:
         points: NDArray[np.float64] | None,
     ) -> Block:
         """Return the block of cells given as VTK does (``sizes``: nodes per cell); the inverse of the three above."""
+        n = len(nodes if points is None else points)
+        if connectivity.size and not 0 <= connectivity.min() <= connectivity.max() < n:
+            raise ValueError("a cell has a node outside its block")
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         cells = {}
         for kind in dict.fromkeys(vtk_types.tolist()):
@@ -327,7 +330,7 @@ class Series(ABC):
         n = len(self.times)
         if not -n <= i < n:
             raise OutputError(f"{self.path.name} has {n} frames, 0 to {n - 1}; there is no frame {i}.")
-        with damage_told(self.path, "whole series", f"frame {i} cannot be read; {WAY_OUT}"):
+        with damage_told(self.path, f"series with a whole frame {i % n}", WAY_OUT):
             frame = self._read(i % n)
             self._check(frame)
             return frame

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import OutputError
-from symplex.files import aside_of, damage_told, is_file, read_whole, reason_of, refuse_special, replacing
+from symplex.files import aside_of, damage_told, is_file, read_arrays, read_whole, reason_of, replacing
 from symplex.meshes.frames import WAY_OUT, Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
 # The files in the folder, of which some belong to a frame; there may be others that are not ours.
@@ -288,11 +288,10 @@ def _save_model(path: Path, points: NDArray[np.float64], blocks: Mapping[str, Bl
 
 
 def _load_model(path: Path) -> tuple[NDArray[np.float64], dict[str, Block]]:
-    refuse_special(path)
-    with np.load(path, allow_pickle=False) as arrays:
-        blocks = {}
-        for index, name in enumerate(arrays["names"].tolist()):
-            cells = {kind: arrays[f"cells{index}_{kind}"] for kind in arrays[f"kinds{index}"].tolist()}
-            fixed = arrays.get(f"fixed{index}")
-            blocks[name] = Block(arrays[f"nodes{index}"], cells, fixed)
-        return arrays["points"], blocks
+    arrays = read_arrays(path)
+    blocks = {}
+    for index, name in enumerate(arrays["names"].tolist()):
+        cells = {kind: arrays[f"cells{index}_{kind}"] for kind in arrays[f"kinds{index}"].tolist()}
+        fixed = arrays.get(f"fixed{index}")
+        blocks[name] = Block(arrays[f"nodes{index}"], cells, fixed)
+    return arrays["points"], blocks

@@ -182,7 +182,7 @@ class VtkHdfSeries(Series):
 
     def __init__(self, path: Path):
         blocks = {}
-        with _opened(path) as file:
+        with damage_told(path, "series of symplex", WAY_OUT), _opened(path) as file:
             own = file["symplex"]
             points = _whole(own["points"])
             for name in own["blocks"].asstr()[...].tolist():
@@ -335,6 +335,8 @@ def _keep(file: h5py.File, blocks: Mapping[str, Block], n: int) -> None:
 
 
 def _rows(data: h5py.Dataset, i: int, n: int) -> Floats:
+    if data.dtype != np.float32:
+        raise ValueError(f"'{data.name}' is of {data.dtype}")
     return data[i * n : (i + 1) * n]
 
 
@@ -349,13 +351,12 @@ def _whole(data: h5py.Dataset) -> np.ndarray:
 def _opened(path: Path) -> Iterator[h5py.File]:
     import h5py
 
-    with damage_told(path, "series of symplex", WAY_OUT):
-        redo = RedoFile(path, writable=False)
-        try:
-            with h5py.File(redo, "r") as file:
-                yield file
-        finally:
-            redo.close()
+    redo = RedoFile(path, writable=False)
+    try:
+        with h5py.File(redo, "r") as file:
+            yield file
+    finally:
+        redo.close()
 
 
 @contextmanager

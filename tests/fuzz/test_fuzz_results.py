@@ -250,12 +250,13 @@ def _judged(task: dict[str, Any], bases: Path, trial: Path) -> str:
     status, errors = _command(task["command"], task["drawn"])
     if defect := _defect(status, errors):
         return defect
-    changed = {name for name, content in _contents(out).items() | before.items() if before.get(name) != content}
-    changed |= before.keys() - _contents(out).keys()
+    after = _contents(out)
+    gone = before.keys() - after.keys()
+    changed = gone | {name for name, content in after.items() if before.get(name) != content}
     if status:
-        # A motion that could not go on after all leaves a summary that says why.
-        wrong = changed - ({"summary.json"} if task["command"] == "resume" else set())
-        return f"wrong result: refused, but changed {wrong}: {errors}" if wrong else REFUSED
+        if "summary.json" in changed and json.loads((out / "summary.json").read_bytes())["status"] == "failed":
+            changed = gone  # it went on for a while, until a file would not take what comes
+        return f"wrong result: refused, but changed {changed}: {errors}" if changed else REFUSED
     if task["command"] != "resume":
         wrong = changed - {"history.png", "snapshots.png"}
         return f"wrong result: {task['command']} changed {wrong}" if wrong else RAN
@@ -356,12 +357,8 @@ def _contents(folder: Path) -> dict[str, str]:
 
 def _compared(out: Path, before: Path, whole: Path) -> str:
     """Return whether a run that went on came to the right end: what it kept is as it was, all else as it should be."""
-    if json.loads((whole / "summary.json").read_text())["status"] != "finished":
-        return "wrong result: the base is not finished"
-    if (
-        json.loads((before / "summary.json").read_text() if (before / "summary.json").is_file() else "{}").get("status")
-        == "finished"
-    ):  # nothing was to be done
+    summary = before / "summary.json"
+    if summary.is_file() and json.loads(summary.read_bytes()).get("status") == "finished":  # nothing was to be done
         return RAN if _contents(out) == _contents(before) else "wrong result: a finished run was changed"
     wrong = _differences(out, whole, before)
     return f"wrong result: {wrong}" if wrong else RAN
@@ -369,7 +366,6 @@ def _compared(out: Path, before: Path, whole: Path) -> str:
 
 def _differences(out: Path, whole: Path, before: Path) -> str:
     """Return the first thing in a folder that is neither as in the whole run nor as it was before."""
-    from symplex.errors import SymplexError
     from symplex.meshes.series import read_series
 
     rows, wanted, kept = (
@@ -386,20 +382,27 @@ def _differences(out: Path, whole: Path, before: Path) -> str:
     if not np.array_equal(series.times, right.times):
         return f"frames at {series.times}, wanted {right.times}"
     for i in range(len(right)):
-        frame = series.frame(i)
-        if _same(frame, right.frame(i)):
-            continue
-        try:
-            if _same(frame, read_series(before / name).frame(i)):
-                continue
-        except SymplexError:
-            pass
-        return f"frame {i} differs"
+        frame = _frame(out / name, i)
+        if not _same(frame, right.frame(i)) and not _same(frame, _frame(before / name, i)):
+            return f"frame {i} differs"
     return ""
+
+
+def _frame(path: Path, i: int) -> Any:
+    """Return a frame, None if it cannot be read: whoever wants it is told."""
+    from symplex.errors import SymplexError
+    from symplex.meshes.series import read_series
+
+    try:
+        return read_series(path).frame(i)
+    except SymplexError:
+        return None
 
 
 def _same(a: Any, b: Any) -> bool:
     """Return whether two frames are equal bit for bit."""
+    if a is None or b is None:
+        return a is b
     if a.t != b.t or a.point_data.keys() != b.point_data.keys() or a.cell_data.keys() != b.cell_data.keys():
         return False
     pairs = [(a.displacement, b.displacement), *((a.point_data[k], b.point_data[k]) for k in a.point_data)]
@@ -414,7 +417,7 @@ def _same(a: Any, b: Any) -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked")
 def test_no_damage_of_a_results_folder_ends_in_a_traceback(drawing):
-    outcomes = list(trials(seed=11, count=400))
+    outcomes = list(trials(seed=11, count=300))
     assert Counter(outcome for _, outcome in outcomes).keys() <= {RAN, REFUSED}, "\n\n".join(
         f"{what}: {outcome}" for what, outcome in outcomes if outcome not in (RAN, REFUSED)
     )
