@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import shorten
-from typing import IO
-
-import numpy as np
+from typing import IO, TYPE_CHECKING
 
 from symplex.errors import OutputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # What to do about a damaged file of a results folder.
 WAY_OUT = "put it back as the run wrote it, or run anew"
@@ -96,6 +97,8 @@ def read_whole(path: Path) -> bytes:
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file by name; whatever NumPy raises on a damaged one comes through."""
     refuse_special(path)
+    import numpy as np  # not for --help
+
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:  # which leaves damaged ones open itself
         return dict(arrays)
 

@@ -93,21 +93,31 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
             )
 
 
-def refuse_changed_files(checkpoint: Checkpoint, version: str, found: Mapping[str, str], folder: Folder) -> None:
-    """Refuse to go on from a checkpoint of another version, or of other files or meshes than those that are found.
+def refuse_other_version(checkpoint: Checkpoint, version: str, folder: Folder) -> None:
+    """Refuse to go on from a checkpoint of another version of symplex.
 
     Raises
     ------
     OutputError
-        If one differs.
+        If it is.
     """
     if checkpoint.version != version:
         raise OutputError(
             f"{folder.path} cannot be resumed: it was computed by symplex {printable(checkpoint.version)}, and this is "
             f"symplex {version}, which may compute otherwise. Take that version, {_AGAIN}."
         )
-    for name, digest in found.items():
-        if digest != checkpoint.inputs.get(name):
+
+
+def refuse_changed_files(before: Mapping[str, str], now: Mapping[str, str], folder: Folder) -> None:
+    """Refuse to go on with a run if a file or the meshes that there are now are not those that it was computed from.
+
+    Raises
+    ------
+    OutputError
+        If one differs.
+    """
+    for name, digest in now.items():
+        if digest != before.get(name):
             what = "the meshes are no longer those of the run" if name == _MESHES else f"the {name} has changed since"
             raise OutputError(f"{folder.path} cannot be resumed: {what}. Restore what it was, {_AGAIN}.")
 

@@ -17,7 +17,13 @@ from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.history import HistoryWriter, read_history
-from symplex.inputs import fingerprint, hashes, refuse_changed_files, refuse_changed_scenario
+from symplex.inputs import (
+    fingerprint,
+    hashes,
+    refuse_changed_files,
+    refuse_changed_scenario,
+    refuse_other_version,
+)
 from symplex.interrupts import Stop, heeded
 from symplex.meshes.series import SeriesWriter, open_series, resume_series
 from symplex.progress import Display, display, told_of_compiling
@@ -85,6 +91,8 @@ def simulate(
     folder.refuse_links()
     finished = folder.read_summary()
     if finished.get("status") == "finished":
+        if isinstance(inputs := finished.get("inputs"), dict):  # earlier versions did not keep them
+            refuse_changed_files(inputs, hashes(scenario.files), folder)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
         return finished
     return _computed(scenario, folder, shown, _last_checkpoint(scenario, folder), True, pictures)
@@ -131,7 +139,8 @@ def _last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
     if folder.checkpoint.exists():
         checkpoint = load_checkpoint(folder.checkpoint)
-        refuse_changed_files(checkpoint, versions()["symplex"], hashes(scenario.files), folder)
+        refuse_other_version(checkpoint, versions()["symplex"], folder)
+        refuse_changed_files(checkpoint.inputs, hashes(scenario.files), folder)
         return checkpoint
     try:
         rows = folder.history.read_bytes().count(b"\n")
@@ -260,6 +269,7 @@ class _Run:
 
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
         summary = summarize(self._problem, self._folder, self._clock, status, reason, self._statistics)
+        summary["inputs"] = self._inputs
         self._folder.write_summary(summary)
         return summary
 
@@ -295,7 +305,7 @@ class _Run:
 
     def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         problem, folder, opened = self._problem, self._folder, self._opened
-        refuse_changed_files(checkpoint, self._version, self._inputs, folder)
+        refuse_changed_files(checkpoint.inputs, self._inputs, folder)
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])

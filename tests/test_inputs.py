@@ -113,6 +113,12 @@ def test_another_group_in_a_mesh_file_is_refused(case):
     assert refusal(case).startswith("the file part.inp has changed since.")
 
 
+def test_a_finished_run_is_not_taken_for_that_of_other_files(case):
+    run(case, resume=True)
+    (case.parent / "pull.csv").write_text("0, 0\n1e-4, 2\n")
+    assert refusal(case).startswith("the file pull.csv has changed since.")
+
+
 def test_a_file_that_is_gone_is_refused(case):
     (case.parent / "pull.csv").unlink()
     assert refusal(case).startswith("the file pull.csv has changed since.")

@@ -228,13 +228,15 @@ def life(
     kills, told = [], f"{', '.join(case)}: "
     for _ in range(chance.randint(1, most)):
         name = chance.choice(SIGNALS)
-        kills.append(name)
-        moments = [chance.uniform(0.0, 0.7 * seconds), chance.choice([0.0, chance.uniform(0.0, 0.05)])]
-        status, said = run(server, path / "small.toml", out, name, moments)
+        moments = [chance.uniform(0.0, 0.8 * seconds), chance.choice([0.0, chance.uniform(0.0, 0.05)])]
+        status, said, killed = run(server, path / "small.toml", out, name, moments)
         told += f"{name} after {moments[0]:.3f} s -> {status}; "
+        kills += [name] if killed else []
         if problem := wrong_end(status, said, name):
-            return kills, f"{problem} ({told})"
-    status, said = run(server, path / "small.toml", out, "", [])
+            return kills or [name], f"{problem} ({told})"
+        if status == 0:
+            break  # it was finished before, or all the same
+    status, said, _ = run(server, path / "small.toml", out, "", [])
     if status != 0:
         return kills, f"defect: not resumed: exit status {status}: {said[-600:]} ({told})"
     try:
@@ -244,25 +246,27 @@ def life(
     return kills, f"wrong result: {differing} ({told})" if differing else "ran"
 
 
-def run(server: Server, scenario: Path, out: Path, name: str, moments: list[float]) -> tuple[int | None, str]:
-    """Start or resume a run, send it signals at moments, and return its exit status and what it said."""
+def run(server: Server, scenario: Path, out: Path, name: str, moments: list[float]) -> tuple[int | None, str, bool]:
+    """Start or resume a run and send it signals at moments.
+
+    Return its exit status, None if it does not end, what it said, and whether it was there to get a signal.
+    """
     log = out.parent / "log"
     again = ["--resume"] if (out / "scenario.toml").exists() else []
-    pid = server.ask(
-        {
-            "arguments": ["run", str(scenario), "--output", str(out), "--no-pictures", "--quiet", *again],
-            "log": str(log),
-        }
-    )
+    arguments = ["run", str(scenario), "--output", str(out), "--no-pictures", "--quiet", *again]
+    pid = server.ask({"arguments": arguments, "log": str(log)})
     assert pid is not None
+    status, killed = None, False
     for moment, kind in zip(moments, name.split(", then "), strict=False):
         sleep(moment)
-        if server.ask({"wait": pid}) is None:
-            os.kill(pid, getattr(signal, kind))
-        else:
-            return 0, ""  # it was over before
-    status = server.wait(pid)
-    return status, log.read_text(errors="replace") if log.exists() else ""
+        status = server.ask({"wait": pid})
+        if status is not None:
+            break
+        os.kill(pid, getattr(signal, kind))
+        killed = True
+    if status is None:
+        status = server.wait(pid)
+    return status, log.read_text(errors="replace") if log.exists() else "", killed
 
 
 def wrong_end(status: int | None, said: str, name: str) -> str:
