@@ -67,7 +67,7 @@ def checked(what: Checked, but: Collection[str] = ()) -> Checked:
 
     if isinstance(what, type):
         what.__init__ = call
-        return what
+        return what  # pyright: ignore[reportReturnType]
     return call  # pyright: ignore[reportReturnType]
 
 
@@ -77,7 +77,7 @@ def is_real(value: Any) -> bool:
         return True
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
         return False
-    return not isinstance(value, int) or abs(value) <= sys.float_info.max
+    return not isinstance(value, int) or abs(value) <= int(sys.float_info.max)
 
 
 def told(value: Any) -> str:
@@ -225,14 +225,14 @@ def _mapping(kinds: tuple[_Kind, ...]) -> _Kind:
 
 def _real(value: Any) -> float:
     value = _scalar(value)
-    if not is_real(value) or _out_of_range(value):
+    if not is_real(value) or _out_of_range(float(value)):
         raise _OtherKind
     return value if isinstance(value, int) else float(value)
 
 
 def _whole(value: Any) -> int:
     value = _scalar(value)
-    if not isinstance(value, Integral) or isinstance(value, bool) or not _COUNTS.min <= value <= _COUNTS.max:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not _COUNTS.min <= int(value) <= _COUNTS.max:
         raise _OtherKind
     return int(value)
 

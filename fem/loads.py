@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -294,7 +294,7 @@ def factor_of(history: History) -> Callable[[float], float]:
     if callable(history):
         return _Given(history)
     if is_real(history):
-        constant = float(_finite("history", [float(history)])[0])
+        constant = float(_finite("history", [cast(float, history)])[0])
         return _Constant(constant)
     if not isinstance(history, Sequence) or len(history) != 2:
         raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")

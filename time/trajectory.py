@@ -29,7 +29,7 @@ def march(
     Raises
     ------
     InvalidSystem
-        If what is given is no system, no integrator or no state.
+        If what is given is no system, no integrator, no state, no times or no observers.
     StepFailed
         If a step cannot be taken; all states before it have been yielded.
     """
@@ -39,7 +39,8 @@ def march(
                 f"march takes a System, an Integrator, a State and times; for the {kind.__name__} there is "
                 f"{told(given)}. Systems on manifolds have methods that march themselves."
             )
-    if not isinstance(times, Iterable) or (isinstance(times, np.ndarray) and times.ndim == 0):
+    scalar = isinstance(times, str | bytes) or (isinstance(times, np.ndarray) and times.ndim == 0)
+    if scalar or not isinstance(times, Iterable):
         raise InvalidSystem(f"march: times must be an iterable of numbers in s; it is {told(times)}.")
     if not isinstance(observers, Sequence) or not all(map(callable, observers)):
         raise InvalidSystem(f"march: observers must be functions of a motion and a state; they are {told(observers)}.")

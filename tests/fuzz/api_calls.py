@@ -35,6 +35,8 @@ kind = "newmark"
 duration = 1e-4
 frames = 1
 samples = 1
+[output]
+pictures = false
 """
 PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
 
