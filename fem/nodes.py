@@ -38,7 +38,9 @@ def connectivity(what: str, nodes: Nodes) -> NDArray[np.int32]:
     if given.size and not np.issubdtype(given.dtype, np.integer):
         raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
     if given.size and not (given.min() >= 0 and given.max() <= _MOST):
-        raise InvalidSystem(f"{what} refers to nodes {given.min()} to {given.max()}; they can be 0 to {_MOST}.")
+        raise InvalidSystem(
+            f"{what} refers to nodes {given.min()} to {given.max()}; nodes must be indices from 0 to {_MOST}."
+        )
     return np.ascontiguousarray(given, np.int32)
 
 

@@ -58,19 +58,17 @@ class Sets:
     def take(self, block: Block, part: str) -> None:
         """Take an ``*NSET`` or ``*ELSET``."""
         name = block.parameter("NSET" if self._what == "node" else "ELSET")
-        self.add(name, part, np.empty(0, np.int64))
+        members: list[NDArray[np.int64] | range | str | _Set]
         if self._what == "node" and block.parameters.get("ELSET"):
-            self.add(name, part, block.parameters["ELSET"])
+            members = [block.parameters["ELSET"]]
         elif "GENERATE" in block.parameters:
-            for line in block.lines:
-                self.add(name, part, _range(line))
+            members = [_range(line) for line in block.lines]
         else:
             items = block.items()
-            numbers = [int(item) for item in items if is_number(item)]
-            self.add(name, part, np.array(numbers, np.int64))
-            for item in items:
-                if not is_number(item):
-                    self.add(name, part, self._as_it_is(item, part))
+            members = [self._as_it_is(item, part) for item in items if not is_number(item)]
+            members.append(np.array([int(item) for item in items if is_number(item)], np.int64))
+        for item in members:
+            self.add(name, part, item)
 
     def _as_it_is(self, item: str, part: str) -> _Set:
         """Return what a set is by now; what it gets later on does not belong to it here."""
