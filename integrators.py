@@ -81,7 +81,8 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             newton = Newton(linear=table.solver)
             return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=newton)
         case GrahamJelenicTable():
-            return GrahamJelenic(table.dt, table.scheme, _external(tables, table), linear=table.solver)
+            external = _external(tables, table)
+            return GrahamJelenic(table.dt, table.scheme, external, interpolant=table.interpolant, linear=table.solver)
         case ZhangSkeelTable():
             newton = Newton(linear=table.solver)
             second = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)

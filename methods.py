@@ -18,6 +18,7 @@ from symplex.quantities import (
     positive_or_auto,
     whole,
 )
+from symplex.time.cayley_magnus import Interpolant
 from symplex.time.graham_jelenic import Scheme
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.zhang_skeel_force import Variant
@@ -150,6 +151,7 @@ class GrahamJelenicTable(FixedStepTable):
     kind: Literal["graham-jelenic"]
     scheme: Scheme = "CM6"
     external: list[str] | None = None
+    interpolant: Interpolant = "stable"
     solver: Solver = "auto"
 
     @property
@@ -166,6 +168,8 @@ class GrahamJelenicTable(FixedStepTable):
     def _check(self) -> GrahamJelenicTable:
         if self.external and not self.takes_external:
             raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
+        if self.interpolant == "hermite" and not self.scheme.startswith("CM"):
+            raise ValueError(f'interpolant = "hermite" is for CM4, CM6 and CM8; {self.scheme} has no interpolant')
         return self
 
 

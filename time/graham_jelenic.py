@@ -8,11 +8,11 @@ from typing import Literal, final
 
 import numpy as np
 
-from symplex.errors import StepFailed
+from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.algorithm_mc import ConservingScheme
-from symplex.time.cayley_magnus import CM4, CM6, CM8
+from symplex.time.cayley_magnus import CM4, CM6, CM8, CayleyMagnus, Interpolant
 from symplex.time.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
 from symplex.time.continuation import followed
@@ -21,6 +21,7 @@ from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepMotion, Integrator, require_step, stored_grid
 from symplex.time.linear import Linear
 from symplex.time.rigid_prediction import rigid_prediction
+from symplex.time.stability import stable_step
 from symplex.time.step_solver import StepSolver
 from symplex.time.turned_angle import Angle
 
@@ -70,8 +71,8 @@ class GrahamJelenic(Integrator):
     ====================  =====  =============================================================================
 
     M4 and CM are for energies that have a secant form, ∇φ = 𝓕 x: of pairs and of solids. A linear vibration about a
-    state without stress they integrate as Padé's approximations do, stably at any step. Where a step leaves fast
-    vibrations unresolved, EM is the method: it keeps energy as well.
+    state without stress they integrate as Padé's approximations do, stably at any step, but CM with Hermite's
+    interpolant. Where a step leaves fast vibrations unresolved, EM is the method: it keeps energy as well.
 
     Parameters
     ----------
@@ -84,6 +85,10 @@ class GrahamJelenic(Integrator):
     angle : {"body", "nodes"}, default "body"
         How the angle of ``"EM-theta"`` and ``"A-theta"`` is measured: about the principal axis of the rotation, or as
         the mean of the nodes' own angles (eq. 6.19), which is exact for bodies in the plane of the rotation only.
+    interpolant : {"stable", "hermite"}, default "stable"
+        Where CM sees the forces within a step: on Hermite's polynomial through what is known of both ends, or on one
+        whose odd part is of a lower degree. That is stable at any step; Hermite's is more accurate where a step
+        resolves all vibrations, and unstable above hω = 3 (`symplex.time.cayley_magnus`).
     iterations : int, default 200
         After which a step fails.
     linear : str, default "auto"
@@ -99,6 +104,7 @@ class GrahamJelenic(Integrator):
     scheme: Scheme = "CM6"
     external: tuple[str, ...] = ()
     angle: Angle = field(default="body", kw_only=True)
+    interpolant: Interpolant = field(default="stable", kw_only=True)
     iterations: int = field(default=200, kw_only=True)
     linear: Linear = field(default="auto", kw_only=True)
 
@@ -114,12 +120,23 @@ class GrahamJelenic(Integrator):
             raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
         if self.angle not in Angle.__args__:
             raise ValueError(f"GrahamJelenic: angle must be one of {', '.join(Angle.__args__)}; it is {self.angle!r}.")
+        if self.interpolant not in Interpolant.__args__:
+            known = ", ".join(Interpolant.__args__)
+            raise ValueError(f"GrahamJelenic: interpolant must be one of {known}; it is {self.interpolant!r}.")
+        if self.interpolant == "hermite" and self._cayley_magnus is None:
+            raise ValueError(f"GrahamJelenic: {self.scheme} has no interpolant; hermite is for CM4, CM6 and CM8.")
         if self.iterations < 1:
             raise ValueError(f"GrahamJelenic: iterations must be at least 1; it is {self.iterations}.")
         if self.linear not in Linear.__args__:
             raise ValueError(
                 f"GrahamJelenic: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}."
             )
+
+    @property
+    def _cayley_magnus(self) -> type[CayleyMagnus] | None:
+        """The scheme, if it is of this kind."""
+        scheme = _SCHEMES[self.scheme]
+        return scheme if issubclass(scheme, CayleyMagnus) else None
 
     @property
     def order(self) -> float:
@@ -138,7 +155,10 @@ class GrahamJelenic(Integrator):
         ------
         InvalidSystem
             If an energy does not give what the scheme needs.
+        UnstableStep
+            If dt is above the stability limit of Hermite's interpolant (not looked for with a consistent mass).
         """
+        self._check_step(system, state)
         motion = GrahamJelenicMotion(system, state.t, self.dt, 0, self)
         v = np.where(system.fixed, 0.0, state.v)
         a = system.accelerations(system.force(state.t, state.q, v))
@@ -154,6 +174,18 @@ class GrahamJelenic(Integrator):
     def fit(self, system: System, state: State, interval: float) -> GrahamJelenic:
         """Return the method with the largest step not above its own that divides an interval in s."""
         return replace(self, dt=dividing(self.dt, interval))
+
+    def _check_step(self, system: System, state: State) -> None:
+        """Refuse a step at which vibrations are unstable."""
+        if self.interpolant == "stable" or self._cayley_magnus is None or not system.is_lumped:
+            return
+        # stable_step is 2/ω, the limit of explicit Newmark.
+        limit = 0.5 * self._cayley_magnus.hermite_limit * stable_step(system, state.q)
+        if self.dt > limit:
+            raise UnstableStep(
+                f"dt = {self.dt:.4g} s is above the stability limit of GrahamJelenic {self.scheme} with Hermite's "
+                f'interpolant, {limit:.4g} s. Try dt = {0.8 * limit:.3g} s, or interpolant = "stable".'
+            )
 
 
 _OPEN = ", ".join(name for name, scheme in _SCHEMES.items() if scheme.takes_external)
@@ -174,7 +206,11 @@ class GrahamJelenicMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         self.name = f"GrahamJelenic {method.scheme}"
         system.require_inertia(self.name)
-        self._scheme = _SCHEMES[method.scheme](system, tuple(method.external))
+        external = tuple(method.external)
+        if method._cayley_magnus is not None:
+            self._scheme: ConservingScheme = method._cayley_magnus(system, external, method.interpolant)
+        else:
+            self._scheme = _SCHEMES[method.scheme](system, external)
         if isinstance(self._scheme, EMTheta | ATheta):
             self._scheme.angle = method.angle
         shape = (system.n_nodes, system.dim)

@@ -38,8 +38,8 @@ class Newton:
     Parameters
     ----------
     iterations : int, default 50
-        Corrections after which a step fails, unless they converge quadratically: the last one by a factor of 1000. Four or five
-        are usual.
+        Corrections after which a step fails, unless they converge quadratically: the last one by a factor of 1000. Four
+        or five are usual.
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
         incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
