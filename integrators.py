@@ -88,7 +88,8 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             newton = Newton(linear=table.solver)
             return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=newton)
         case GrahamJelenicTable():
-            method = GrahamJelenic(table.dt, table.scheme, _external(tables, table), linear=table.solver)
+            external, solver = _external(tables, table), table.solver
+            method = GrahamJelenic(table.dt, table.scheme, external, interpolant=table.interpolant, linear=solver)
             return _of_order(method, table.order)
         case ZhangSkeelTable():
             newton = Newton(linear=table.solver)

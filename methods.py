@@ -23,6 +23,7 @@ from symplex.quantities import (
     whole,
     yes_or_no_by_direction,
 )
+from symplex.time.cayley_magnus import Interpolant
 from symplex.time.graham_jelenic import GrahamJelenic, Scheme
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.linearly_implicit import Accelerations, Guess
@@ -161,6 +162,7 @@ class GrahamJelenicTable(FixedStepTable):
     kind: Literal["graham-jelenic"]
     scheme: Scheme = "CM6"
     external: list[Text] | None = None
+    interpolant: Interpolant = "stable"
     order: Order | None = None
     solver: Solver = "auto"
 
@@ -178,6 +180,8 @@ class GrahamJelenicTable(FixedStepTable):
     def _check(self) -> GrahamJelenicTable:
         if self.external and not self.takes_external:
             raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
+        if self.interpolant == "hermite" and not self.scheme.startswith("CM"):
+            raise ValueError(f'interpolant = "hermite" is for CM4, CM6 and CM8; {self.scheme} has no interpolant')
         scheme = GrahamJelenic(1.0, self.scheme)
         order = scheme.order if self.order is None else self.order
         if order < scheme.order:

@@ -36,6 +36,9 @@ class ConservingScheme(ABC):
         Whether energies without a secant form can act like loads.
     starts_moving : bool
         Whether there is no residual at Z1 = Z0.
+    is_minimum : bool
+        Whether the end of a small step makes an energy least whose second derivative is that of M + h² ∇²V/4 at the
+        middle.
     """
 
     name: ClassVar[str]
@@ -43,6 +46,7 @@ class ConservingScheme(ABC):
     conserves: ClassVar[frozenset[str]] = frozenset()
     takes_external: ClassVar[bool] = False
     starts_moving: ClassVar[bool] = False
+    is_minimum: ClassVar[bool] = False
 
     def __init__(self, system: System, external: tuple[str, ...]):
         self.system = system

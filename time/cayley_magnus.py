@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from symplex.time.cayley_words import apply_words
 from symplex.time.gauss_interpolant import GaussInterpolant, combined, hermite_weights
 from symplex.time.secant_operator import SecantOperator
 
+Interpolant = Literal["stable", "hermite"]
+
 
 class CayleyMagnus(ConservingScheme):
     """C from 𝓕 at the Gauss points of an interpolant of the step: no derivatives of 𝓕 in C, and no new unknowns.
@@ -20,16 +22,32 @@ class CayleyMagnus(ConservingScheme):
     C consists of words of the moments H_k = h² M⁻¹ Σ_i moments_ki 𝓕(R(c_i)) (see `symplex.time.cayley_words`) and is
     applied to vectors only: 5, 12 or 26 products with sparse matrices at order 4, 6, 8. Forces from outside are an
     affine column of the same operator, so that forces that change with time, or along the motion, keep the order.
+
+    Parameters
+    ----------
+    system : System
+    external : tuple of str
+        Energies that act like loads.
+    interpolant : {"stable", "hermite"}, default "stable"
+        See `symplex.time.gauss_interpolant.GaussInterpolant`.
+
+    Attributes
+    ----------
+    hermite_limit : float
+        hω below which a linear vibration about a state without stress is stable with Hermite's interpolant. Above it
+        are bands that are unstable: from 3 to √12 and above 6 at order 4; 3.149 to √10, 6.79 to 7.75 and above 15.6 at
+        order 6; 3.1415 to 3.1425, 6.28 to 6.48, 9.88 to 13.04 and above 18.5 at order 8.
     """
 
     takes_external = True
+    hermite_limit: ClassVar[float]
 
-    def __init__(self, system: System, external: tuple[str, ...]):
+    def __init__(self, system: System, external: tuple[str, ...], interpolant: Interpolant = "stable"):
         super().__init__(system, external)
         self._secant = SecantOperator(system, external, self.title)
-        known = self.order // 2
-        self._rule = GaussInterpolant(known)
-        self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known))
+        known, hermite = self.order // 2, interpolant == "hermite"
+        self._rule = GaussInterpolant(known, hermite=hermite)
+        self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)
 
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
@@ -74,6 +92,7 @@ class CM4(CayleyMagnus):
 
     name = "CM4"
     order = 4
+    hermite_limit = 3.0
 
 
 @final
@@ -82,6 +101,7 @@ class CM6(CayleyMagnus):
 
     name = "CM6"
     order = 6
+    hermite_limit = 3.1486
 
     def _ends(self, z1: Array) -> list[Array]:
         return [*self.z0, self.h**2 * self.a0, *z1, self._scaled_acceleration(z1)]
@@ -97,9 +117,10 @@ class CM8(CayleyMagnus):
 
     name = "CM8"
     order = 8
+    hermite_limit = 3.1415
 
-    def __init__(self, system: System, external: tuple[str, ...]):
-        super().__init__(system, external)
+    def __init__(self, system: System, external: tuple[str, ...], interpolant: Interpolant = "stable"):
+        super().__init__(system, external, interpolant)
         points = np.array([0.0, *self._rule.points, 1.0])
         self._quintic = points, hermite_weights(3, points, 0), hermite_weights(3, points, 1)
         powers = np.arange(1, len(points))

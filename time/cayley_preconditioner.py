@@ -85,6 +85,12 @@ class CayleyPreconditioner:
             self._blocks[self._diagonal[node], axis, axis] = mass[self._diagonal[node]]
         self._solver.update(self._blocks, True, self._at)
 
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix of the factors is positive definite."""
+        assert self._solver is not None
+        return self._solver.definite
+
     def solve(self, g: Array) -> Array:
         """Return (δr, δw) [2, n, dim] for g = (g_r, g_w); there must be factors."""
         assert self._solver is not None

@@ -58,6 +58,7 @@ class SM(MidpointScheme):
     name = "SM"
 
     conserves = frozenset({"symplectic form"})
+    is_minimum = True
 
     def _internal_force(self, z1: Array) -> Array:
         return self.system.gradient(0.5 * (self.z0[0] + z1[0]))

@@ -17,7 +17,7 @@ _GROWTH = 2.0
 Root = Callable[[float, Array], Array | None]
 
 
-def followed(root: Root, none: Array) -> Array | None:
+def followed(root: Root, none: Array, slope: Array | None = None) -> Array | None:
     """Return what is nearly the root of a whole step, by those of parts of it, or None if they do not reach it.
 
     Parts grow from λ = 0, each begun on the line through the last two roots, and shortened where that is not near
@@ -28,8 +28,11 @@ def followed(root: Root, none: Array) -> Array | None:
     root : callable
     none : float64 array
         The root of λ = 0.
+    slope : float64 array, optional
+        Its derivative with respect to λ there, if it is known.
     """
-    reached, size, at, slope = 0.0, _FIRST, none, np.zeros_like(none)
+    reached, size, at = 0.0, _FIRST, none
+    slope = np.zeros_like(none) if slope is None else slope
     for _ in range(_PARTS):
         part = min(reached + size, 1.0)
         found = root(part, at + (part - reached) * slope)

@@ -18,7 +18,7 @@ class GaussInterpolant:
     About the middle of the step the even part is that of the Hermite polynomial with all of these, the odd part that of
     the polynomial with one derivative less. The odd part is weighted by one more power of h in all that is made of it,
     so the order stays; and what a method makes of a linear system becomes Padé's approximation of equal degrees, stable
-    at any step, while with the one polynomial for both parts the order 4 is unstable from hω = 3 to 3.5 and above 6.
+    at any step, while with the one polynomial for both parts no method of order 4 or more is stable above hω = 3.15.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ class GaussInterpolant:
         k: what is known of each end, 1 to 4.
     n_points : int, optional
         Not less than k, the default. More points see more of forces that change with time, at the same order.
+    hermite : bool, default False
+        Whether to take Hermite's polynomial as it is.
 
     Attributes
     ----------
@@ -38,14 +40,14 @@ class GaussInterpolant:
         of more the best one in the mean. Integrals of its products with such polynomials are those of Gauss' rule.
     """
 
-    def __init__(self, n_known: int, n_points: int | None = None):
+    def __init__(self, n_known: int, n_points: int | None = None, *, hermite: bool = False):
         nodes, weights = np.polynomial.legendre.leggauss(n_points or n_known)
         self.points, self.weights = 0.5 + 0.5 * nodes, 0.5 * weights
         powers = np.vander(0.5 * nodes, n_known, increasing=True)
         weighted = powers.T * self.weights
         self.moments = np.linalg.solve(weighted @ powers, weighted)
         self._positions = hermite_weights(n_known, self.points, 0)
-        if n_known > 1:
+        if n_known > 1 and not hermite:
             lower = hermite_weights(n_known - 1, self.points, 0)
             last = [n_known - 1, 2 * n_known - 1]  # the highest derivatives, which the odd part does without
             lower = np.insert(lower, [last[0], last[1] - 1], 0.0, axis=1)

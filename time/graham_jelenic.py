@@ -9,18 +9,20 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.arguments import checked
-from symplex.errors import StepFailed
+from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.algorithm_mc import ConservingScheme
-from symplex.time.cayley_magnus import CM4, CM6, CM8
+from symplex.time.cayley_magnus import CM4, CM6, CM8, CayleyMagnus, Interpolant
 from symplex.time.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
+from symplex.time.continuation import followed
 from symplex.time.gauss_interpolant import combined, hermite_weights
 from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
 from symplex.time.linear import Linear
 from symplex.time.rigid_prediction import rigid_prediction
+from symplex.time.stability import stable_step
 from symplex.time.step_solver import StepSolver
 from symplex.time.turned_angle import Angle
 
@@ -37,6 +39,8 @@ _CONTRACTS = 4.0  # bound of hω up to which steps are tried without factors,
 _MANY = {2: 20, 4: 32, 6: 32, 8: 32}  # and iterations up to which they take less time so; order 2 has cheap corrections
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
 _FEW = 3  # iterations for which no factors are worth it
+_EASY = 10  # residuals of a step with factors that leave no doubt about its root
+_CLOSE = 0.1  # part of the motion in a step by which a root that is followed may be off its prediction
 # Of a quintic on [0, 1], at 2: the value and the slope.
 _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 
@@ -69,8 +73,8 @@ class GrahamJelenic(FixedStepIntegrator):
     ====================  =====  =============================================================================
 
     M4 and CM are for energies that have a secant form, ∇φ = 𝓕 x: of pairs and of solids. A linear vibration about a
-    state without stress they integrate as Padé's approximations do, stably at any step. Where a step leaves fast
-    vibrations unresolved, EM is the method: it keeps energy as well.
+    state without stress they integrate as Padé's approximations do, stably at any step, but CM with Hermite's
+    interpolant. Where a step leaves fast vibrations unresolved, EM is the method: it keeps energy as well.
 
     Parameters
     ----------
@@ -83,6 +87,10 @@ class GrahamJelenic(FixedStepIntegrator):
     angle : {"body", "nodes"}, default "body"
         How the angle of ``"EM-theta"`` and ``"A-theta"`` is measured: about the principal axis of the rotation, or as
         the mean of the nodes' own angles (eq. 6.19), which is exact for bodies in the plane of the rotation only.
+    interpolant : {"stable", "hermite"}, default "stable"
+        Where CM sees the forces within a step: on Hermite's polynomial through what is known of both ends, or on one
+        whose odd part is of a lower degree. That is stable at any step; Hermite's is more accurate where a step
+        resolves all vibrations, and unstable above hω = 3 (`symplex.time.cayley_magnus`).
     iterations : int, default 200
         After which a step fails.
     linear : str, default "auto"
@@ -98,6 +106,7 @@ class GrahamJelenic(FixedStepIntegrator):
     scheme: Scheme = "CM6"
     external: tuple[str, ...] = ()
     angle: Angle = field(default="body", kw_only=True)
+    interpolant: Interpolant = field(default="stable", kw_only=True)
     iterations: int = field(default=200, kw_only=True)
     linear: Linear = field(default="auto", kw_only=True)
 
@@ -113,6 +122,11 @@ class GrahamJelenic(FixedStepIntegrator):
             raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
         if self.angle not in Angle.__args__:
             raise ValueError(f"GrahamJelenic: angle must be one of {', '.join(Angle.__args__)}; it is {self.angle!r}.")
+        if self.interpolant not in Interpolant.__args__:
+            known = ", ".join(Interpolant.__args__)
+            raise ValueError(f"GrahamJelenic: interpolant must be one of {known}; it is {self.interpolant!r}.")
+        if self.interpolant == "hermite" and self._cayley_magnus is None:
+            raise ValueError(f"GrahamJelenic: {self.scheme} has no interpolant; hermite is for CM4, CM6 and CM8.")
         if self.iterations < 1:
             raise ValueError(f"GrahamJelenic: iterations must be at least 1; it is {self.iterations}.")
         if self.linear not in Linear.__args__:
@@ -124,6 +138,12 @@ class GrahamJelenic(FixedStepIntegrator):
     def no_composition(self) -> str:
         """Why kappa can't be composed."""
         return "" if self.scheme != "kappa" else "κ has poles, which substeps come across more often; take EM"
+
+    @property
+    def _cayley_magnus(self) -> type[CayleyMagnus] | None:
+        """The scheme, if it is of this kind."""
+        scheme = _SCHEMES[self.scheme]
+        return scheme if issubclass(scheme, CayleyMagnus) else None
 
     @property
     def order(self) -> float:
@@ -142,7 +162,10 @@ class GrahamJelenic(FixedStepIntegrator):
         ------
         InvalidSystem
             If an energy does not give what the scheme needs.
+        UnstableStep
+            If dt is above the stability limit of Hermite's interpolant (not looked for with a consistent mass).
         """
+        self._check_step(system, state)
         motion = GrahamJelenicMotion(system, state.t, self.dt, 0, self)
         v = np.where(system.fixed, 0.0, state.v)
         a = system.accelerations(system.force(state.t, state.q, v))
@@ -158,6 +181,18 @@ class GrahamJelenic(FixedStepIntegrator):
     def fit(self, system: System, state: State, interval: float) -> GrahamJelenic:
         """Return the method with the largest step not above its own that divides an interval in s."""
         return replace(self, dt=dividing(self.dt, interval))
+
+    def _check_step(self, system: System, state: State) -> None:
+        """Refuse a step at which vibrations are unstable."""
+        if self.interpolant == "stable" or self._cayley_magnus is None or not system.is_lumped:
+            return
+        # stable_step is 2/ω, the limit of explicit Newmark.
+        limit = 0.5 * self._cayley_magnus.hermite_limit * stable_step(system, state.q)
+        if self.dt > limit:
+            raise UnstableStep(
+                f"dt = {self.dt:.4g} s is above the stability limit of GrahamJelenic {self.scheme} with Hermite's "
+                f'interpolant, {limit:.4g} s. Try dt = {0.8 * limit:.3g} s, or interpolant = "stable".'
+            )
 
 
 _OPEN = ", ".join(name for name, scheme in _SCHEMES.items() if scheme.takes_external)
@@ -178,7 +213,11 @@ class GrahamJelenicMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         self.name = f"GrahamJelenic {method.scheme}"
         system.require_inertia(self.name)
-        self._scheme = _SCHEMES[method.scheme](system, tuple(method.external))
+        external = tuple(method.external)
+        if method._cayley_magnus is not None:
+            self._scheme: ConservingScheme = method._cayley_magnus(system, external, method.interpolant)
+        else:
+            self._scheme = _SCHEMES[method.scheme](system, external)
         if isinstance(self._scheme, EMTheta | ATheta):
             self._scheme.angle = method.angle
         shape = (system.n_nodes, system.dim)
@@ -193,7 +232,8 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._solver = StepSolver(mass, method.iterations)
         self._preconditioner = CayleyPreconditioner(system, int(method.order), method.linear)
         self._ready = False  # whether the preconditioner is what the arrays say
-        self._z0 = self._gain = np.zeros((2, *shape))
+        self._h, self._z0 = dt, np.zeros((2, *shape))
+        self._gain = np.empty_like(self._z0)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"q": self._q, "v": self._v, "a": self._a, "before": self._before} | {
@@ -237,11 +277,9 @@ class GrahamJelenicMotion(FixedStepMotion):
 
     def _step(self, t: float, h: float) -> None:
         system, scheme = self.system, self._scheme
-        self._z0 = np.stack([self._q, h * self._v])
-        self._gain = np.empty_like(self._z0)
+        self._begin(t, h)
         self._prepare()
-        scheme.begin(t, h, self._z0, self._a)
-        self._solve()
+        self._solve(t, h)
         z1 = self._solver.z
         if system.loads:
             self._work_done += scheme.work(z1)
@@ -251,6 +289,11 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._q += self._gain[0]
         self._v += self._gain[1] / h
         system.accelerations(system.force(t + h, self._q, self._v), self._a)
+
+    def _begin(self, t: float, h: float) -> None:
+        """Set up the equations of a step of size h in s from the time t."""
+        self._h, self._z0 = h, np.stack([self._q, h * self._v])
+        self._scheme.begin(t, h, self._z0, self._a)
 
     def _prepare(self) -> None:
         """Make the preconditioner what it should be at the beginning of a step."""
@@ -274,26 +317,75 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._effort[0] = way
         self._ready = True
 
-    def _solve(self) -> None:
+    def _solve(self, t: float, h: float) -> None:
         """Solve the equations of the step, with factors if it can't be done without."""
         solver = self._solver
-        floor = _FLOOR * solver.norm(self._preconditioner.size(self._z0))
         plain = self._effort[0] == _PLAIN
         moving = plain or self._scheme.starts_moving
         start = self._extrapolated() if moving else rigid_prediction(self.system, *self._z0)
         try:
-            count = solver.solve(self, start, floor, (_PLAIN_PART if plain else _FACTORS_PART) * floor)
+            count = self._converge(start)
+            if not (plain or count <= _EASY or self._is_near(solver.z)):
+                count += self._go_on_from(self._followed(t, h), solver.z)
         except StepFailed as error:
             if not plain:
-                raise retold(error, f"{error}{self._scheme.remark(solver.z)}") from None
-            self._effort[0] = _FACTORS
-            self._renew(self._q)
-            self._solve()
-            return
+                best = solver.z
+                near = self._followed(t, h)
+                try:
+                    count = self._go_on_from(near, self._z0)
+                except StepFailed:
+                    raise retold(error, f"{error}{self._scheme.remark(best)}") from None
+            else:
+                self._effort[0] = _FACTORS
+                self._renew(self._q)
+                self._solve(t, h)
+                return
         self._iterations += count
         self._effort[2] = count
         if self._effort[1] == 0.0:
             self._effort[1] = count
+
+    def _converge(self, start: Array) -> int:
+        """Solve the equations from a start down to round-off; return the number of residuals it took."""
+        floor = _FLOOR * self._solver.norm(self._preconditioner.size(self._z0))
+        part = _PLAIN_PART if self._effort[0] == _PLAIN else _FACTORS_PART
+        return self._solver.solve(self, start, floor, part * floor)
+
+    def _is_near(self, z: Array) -> bool:
+        """Return whether small steps can lead to a root: not if it is no minimum where theirs is one."""
+        if not self._scheme.is_minimum:
+            return True
+        self._renew(0.5 * (self._z0[0] + z[0]))
+        return self._preconditioner.definite
+
+    def _go_on_from(self, near: Array | None, other: Array) -> int:
+        """Solve the equations from near the root that small steps lead to, if there is one, or from another root."""
+        return self._converge(other if near is None else near)
+
+    def _followed(self, t: float, h: float) -> Array | None:
+        """Return nearly the root that small steps lead to, if any does, and set up the equations of the step again."""
+        whole = self._z0
+
+        def root(part: float, guess: Array) -> Array | None:
+            self._begin(t, part * h)
+            guess = np.stack([guess[0], part * guess[1]])
+            try:
+                self._renew(0.5 * (self._z0[0] + guess[0]))
+                self._converge(guess)
+            except StepFailed:
+                return None
+            found = self._solver.z
+            off, moved = self._solver.norm(found - guess), self._solver.norm(found - self._z0)
+            if off > _CLOSE * moved or not self._is_near(found):
+                return None
+            return np.stack([found[0], found[1] / part])
+
+        slope = np.stack([whole[1], h * h * self._a])
+        try:
+            return followed(root, whole, slope)
+        finally:
+            self._begin(t, h)
+            self._renew(self._q)
 
     def _extrapolated(self) -> Array:
         """Return where a smooth motion would be: on the quintic through the last two states, or by Taylor's series.
@@ -326,7 +418,7 @@ class GrahamJelenicMotion(FixedStepMotion):
 
     def _renew(self, q: Array) -> None:
         self._stiff_at[...] = q
-        self._preconditioner.linearise(q, self.dt)
+        self._preconditioner.linearise(q, self._h)
         self._preconditioner.factorise()
         self._factorised += 1
         self._effort[1] = 0.0

@@ -22,7 +22,8 @@ _DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of
 _HALVINGS = 12
 _LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 _STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
-_FALLING = 0.1  # a residual that falls by this factor is on its way to the floor, and is not stopped
+_FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
+_PATIENCE = 15  # corrections, after which it is tried to follow the root
 _CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
 _FOLLOWED = 8  # where it takes so many at most
 _CLOSE = 1e-4  # part of an increment that such a root may err by
@@ -39,7 +40,8 @@ class Newton:
     Parameters
     ----------
     iterations : int, default 50
-        Corrections after which a step fails. Four or five are usual.
+        Corrections after which a step fails, unless they converge quadratically: the last one by a factor of 1000. Four
+        or five are usual.
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
         incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
@@ -155,24 +157,27 @@ class NewtonSolver:
         StepFailed
             If there is none to be found.
         """
+        limit = self.settings.iterations
         if not follow:
-            return self._converge(equations, q0, start)
+            return self._converge(equations, q0, start, limit)
         try:
-            count = self._converge(equations, q0, start)
+            count = self._converge(equations, q0, start, min(_PATIENCE, limit))
         except StepFailed:
-            near = self._followed(equations, q0, start)
-            if near is None:
+            if self._exhausted and limit <= _PATIENCE:
                 raise
-            return self._converge(equations, q0, near)
+            near = self._followed(equations, q0, start)
+            if near is None and not self._exhausted:
+                raise
+            return self._converge(equations, q0, start if near is None else near, limit)
         if self._smooth or not equations.symmetric or self._linear.definite:
             return count
         found = self.increment.copy()
         near = self._followed(equations, q0, start)
-        return count + self._converge(equations, q0, found if near is None else near)
+        return count + self._converge(equations, q0, found if near is None else near, limit)
 
-    def _converge(self, equations: StepEquations, q0: Array, start: Array | float) -> int:
-        """Find an increment as `solve` does, whichever it is."""
-        self._smooth = True
+    def _converge(self, equations: StepEquations, q0: Array, start: Array | float, limit: int) -> int:
+        """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
+        self._smooth, self._exhausted = True, False
         self._trial[...] = start
         norm = self._evaluate(equations)
         if not isfinite(norm):
@@ -184,7 +189,8 @@ class NewtonSolver:
             if norm > floor:
                 floor = self._linearise(equations, q0)
             at_floor = norm <= floor
-            if len(history) > self.settings.iterations and not at_floor and norm > _FALLING * history[-2]:
+            if len(history) > limit and not at_floor and norm > _FALLING * history[-2]:
+                self._exhausted = True
                 raise self._failure(equations, history, floor)
             correction = self._linear.solve(self._residual, self._tolerance(history, floor))
             if np.vdot(correction, self._residual) < 0.0:  # a direction along which the matrix is negative

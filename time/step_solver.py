@@ -24,6 +24,8 @@ _DIFFERENCE = 1e-7  # of z, for derivatives along a direction
 _FORCING = 0.03  # how exact a correction of Newton's method is
 _NEAR = 0.1  # from where on the accelerated iteration is tried again: a correction that shortens the next one so much
 _DESCENT = 0.25  # by how much a whole correction of Newton's method must make the next one smaller, at least
+_CAME_NEAR = 1e-2  # part of the first residual to which an iteration must have got for Newton's method to begin there
+_FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
 
 
 class StepProblem(Protocol):
@@ -51,9 +53,9 @@ class StepSolver:
     GCR, as good as GMRES, with the preconditioner P; for others it is Anderson's acceleration (Washio and Oosterlee,
     1997). It needs neither derivatives nor a linear solution within.
 
-    Where d grows, as for stiff bodies that turn far in a step, Newton's method begins at the same place: the same
-    recursion along small changes of z solves its linear equations, P is made anew for each of them, and corrections are
-    halved until the next one that the same P gives is shorter (Deuflhard).
+    Where d grows, as for stiff bodies that turn far in a step, Newton's method begins at the same place, or at the best
+    one if that was much better: the same recursion along small changes of z solves its linear equations, P is made anew
+    for each of them, and corrections are halved until the next one that the same P gives is shorter (Deuflhard).
 
     Parameters
     ----------
@@ -100,7 +102,13 @@ class StepSolver:
         self._norms: list[float] = []
         self._count, self._idle, self.z = 0, 0, start
         g = self._residual(start)
-        if not (self._iterate(start, g) or (problem.renew(start) and self._newton(start, g))):
+        if self._iterate(start, g):
+            return self._count
+        if min(self._norms) > _CAME_NEAR * self._norms[0]:
+            self.z = start
+        elif self.z is not start:
+            g = self._residual(self.z)
+        if not (problem.renew(self.z) and self._newton(self.z, g)):
             raise self._failure()
         return self._count
 
@@ -130,12 +138,15 @@ class StepSolver:
 
     def _newton(self, z: Array, g: Array) -> bool:
         """Return whether Newton's method from z, with the residual g, got near enough for the accelerated iteration."""
-        while self._count <= self._iterations:
+        falling = False
+        while self._count <= self._iterations or falling:
             d = -self._problem.correction(g)
             following = self._search(z, self._linear_solution(z, g, d), self.norm(d))
             if following is None:
                 return False
+            before = self.norm(g)
             z, g, near = following
+            falling = self.norm(g) < _FALLING * before
             self._problem.renew(z)
             if (near or self.norm(g) <= self._floor) and self._iterate(z, g):
                 return True
@@ -160,7 +171,7 @@ class StepSolver:
             along = self._dot(self._effects[known], left)
             total -= along * self._changes[known]
             left -= along * self._effects[known]
-        return total + left
+        return total  # what is left is small only as P sees it
 
     def _search(self, z: Array, u: Array, size: float) -> tuple[Array, Array, bool] | None:
         """Return z + u or a part of the way where the next correction is shorter, g, and whether it is much shorter."""
