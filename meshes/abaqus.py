@@ -155,7 +155,9 @@ class _Deck:
             for surface in self._surfaces
             for kind, rows in surface.faces(placed, element_sets)
         ]
-        node_sets |= {s.name: s.nodes(node_sets) for s in self._surfaces if s.of_nodes}
+        for surface in self._surfaces:
+            if surface.of_nodes:
+                _add_node_surface(node_sets, surface)
         in_blocks = {
             name: [np.flatnonzero(np.isin(table[:, 0], members)) for _, table in self._elements]
             for name, members in element_sets.items()
@@ -170,6 +172,14 @@ class _Deck:
         point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
         blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
         return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=self.formulations)
+
+
+def _add_node_surface(node_sets: dict[str, NDArray[np.int64]], surface: Surface) -> None:
+    """Add the nodes of a surface to the sets, by another name where a set of other nodes has its own."""
+    members = surface.nodes(node_sets)
+    same = next((name for name in node_sets if name.upper() == surface.name.upper()), None)
+    if same is None or not np.array_equal(node_sets[same], members):
+        node_sets[surface.name if same is None else f"{surface.name}.surface"] = members
 
 
 def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, nodes: Numbering) -> None:

@@ -89,8 +89,10 @@ def read_mesh(
             raise ValueError("it is cut short")
         names = read_sections(path).names() if file_format == "gmsh" else {}
     _check_sound(raw, path.name, scale, require_volume)
-    with _as_mesh_error(path, file_format):
+    try:
         mesh = expand_collapsed(_with_groups(raw, names))
+    except MeshError as error:
+        raise MeshError(f"{path.name}: {error}") from None
     mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
     if file_format in ("gmsh", "gmsh22"):
         # Version 2 holds a cell once for each physical group that it is in.

@@ -299,6 +299,9 @@ END, 1.
 1
 *SURFACE, NAME=ONE
 ONE, S6
+*SURFACE, TYPE=NODE, NAME=END
+END
+1,
 *SURFACE, NAME=ROLLER, TYPE=CYLINDER
 1., 2., 3.
 """
@@ -308,6 +311,7 @@ ONE, S6
     assert mesh.points[mesh.nodes_of("RIGHT")][:, 0] == pytest.approx(2)
     assert mesh.points[mesh.nodes_of("FLOOR")][:, 2] == pytest.approx(0)
     assert len(mesh.nodes_of("TIP")) == 5
+    assert (len(mesh.nodes_of("END")), len(mesh.nodes_of("END.surface"))) == (4, 5)
     assert "ROLLER" not in mesh.groups
 
 

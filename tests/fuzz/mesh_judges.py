@@ -323,8 +323,12 @@ def abaqus(text: str) -> Said:
         require(number in said.cells, "a set refers to an element that is not there")
     for _, parameters, rows in surfaces:
         abaqus_surface(said, parameters, rows, node_sets, element_sets)
+    of_nodes, said.point_groups = said.point_groups, {}
     for upper, members in node_sets.items():
         said.point_groups[written["N" + upper]] = members
+    for name, members in of_nodes.items():
+        if node_sets.get(name.upper()) != members:
+            said.point_groups[name + ".surface" * (name.upper() in node_sets)] = members
     for upper, members in element_sets.items():
         own = {node for number in members for node in said.cells[number][1]}
         other = upper in node_sets and node_sets[upper] != own
