@@ -11,11 +11,10 @@ from pathlib import Path
 from textwrap import shorten
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from symplex.errors import OutputError
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
 
 
@@ -113,6 +112,8 @@ def read_whole(path: Path) -> bytes:
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file by name; whatever NumPy raises on a damaged one comes through."""
+    import numpy as np
+
     refuse_special(path)
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:  # which leaves damaged ones open itself
         return dict(arrays)
