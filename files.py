@@ -96,8 +96,9 @@ def read_whole(path: Path) -> bytes:
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file by name; whatever NumPy raises on a damaged one comes through."""
-    refuse_special(path)
     import numpy as np  # not for --help
+
+    refuse_special(path)
 
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:  # which leaves damaged ones open itself
         return dict(arrays)
