@@ -16,6 +16,7 @@ from symplex.files import read_whole, reason_of, write_whole
 
 History = dict[str, NDArray[np.float64]]
 
+_LARGEST = 1e150  # far beyond anything physical; squares and sums of smaller numbers are finite
 _WAY_OUT = "put it back as the run wrote it, or run anew"
 
 
@@ -70,14 +71,15 @@ class HistoryWriter:
         Raises
         ------
         OutputError
-            If the columns differ from those of the first row, a value is not finite, or the row cannot be written.
+            If the columns differ from those of the first row, a value is not finite or beyond 1e150, or the row cannot
+            be written.
         """
         if not self.columns:
             self._begin(row)
         if set(row) != set(self.columns):
             odd = sorted(set(row) ^ set(self.columns))[0]
             raise OutputError(f"{self.path.name}: column '{odd}' is not in every row; a history has the same columns.")
-        if bad := next((name for name in self.columns if not np.isfinite(row[name])), None):
+        if bad := next((name for name in self.columns if not abs(row[name]) <= _LARGEST), None):
             raise OutputError(f"{self.path.name}: '{bad}' is {row[bad]} at t = {row['t']:g} s.")
         self._write(",".join(repr(float(row[name])) for name in self.columns))
 
@@ -150,7 +152,7 @@ def _parsed(path: Path, lines: list[str]) -> History:
             row = [float(word) for word in line.split(",")]
         except ValueError:
             row = []
-        if len(row) != len(columns) or not np.isfinite(row).all():
+        if len(row) != len(columns) or not (np.abs(row) <= _LARGEST).all():
             raise OutputError(f"{path}, line {i + 2}: not {len(columns)} numbers ({line[:40]!r}); {_WAY_OUT}.")
         values[i] = row
     if (back := np.flatnonzero(np.diff(values[:, 0]) <= 0)).size:

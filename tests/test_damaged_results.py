@@ -26,6 +26,7 @@ HISTORY = "t,kinetic,total\n0.0,1.0,2.0\n1.0,1.5,2.0\n2.0,1.25,2.0\n"
         ("1.0,1.5,2.0", "1.5", r"history\.csv, line 3: not 3 numbers \('1\.5'\); put it back as the run wrote it, or"),
         ("1.5", "nan", "line 3: not 3 numbers"),
         ("1.5", "1e999", "line 3: not 3 numbers"),
+        ("1.5", "-1e308", "line 3: not 3 numbers"),
         ("2.0,1.25", "1.0,1.25", "line 4: its time is not later than the one before"),
         ("t,kinetic", "kinetic", "is not a history"),
         (HISTORY, "", "is not a history"),
