@@ -29,6 +29,7 @@ Checked = TypeVar("Checked", bound=Callable[..., Any])
 _LEAST, _LARGEST = 1e-100, 1e100  # whose squares and cubes are still numbers
 _IN_RANGE = f"(0, or from {_LEAST:g} to {_LARGEST:g} in size)"
 _LONGEST_TEXT, _LONGEST_PATH = 1000, 4000
+_LARGEST_FLOAT = int(sys.float_info.max)
 _INDICES, _COUNTS = np.iinfo(np.int32), np.iinfo(np.int64)
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = 60
@@ -75,9 +76,9 @@ def is_real(value: Any) -> bool:
     """Return whether a value is a real number that a float can be, of Python or numpy, and no truth value."""
     if isinstance(value, float):
         return True
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        return False
-    return not isinstance(value, int) or abs(value) <= int(sys.float_info.max)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT
+    return isinstance(value, Real) and not isinstance(value, np.bool_)
 
 
 def told(value: Any) -> str:

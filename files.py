@@ -99,7 +99,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     import numpy as np  # not for --help
 
     refuse_special(path)
-
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:  # which leaves damaged ones open itself
         return dict(arrays)
 
