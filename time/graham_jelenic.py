@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, final
 
 import numpy as np
@@ -41,7 +42,7 @@ _FEW = 3  # iterations for which no factors are worth it
 _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 
 
-@checked
+@partial(checked, but=("external",))
 @final
 @dataclass(frozen=True)
 class GrahamJelenic(FixedStepIntegrator):
