@@ -327,7 +327,7 @@ def trial(task: dict[str, str]) -> str:
         problem = scenario.build()
     except SymplexError as error:
         return isolated.judged(error, "trial.toml")
-    told = report.check_report(problem)
+    told, _ = report.check_report(problem)
     if re.search(r"\b(nan|inf)\b", told) or max(map(len, told.split("\n"))) > 1000:
         return f"bad report: {told}"
     return briefly_run(scenario, folder / "results")
