@@ -392,10 +392,9 @@ def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
 
 
 def _faces(owner: str, faces: Nodes | Mapping[str, IntArray]) -> list[IntArray]:
-    given = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
-    if any(np.ndim(part) == 0 for part in given):
-        raise InvalidSystem(f"{owner}: faces must be arrays of nodes [f, 3], [f, 4] or [f, 6]; they are {faces!r:.80}.")
-    parts = [connectivity(owner, part) for part in given if len(part)]
+    given = list(faces.values()) if isinstance(faces, Mapping) else [faces]
+    parts = [connectivity(owner, part) for part in given]
+    parts = [part for part in parts if part.size]
     if not parts:
         raise InvalidSystem(f"{owner} has no faces.")
     for part in parts:

@@ -9,7 +9,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from symplex.arguments import checked
+from symplex.arguments import checked, told
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -108,8 +108,9 @@ class GrahamJelenic(FixedStepIntegrator):
         require_step(self, self.dt)
         if self.scheme not in _SCHEMES:
             raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(_SCHEMES)}; it is {self.scheme!r}.")
-        if isinstance(self.external, str):
-            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {self.external!r}.")
+        names = self.external
+        if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {told(names)}.")
         if self.external and not _SCHEMES[self.scheme].takes_external:
             raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
         if self.angle not in Angle.__args__:
