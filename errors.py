@@ -31,7 +31,7 @@ class InvalidSystem(SymplexError, ValueError):
     """A system that does not fit together: sizes, groups, masses."""
 
 
-class InvalidArgument(SymplexError, TypeError, ValueError):
+class InvalidArgument(InvalidSystem, TypeError):
     """An argument of another kind than a function or class takes: a text for a number, a truth value for a length."""
 
 

@@ -245,7 +245,7 @@ class OnPlane(QuadraticConstraint):
         self.point = _finite_vector("OnPlane: the point", point)
         normal = np.asarray(normal, dtype=float)
         if normal.ndim != 1 or not (np.isfinite(normal).all() and normal.any()):
-            raise InvalidSystem(f"OnPlane: the normal must be a vector, finite and not zero; it is {normal}.")
+            raise InvalidSystem(f"OnPlane: the normal must be finite and not zero, a vector; it is {normal}.")
         self.normal = unit_vector(normal)
 
     def value(self, x: Array) -> Array:

@@ -229,7 +229,7 @@ class SurfaceTraction(ProportionalLoad):
     def __init__(
         self,
         points: Array,
-        faces: ArrayLike | Mapping[str, IntArray],
+        faces: Nodes | Mapping[str, IntArray],
         traction: ArrayLike,
         history: History = 1.0,
     ):
@@ -268,7 +268,7 @@ class Pressure:
         If there are no faces, or the table is not in order.
     """
 
-    def __init__(self, faces: ArrayLike | Mapping[str, IntArray], pressure: float, history: History = 1.0):
+    def __init__(self, faces: Nodes | Mapping[str, IntArray], pressure: float, history: History = 1.0):
         self.faces = _faces("Pressure", faces)
         self.pressure = float(_finite("Pressure: pressure", [pressure])[0])
         self.factor = factor_of(history)
@@ -391,11 +391,10 @@ def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
     return shape, np.cross(tangents[0], tangents[1]) * weight[:, None]
 
 
-def _faces(owner: str, faces: ArrayLike | Mapping[str, IntArray]) -> list[IntArray]:
-    given = list(faces.values()) if isinstance(faces, Mapping) else [np.asarray(faces)]
-    if any(np.ndim(part) == 0 for part in given):
-        raise InvalidSystem(f"{owner}: faces must be arrays of nodes [f, 3], [f, 4] or [f, 6]; they are {faces!r:.80}.")
-    parts = [connectivity(owner, part) for part in given if len(part)]
+def _faces(owner: str, faces: Nodes | Mapping[str, IntArray]) -> list[IntArray]:
+    given = list(faces.values()) if isinstance(faces, Mapping) else [faces]
+    parts = [connectivity(owner, part) for part in given]
+    parts = [part for part in parts if part.size]
     if not parts:
         raise InvalidSystem(f"{owner} has no faces.")
     for part in parts:

@@ -15,7 +15,7 @@ from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, Option
 from symplex.fem.isoparametric import Isoparametric
 from symplex.fem.materials import Material, NeoHookean
 from symplex.fem.neo_hookean_tetrahedra import NeoHookeanTetrahedra
-from symplex.fem.nodes import connectivity, require_nodes
+from symplex.fem.nodes import Nodes, connectivity, require_nodes
 
 
 @checked
@@ -52,7 +52,7 @@ class Solid(Energy):
         If an undeformed element is inverted or flat.
     """
 
-    def __init__(self, points: ArrayLike, cells: ArrayLike, material: Material):
+    def __init__(self, points: ArrayLike, cells: Nodes, material: Material):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
         self.nodes = connectivity("Solid", cells)
         self.material = material

@@ -94,7 +94,7 @@ def test_arrays_of_all_layouts_are_positions(given):
 )
 @pytest.mark.parametrize("function", [lumped_mass, consistent_mass])
 def test_elements_are_indices(function, cells):
-    with pytest.raises(InvalidArgument, match=r"mass: cells must be an array of indices \(whole numbers\); it is "):
+    with pytest.raises(InvalidArgument, match=r"mass: cells must be an array of indices of nodes \(whole numbers\); it is "):
         function(Q, cells, 1.0, 4)
 
 
@@ -153,7 +153,7 @@ WRONG = {
     "points of a solid": (lambda: Solid(Q + np.inf, [[0, 1, 2, 3]], RUBBER), "tetrahedra have no positive volume"),
     "weights": (lambda: Gravity(-MASS, (0.0, 0.0, 1.0)), "Gravity: masses must be one for each node"),
     "damping": (lambda: Drag(np.ones((2, 2)), 1.0), "Drag: masses must be one for each node"),
-    "dashpots": (lambda: Dashpots([[0, 2**32 + 1]], 1.0), "they can be 0 to"),
+    "dashpots": (lambda: Dashpots([[0, 2**32 + 1]], 1.0), "nodes must be indices from 0 to"),
     "stiffness": (
         lambda: StiffnessDamping(Bars(PAIRS, GreenStrain(1.0, 1.0)), Q[:2], 1.0),
         "but there are 2 nodes",

@@ -414,7 +414,7 @@ def test_halves_see_loads_at_their_own_times():
 
 @pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, "auto"])
 def test_a_step_that_is_none_is_refused(dt):
-    with pytest.raises(ValueError, match="dt must be positive"):
+    with pytest.raises(ValueError, match="dt must be a real number" if dt == "auto" else "dt must be positive"):
         EnergyMomentum(dt)
 
 

@@ -301,7 +301,7 @@ def test_offsets_and_axes_that_are_no_numbers_are_refused():
         with pytest.raises(ValueError, match="axes of force-stepping must be orthogonal unit vectors"):
             ForceStepping(0.1, axes=axes)
     for options in ({"grid": "fine"}, {"grid": 0.1, "offset": "none"}, {"grid": 0.1, "axes": [[1, 2], [3]]}):
-        with pytest.raises(ValueError, match="must be a number or an array; it is"):
+        with pytest.raises(ValueError, match=r"must be .*(number|array).*; it is "):
             ForceStepping(**options)
     with pytest.raises(ValueError, match="must be positive and finite"):
         ForceStepping([])
@@ -322,7 +322,7 @@ def test_energies_of_another_dimension_are_refused():
 
 def test_a_grid_too_fine_to_count_is_refused():
     system = particles()
-    for grid in (1e-10, 1e-300):
+    for grid in (1e-10, 1e-90):
         with pytest.raises(StepFailed, match=r"node 1 is 1e\+\d+ grid sizes away from the origin .* a larger grid"):
             ForceStepping(grid).start(system, system.state(APART))
 

@@ -6,7 +6,7 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
-from symplex.fem.bars import Bars
+from symplex.fem.bars import Bars, GreenStrain
 from symplex.fem.constraints import OnSphere, RigidBars
 from symplex.fem.damping import Dashpots
 from symplex.fem.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -35,7 +35,7 @@ TAKERS = {
     "NodalForce": (NODES, lambda n: NodalForce(n, (1.0, 0, 0))),
     "NodalLoad": (NODES, lambda n: NodalLoad(n, (1.0, 0, 0))),
     "RigidContact": (NODES, lambda n: RigidContact(n, FLOOR, 1.0)),
-    "Bars": (PAIRS, lambda p: Bars(p, 1.0, 1.0)),
+    "Bars": (PAIRS, lambda p: Bars(p, GreenStrain(1.0, 1.0))),
     "RigidBars": (PAIRS, lambda p: RigidBars(p, 1.0)),
     "OnSphere": (NODES, lambda n: OnSphere(n, (0, 0, 0), 1.0)),
     "Dashpots": (PAIRS, lambda p: Dashpots(p, 1.0)),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, final
 
 import numpy as np
 
-from symplex.arguments import checked
+from symplex.arguments import checked, told
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -45,7 +46,7 @@ _CLOSE = 0.1  # part of the motion in a step by which a root that is followed ma
 _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 
 
-@checked
+@partial(checked, but=("external",))
 @final
 @dataclass(frozen=True)
 class GrahamJelenic(FixedStepIntegrator):
@@ -116,8 +117,9 @@ class GrahamJelenic(FixedStepIntegrator):
         require_step(self, self.dt)
         if self.scheme not in _SCHEMES:
             raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(_SCHEMES)}; it is {self.scheme!r}.")
-        if isinstance(self.external, str):
-            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {self.external!r}.")
+        names = self.external
+        if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {told(names)}.")
         if self.external and not _SCHEMES[self.scheme].takes_external:
             raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
         if self.angle not in Angle.__args__:

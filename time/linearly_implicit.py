@@ -9,6 +9,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -22,6 +23,7 @@ Guess = Literal["last", "predicted"]
 Accelerations = Literal["linearised", "evaluated"]
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class LinearlyImplicitNewmark(FixedStepIntegrator):

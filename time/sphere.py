@@ -252,7 +252,7 @@ class SphericalPendulum:
         """
         direction, velocity = _unit(q, "the direction of a pendulum"), np.array(v, dtype=float)
         if velocity.shape != (3,) or not np.isfinite(velocity).all():
-            raise InvalidSystem(f"the velocity of a pendulum must be three finite numbers; it is {v}.")
+            raise InvalidSystem(f"the velocity of a pendulum must be three numbers, finite ones; it is {v}.")
         along = float(velocity @ direction)
         if not abs(along) <= _ROUND_OFF * np.linalg.norm(velocity):
             raise InvalidSystem(f"the link is rigid: v must be normal to q; it has {along:.3g} m/s along q.")

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from symplex.arguments import checked
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -16,6 +17,7 @@ from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, requir
 from symplex.time.stability import stable_step
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class VariationalEuler(FixedStepIntegrator):
