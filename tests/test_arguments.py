@@ -94,7 +94,8 @@ def test_arrays_of_all_layouts_are_positions(given):
 )
 @pytest.mark.parametrize("function", [lumped_mass, consistent_mass])
 def test_elements_are_indices(function, cells):
-    with pytest.raises(InvalidArgument, match=r"mass: cells must be an array of indices of nodes \(whole numbers\); it is "):
+    wanted = r"mass: cells must be an array of indices of nodes \(whole numbers\); it is "
+    with pytest.raises(InvalidArgument, match=wanted):
         function(Q, cells, 1.0, 4)
 
 

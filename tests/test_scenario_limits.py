@@ -131,7 +131,8 @@ def test_many_mistakes_are_told_up_to_a_number():
 def test_large_energies_are_told_as_they_are():
     wall = WALL.replace("[0, 0, 2]", "[0, 0, 1e30]\nnormalize = false\nallow_initial_penetration = true")
     wall = wall.replace("-0.01", "1e10").replace("1e9", "1e30")
-    report, _ = check_report(Scenario.parse(with_integrator('kind = "midpoint"\ndt = 1e-6').replace(WALL, wall)).build())
+    scenario = Scenario.parse(with_integrator('kind = "midpoint"\ndt = 1e-6').replace(WALL, wall))
+    report, _ = check_report(scenario.build())
     (energies,) = (line for line in report.split("\n") if line.strip().startswith("energy "))
     assert "kinetic 0 J" in energies  # which is rounding beside
     assert "wall 7e+95 PJ" in energies
