@@ -1,8 +1,8 @@
 """What a step of Graham and Jelenić's methods costs beside energy-momentum: sizes, stiffness, lumped and full mass.
 
     OMP_NUM_THREADS=1 SYMPLEX_THREADS=1 python benchmarks/graham_jelenic.py [--cells 4 9 18] [--courant 1 10 100]
-        [--mass lumped consistent] [--schemes EM M4 CM4 CM6 CM8] [--vibration 20] [--orders | --largest]
-        [--output FILE.json]
+        [--mass lumped consistent] [--schemes EM M4 CM4 CM6 CM8] [--vibration 20]
+        [--orders | --largest | --interpolants] [--output FILE.json]
 
 The body is the 0.1 m aluminium cube of section 6.3 of the force-stepping paper in cells of 24 linear neo-Hookean
 tetrahedra, spinning at 2000 rad/s and vibrating at 20 m/s (strains of 0.3 %; with ``--vibration 200`` of 3 %). Steps
@@ -14,12 +14,14 @@ thread, the first step not counted; so take ratios.
 With ``--orders``: entries in a row of the matrices that Newton's method would have to factorise if the equations of the
 paper were linearised as they are: products of 2, 3, 4 sparse matrices at order 4, 6, 8, where the mass is lumped.
 With ``--largest``: the largest Courant number, of powers of 2, with which a method takes ten steps.
+With ``--interpolants``: what CM4, CM6 and CM8 err by with both of their interpolants, on two of the examples.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import process_time
@@ -31,6 +33,8 @@ import scipy.sparse as sp
 import symplex as sx
 from symplex.time.secant_operator import SecantOperator
 from symplex.time.stability import stable_step
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
 ENOUGH, STEPS = 3.0, 4  # seconds and steps after which a measurement ends
 
@@ -145,6 +149,39 @@ def largest(system: sx.System, state: sx.State, stable: float, scheme: str) -> f
     return 0.5 * courant if courant > 1.0 else 0.0
 
 
+def interpolants() -> None:
+    """Print the errors in positions with both interpolants: relative on the springs, in m on the spinning block."""
+    import spinning_block
+    import spring_mass
+
+    springs = spring_mass.SYSTEMS["free"]
+    start = springs.state(spring_mass.positions, spring_mass.momenta)
+    exact = spring_mass.reference(False, 30.0)[-1, 0]
+    of = spinning_block.block((4, 2, 1), 0.5)
+    turned = sx.Composition(sx.Newmark(of.end / (64 * of.stable_steps)), 8).start(of.system, of.start).advance(of.end).q
+    print("| problem | steps | scheme | stable | hermite | ratio |\n" + "| --- " * 6 + "|")
+    for scheme in ("CM4", "CM6", "CM8"):
+        for steps in (30, 120, 480):
+            both = [
+                sx.GrahamJelenic(30.0 / steps, scheme, interpolant=interpolant).start(springs, start).advance(30.0).q
+                for interpolant in ("stable", "hermite")
+            ]
+            tell("springs", steps, scheme, [spring_mass.relative(q, exact) for q in both])
+        for steps in (of.stable_steps, 2 * of.stable_steps, 4 * of.stable_steps):
+            both = [
+                sx.GrahamJelenic(of.end / steps, scheme, interpolant=interpolant).start(of.system, of.start)
+                for interpolant in ("stable", "hermite")
+            ]
+            ends = [motion.advance(of.end).q for motion in both]
+            tell("block", steps, scheme, [float(np.sqrt(np.mean(np.sum((q - turned) ** 2, axis=1)))) for q in ends])
+
+
+def tell(problem: str, steps: int, scheme: str, errors: list[float]) -> None:
+    """Print a row of the table of `interpolants`."""
+    stable, hermite = errors
+    print(f"| {problem} | {steps} | {scheme} | {stable:.3g} | {hermite:.3g} | {stable / hermite:.2f} |", flush=True)
+
+
 def table(system: sx.System, state: sx.State, stable: float, options: argparse.Namespace, mass: str) -> list[Result]:
     """Measure all methods at all steps and print a table in Markdown."""
     size, results = 3 * system.n_nodes, []
@@ -172,8 +209,12 @@ def main() -> None:
     parser.add_argument("--vibration", type=float, default=20.0, help="velocity in m/s")
     parser.add_argument("--orders", action="store_true", help="entries of the matrices that are not formed")
     parser.add_argument("--largest", action="store_true", help="the largest Courant numbers")
+    parser.add_argument("--interpolants", action="store_true", help="errors with both interpolants")
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")
     options = parser.parse_args()
+    if options.interpolants:
+        interpolants()
+        return
     results: list[Result] = []
     for cells in options.cells:
         for mass in options.mass:

@@ -7,6 +7,7 @@ from math import factorial
 import numpy as np
 import pytest
 
+from symplex.time.cayley_magnus import CM4, CM6, CM8
 from symplex.time.cayley_words import apply_words, cayley_words, exact_words
 from symplex.time.gauss_interpolant import GaussInterpolant
 
@@ -214,10 +215,32 @@ def test_the_interpolant_is_exact_for_polynomials_and_even_about_the_middle():
             np.testing.assert_allclose(w, power * tau(rule.points) ** max(power - 1, 0), atol=1e-13)
 
 
+def amplification(rule, n, x):
+    """Return the matrix [2, 2] by which a step with hω = x multiplies (u, w) of a vibration about no stress."""
+
+    def ends(z0, z1):
+        known = []
+        for u, w in (z0, z1):
+            derivatives = [u, w, -x * x * u, -x * x * w][:n]
+            known += [np.array([[value]]) for value in derivatives]
+        return known
+
+    def gain(z0, z1):
+        """Δr = w_½ + S ∫ τ u dτ and Δw = −S ∫ u dτ, which is all of C that is linear in u."""
+        u = rule.positions(ends(z0, z1))[:, 0, 0]
+        first, second = rule.weights @ u, rule.weights @ ((rule.points - 0.5) * u)
+        return np.array([(z0[1] + z1[1]) / 2 + x * x * second, -x * x * first])
+
+    def step(z0):
+        columns = [gain(np.zeros(2), e) for e in np.eye(2)]
+        return np.linalg.solve(np.eye(2) - np.column_stack(columns), z0 + gain(z0, np.zeros(2)))
+
+    return np.column_stack([step(e) for e in np.eye(2)])
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_a_linear_vibration_is_integrated_by_pade(n):
     """About a body without stress, where 𝓕 R = K u, a step must be Padé's: stable at any h ω."""
-    rule = GaussInterpolant(n)
     pade = {
         1: [1, 1 / 2],
         2: [1, 1 / 2, 1 / 12],
@@ -225,31 +248,47 @@ def test_a_linear_vibration_is_integrated_by_pade(n):
         4: [1, 1 / 2, 3 / 28, 1 / 84, 1 / 1680],
     }
     for x in (0.5, 3.2, 7.0, 50.0):
-
-        def ends(z0, z1, x=x):
-            known = []
-            for u, w in (z0, z1):
-                derivatives = [u, w, -x * x * u, -x * x * w][:n]
-                known += [np.array([[value]]) for value in derivatives]
-            return known
-
-        def gain(z0, z1, x=x):
-            """Δr = w_½ + S ∫ τ u dτ and Δw = −S ∫ u dτ, which is all of C that is linear in u."""
-            u = rule.positions(ends(z0, z1))[:, 0, 0]
-            first, second = rule.weights @ u, rule.weights @ ((rule.points - 0.5) * u)
-            return np.array([(z0[1] + z1[1]) / 2 + x * x * second, -x * x * first])
-
-        def step(z0):
-            columns = [gain(np.zeros(2), e) for e in np.eye(2)]
-            return np.linalg.solve(np.eye(2) - np.column_stack(columns), z0 + gain(z0, np.zeros(2)))
-
-        amplification = np.column_stack([step(e) for e in np.eye(2)])
+        found = amplification(GaussInterpolant(n), n, x)
         phase = 1j * x
         Q = sum(c * (-phase) ** k for k, c in enumerate(pade[n]))
         P = sum(c * phase**k for k, c in enumerate(pade[n]))
         expected = P / Q  # of the mode u + w/(i x)
-        np.testing.assert_allclose(np.trace(amplification), 2 * expected.real, atol=1e-9 * max(x, 1))
-        np.testing.assert_allclose(np.linalg.det(amplification), 1.0, atol=1e-9 * max(x, 1))
+        np.testing.assert_allclose(np.trace(found), 2 * expected.real, atol=1e-9 * max(x, 1))
+        np.testing.assert_allclose(np.linalg.det(found), 1.0, atol=1e-9 * max(x, 1))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "unstable"),
+    [
+        (CM4, [(3.0, 3.4641), (6.0, 1e3)]),
+        (CM6, [(3.1486, 3.1623), (6.793, 7.746), (15.56, 1e3)]),
+        (CM8, [(3.1415, 3.14247), (6.2839, 6.4805), (9.8814, 13.0438), (18.536, 1e3)]),
+    ],
+)
+def test_hermites_interpolant_is_unstable_in_bands(scheme, unstable):
+    n = scheme.order // 2
+    rule = GaussInterpolant(n, hermite=True)
+    assert scheme.hermite_limit == unstable[0][0]
+    edge = 0.0
+    for low, high in unstable:
+        for x in np.linspace(edge * 1.0002 + 0.01, low * 0.9998, 25):
+            assert np.abs(np.trace(amplification(rule, n, x))) <= 2.0 + 1e-9
+        for x in np.linspace(low * 1.0002, min(high * 0.9998, 60.0), 5):
+            assert np.abs(np.trace(amplification(rule, n, x))) > 2.0
+        edge = high
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_hermites_interpolant_goes_through_polynomials(n):
+    rule = GaussInterpolant(n, hermite=True)
+    for power in range(2 * n):
+
+        def path(k, t, power=power):
+            falling = factorial(power) / factorial(power - k) if k <= power else 0.0
+            return np.array([[falling * (t - 0.5) ** max(power - k, 0)]])
+
+        q = rule.positions(ends_of(path, 1.0, n))[:, 0, 0]
+        np.testing.assert_allclose(q, (rule.points - 0.5) ** power, atol=1e-14)
 
 
 def test_moments_are_those_of_the_polynomial_through_the_points():

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
-from symplex.errors import InvalidSystem, StepFailed
+from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, all_pairs
 from symplex.fem.loads import Gravity
 from symplex.fem.mass import bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
@@ -220,6 +220,47 @@ def test_orders_of_the_rotation_of_cayley_magnus_methods():
         assert turned != pytest.approx(2 * np.arctan(x / 2), abs=1e-4)
     end = GrahamJelenic(0.25, "SM").start(system, system.state(q, v)).advance(3.0)
     assert np.abs(np.linalg.norm(end.q[1:, :2], axis=1) - q[1, 1]).max() > 1e-6
+
+
+# -- Hermite's interpolant ---------------------------------------------------------------------------------------------
+
+
+def errors_in_positions(interpolant, scheme, steps):
+    """The errors at t = 4 s on the springs, against four times as many steps of CM8."""
+    system = springs()
+    start = system.state(R0, P0)
+    exact = GrahamJelenic(1 / steps, "CM8").start(system, start).advance(4.0).q
+    return np.abs(GrahamJelenic(4 / steps, scheme, interpolant=interpolant).start(system, start).advance(4.0).q - exact)
+
+
+def test_hermites_interpolant_is_more_accurate_where_vibrations_are_resolved():
+    for steps in (16, 32):
+        stable, hermite = (errors_in_positions(of, "CM4", steps).max() for of in ("stable", "hermite"))
+        assert stable > 2.0 * hermite > 0.0
+
+
+@pytest.mark.parametrize(("interpolant", "grows"), [("stable", False), ("hermite", True)])
+def test_a_vibration_in_the_unstable_band(interpolant, grows):
+    """hω = 3.2 with CM4; with a consistent mass nobody looks for the stability limit."""
+    bar = Bars([[0, 1]], GreenStrain(np.array([100.0]), np.array([1.0])))
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    mass = consistent_bar_mass(points, np.array([[0, 1]]), 1.0, 1.0, 2)
+    system = System(mass, {"bar": bar})
+    omega = np.sqrt(100.0 * 2.0 / (1.0 / 6.0))  # two masses of (1/3 − 1/6) kg apart
+    v = 1e-6 * omega * np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    motion = GrahamJelenic(3.2 / omega, "CM4", interpolant=interpolant).start(system, system.state(points, v))
+    largest = max(np.abs(motion.advance(n * 3.2 / omega).q - points).max() for n in range(1, 31))
+    assert (largest > 1e-4) == grows
+    assert grows or largest < 1.5e-6
+
+
+def test_steps_above_the_limit_of_hermites_interpolant_are_refused():
+    system, q, v = block(1, 0.02)
+    omega = largest_frequency(system, q)
+    for scheme, limit in (("CM4", 3.0), ("CM6", 3.1486), ("CM8", 3.1415)):
+        GrahamJelenic(0.999 * limit / omega, scheme, interpolant="hermite").start(system, system.state(q, v))
+        with pytest.raises(UnstableStep, match=rf"{scheme} with Hermite's interpolant, .* s\. Try dt = .*\"stable\""):
+            GrahamJelenic(1.001 * limit / omega, scheme, interpolant="hermite").start(system, system.state(q, v))
 
 
 # -- angles -----------------------------------------------------------------------------------------------------------
@@ -436,6 +477,11 @@ def test_a_step_that_can_t_be_solved_fails_with_what_was_reached(scheme):
         ({"dt": 0.1, "external": "floor"}, "tuple of names"),
         ({"dt": 0.1, "scheme": "EM", "external": ("floor",)}, "EM takes all energies as they are"),
         ({"dt": 0.1, "angle": "mean"}, "angle must be one of"),
+        ({"dt": 0.1, "interpolant": "cubic"}, "interpolant must be one of stable, hermite; it is 'cubic'"),
+        (
+            {"dt": 0.1, "scheme": "M4", "interpolant": "hermite"},
+            "M4 has no interpolant; hermite is for CM4, CM6 and CM8",
+        ),
         ({"dt": 0.1, "iterations": 0}, "iterations must be at least 1"),
         ({"dt": 0.1, "linear": "magic"}, "linear must be one of"),
     ],

@@ -71,6 +71,8 @@ def test_every_scheme_is_built(scheme):
 def test_what_has_no_secant_form_is_external():
     tables = scenario("dt = 0.05", FLOOR + LOADS).tables
     assert integrator_of(tables) == GrahamJelenic(0.05, "CM6", external=("floor", "gravity", "pull"))
+    tables = scenario('dt = 0.05\ninterpolant = "hermite"\nexternal = []').tables
+    assert integrator_of(tables) == GrahamJelenic(0.05, "CM6", interpolant="hermite")
     tables = scenario('dt = 0.05\nscheme = "EM"\nsolver = "sparse"', FLOOR + LOADS).tables
     assert integrator_of(tables) == GrahamJelenic(0.05, "EM", linear="sparse")
 
@@ -104,6 +106,10 @@ def test_mistakes_are_named():
     assert "dt is missing (s)." in mistakes("")
     assert "external is for A-theta, M4, CM4, CM6, CM8; EM takes" in mistakes(
         'dt = 0.1\nscheme = "EM"\nexternal = ["floor"]', FLOOR
+    )
+    assert "EM has no interpolant" in mistakes('dt = 0.1\nscheme = "EM"\ninterpolant = "hermite"')
+    assert "above the stability limit of GrahamJelenic CM6 with Hermite's interpolant" in mistakes(
+        'dt = 0.1\ninterpolant = "hermite"'
     )
     assert "energy 'floor' (RigidContact) has no secant form" in mistakes("dt = 0.1\nexternal = []", FLOOR)
     assert "there is no energy 'flor' to be external" in mistakes('dt = 0.1\nexternal = ["flor"]', FLOOR)

@@ -144,9 +144,10 @@ CASES |= {
 }
 
 
-def graham_jelenic(scheme, sizes=(0.04, 0.025, 0.02), size=0.05):
+def graham_jelenic(scheme, sizes=(0.04, 0.025, 0.02), size=0.05, interpolant="stable"):
     """A case of one of Graham and Jelenić's methods."""
-    return replace(implicit(lambda dt: GrahamJelenic(dt, scheme), sizes, size), looks=1, steps=1)
+    case = implicit(lambda dt: GrahamJelenic(dt, scheme, interpolant=interpolant), sizes, size)
+    return replace(case, looks=1, steps=1)
 
 
 CASES |= {
@@ -160,6 +161,22 @@ CASES |= {
     "GrahamJelenic, CM4": graham_jelenic("CM4", sizes=(0.1, 0.0625, 0.05), size=0.1),
     "GrahamJelenic, CM6": graham_jelenic("CM6", sizes=(0.1, 0.0625, 0.05), size=0.15),
     "GrahamJelenic, CM8": graham_jelenic("CM8", sizes=(0.1, 0.0625, 0.05), size=0.16),
+}
+
+
+def hermite(scheme, sizes=(0.1, 0.0625, 0.05)):
+    """A case of one with Hermite's interpolant, which has a stability limit."""
+    return replace(
+        graham_jelenic(scheme, sizes, size=0.15, interpolant="hermite"),
+        impossible=lambda: GrahamJelenic(1.0, scheme, interpolant="hermite"),
+        refusal=UnstableStep,
+    )
+
+
+CASES |= {
+    "GrahamJelenic, CM4, hermite": hermite("CM4", sizes=(0.0625, 0.05, 0.04)),
+    "GrahamJelenic, CM6, hermite": hermite("CM6"),
+    "GrahamJelenic, CM8, hermite": hermite("CM8"),
 }
 
 
