@@ -181,7 +181,7 @@ if TYPE_CHECKING:
     from symplex.time.zhang_skeel import ZhangSkeel as ZhangSkeel
     from symplex.time.zhang_skeel_force import ModifiedForce as ModifiedForce
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where the public names live; each module is imported when one of its names is first used.
 _HOMES = {

@@ -160,6 +160,8 @@ INTEGRATORS: dict[str, Maker] = {
     "ZhangSkeel": _always(sx.ZhangSkeel(_STEP)),
     "ZhangSkeel simplified": _always(sx.ZhangSkeel(_STEP, variant="simplified")),
     "ZhangSkeel push-forward": _always(sx.ZhangSkeel(_STEP, variant="push-forward")),
+    "VariationalEuler": _always(sx.VariationalEuler(_STEP)),
+    "LinearlyImplicitNewmark": _always(sx.LinearlyImplicitNewmark(_STEP)),
     "Rattle": lambda system, state: sx.Rattle(_STEP, _rod(system, state)),
     "Shake": lambda system, state: sx.Shake(_STEP, _rod(system, state)),
     "Composition of EnergyMomentum": _always(sx.Composition(sx.EnergyMomentum(_STEP))),

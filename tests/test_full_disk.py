@@ -142,11 +142,11 @@ def test_a_plot_that_cannot_be_written_leaves_the_earlier_one(tmp_path, full):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_plot_without_a_suffix_tells_the_name_it_has(tmp_path):
+def test_a_plot_without_a_suffix_is_refused(tmp_path):
     history = {name: np.linspace(0.0, 1.0, 5) for name in ("t", "kinetic", "total")}
-    path = plot_history(history, tmp_path / "plot")
-    assert path == tmp_path / "plot.png"
-    assert path.exists()
+    with pytest.raises(OutputError, match=r"plot: a picture is written as \.png, \.pdf"):
+        plot_history(history, tmp_path / "plot")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])

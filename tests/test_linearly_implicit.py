@@ -230,8 +230,8 @@ def test_variational_euler_says_when_an_energy_fails():
             "accelerations must be one of linearised, evaluated",
         ),
         (lambda: LinearlyImplicitNewmark(0.1, linear="lu"), "linear must be one of auto, dense"),
-        (lambda: LinearlyImplicitNewmark(-0.1), "LinearlyImplicitNewmark: dt must be positive; it is -0.1"),
-        (lambda: VariationalEuler(0), "VariationalEuler: dt must be positive; it is 0"),
+        (lambda: LinearlyImplicitNewmark(-0.1), r"LinearlyImplicitNewmark: dt must be positive \(s\); it is -0.1"),
+        (lambda: VariationalEuler(0), r"VariationalEuler: dt must be positive \(s\); it is 0"),
     ],
 )
 def test_wrong_parameters_are_refused(make, told):

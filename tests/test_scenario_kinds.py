@@ -129,6 +129,8 @@ KEPT = {
     "energy-stepping": "terraced_total",
     "adaptive-variational": "discrete_energy",
     "variational-midpoint": "balance",
+    "variational-euler": "balance",
+    "linearly-implicit-newmark": "balance",
     "zhang-skeel": "modified_total",
     "shake": "modified_total",
 }

@@ -494,7 +494,7 @@ def test_parameters_are_checked(options, text):
 def test_a_state_of_another_system_is_refused():
     system, _ = truss()
     _, other = oscillator()
-    with pytest.raises(InvalidSystem, match=r"positions of shape \(1, 1\) .* wanted \(4, 2\)"):
+    with pytest.raises(InvalidSystem, match=r"positions of shape \(1, 1\) .* system has 4 nodes in 2 dim"):
         AdaptiveVariational(0.1).start(system, other)
 
 

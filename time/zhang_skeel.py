@@ -81,8 +81,6 @@ class ZhangSkeel(FixedStepIntegrator):
             raise ValueError(
                 f"ZhangSkeel: variant must be one of {', '.join(Variant.__args__)}; it is {self.variant!r}."
             )
-        if isinstance(self.stiff, str):
-            raise ValueError(f"ZhangSkeel: stiff must be a tuple of names, as in stiff=({self.stiff!r},).")
         if self.stiff and self.variant == "push-forward":
             raise ValueError("ZhangSkeel: the push-forward variant has no stiff part; take the full or the simplified.")
 

@@ -1,0 +1,68 @@
+"""Run all fuzzers and write what came out, counted, into docs/reliability.md: ``python tests/fuzz/write_table.py``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent.parent / "docs" / "reliability.md"
+BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
+RAN, REFUSED = "ran", "refused in one sentence"
+
+
+def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
+    """Yield the fuzzers by name: modules with a function ``trials(seed, count)`` that yields (what, outcome)."""
+    for path in sorted(HERE.glob("test_fuzz_*.py")):
+        name = path.stem.removeprefix("test_fuzz_")
+        if names and name not in names:
+            continue
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        yield name, module
+
+
+def rows(counts: Counter[tuple[str, str]]) -> list[str]:
+    """Return the lines of the table: what was tried, how often, and what came out."""
+    lines = ["| tried | trials | ran | refused in one sentence | defects |", "| --- | ---: | ---: | ---: | ---: |"]
+    for what in dict.fromkeys(what for what, _ in counts):
+        by_outcome = Counter({outcome: n for (of, outcome), n in counts.items() if of == what})
+        total, ran, refused = by_outcome.total(), by_outcome[RAN], by_outcome[REFUSED]
+        lines.append(f"| {what} | {total} | {ran} | {refused} | {total - ran - refused} |")
+    return lines
+
+
+def main() -> None:
+    """Run the fuzzers that are asked for and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("fuzzers", nargs="*", help="such as scenarios meshes; default: all")
+    parser.add_argument("--count", type=int, default=1000, help="trials of each; default: 1000")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    counts: Counter[tuple[str, str]] = Counter()
+    for name, module in fuzzers(arguments.fuzzers):
+        start = perf_counter()
+        for what, outcome in module.trials(arguments.seed, arguments.count):  # type: ignore[attr-defined]
+            counts[what, outcome] += 1
+            if outcome not in (RAN, REFUSED):
+                print(f"{what}: {outcome}", flush=True)
+        print(f"{name}: {perf_counter() - start:.0f} s", flush=True)
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    command = f"`python tests/fuzz/write_table.py --count {arguments.count} --seed {arguments.seed}`"
+    table = "\n".join([f"Made by {command}.", "", *rows(counts)])
+    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
