@@ -50,9 +50,7 @@ def test_the_limit_of_conditionally_stable_members(make, limit):
     state = system.state([[0.0], [1.0]])
     motion = make(0.99 * limit).start(system, state)
     assert np.abs(motion.advance(0.99 * limit * 1000).q).max() < 20
-    with pytest.raises(
-        UnstableStep, match=r"stability limit of Newmark's method with beta = 0\.\d+, .*or beta = 0\.25"
-    ):
+    with pytest.raises(UnstableStep, match=r"limit of Newmark's method with beta = 0\.\d+, .*or beta = 0\.25"):
         make(1.01 * limit).start(system, state)
 
 

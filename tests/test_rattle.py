@@ -488,7 +488,7 @@ def test_composed_to_the_fourth_order():
         errors.append([np.abs(end.q - wanted[0]).max(), np.abs(end.v - wanted[1]).max()])
     np.testing.assert_allclose(np.log2(np.divide(*errors)), 4.0, atol=0.3)
     np.testing.assert_allclose(setup.system.momentum(end), setup.system.momentum(setup.start), atol=1e-13)
-    with pytest.raises(ValueError, match="Shake cannot be composed: .* take Rattle"):
+    with pytest.raises(ValueError, match=r"Shake cannot be composed: .* take Rattle"):
         sx.Composition(sx.Shake(0.1, setup.constraints))
 
 

@@ -681,10 +681,9 @@ def test_what_is_no_file_is_not_opened(tmp_path):
         read_mesh(tmp_path / "pipe.msh")
     os.mkfifo(tmp_path / "pipe.inc")
     assert "pipe.inc is no regular file" in refusal(tmp_path, DECK + "*INCLUDE, INPUT=pipe.inc\n", "deck.inp")
-    with pytest.raises(MeshError, match="cannot be read"):
-        read_mesh(tmp_path / ("x" * 5000 + ".msh"))
-    with pytest.raises(InvalidArgument, match="path must be a path; it is"):
-        read_mesh(tmp_path / "nul\0.msh")
+    for name in ("nul\0.msh", "x" * 5000 + ".msh"):
+        with pytest.raises(InvalidArgument, match="path must be a path; it is"):
+            read_mesh(tmp_path / name)
 
 
 def test_what_is_no_damage_is_not_called_so(tmp_path, monkeypatch):
