@@ -41,6 +41,7 @@ _MANY = {2: 20, 4: 32, 6: 32, 8: 32}  # and iterations up to which they take les
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
 _FEW = 3  # iterations for which no factors are worth it
 _EASY = 10  # residuals of a step with factors that leave no doubt about its root
+_EFFORT = 5  # times the residuals of a step that may be spent to follow a root
 _CLOSE = 0.1  # part of the motion in a step by which a root that is followed may be off its prediction
 # Of a quintic on [0, 1], at 2: the value and the slope.
 _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
@@ -231,6 +232,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._effort = np.zeros(3)
         self._work_done = np.zeros(len(system.loads))
         mass = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
+        self._limit = method.iterations
         self._solver = StepSolver(mass, method.iterations)
         self._preconditioner = CayleyPreconditioner(system, int(method.order), method.linear)
         self._ready = False  # whether the preconditioner is what the arrays say
@@ -366,9 +368,12 @@ class GrahamJelenicMotion(FixedStepMotion):
 
     def _followed(self, t: float, h: float) -> Array | None:
         """Return nearly the root that small steps lead to, if any does, and set up the equations of the step again."""
-        whole = self._z0
+        whole, left = self._z0, _EFFORT * self._limit
 
         def root(part: float, guess: Array) -> Array | None:
+            nonlocal left
+            if left < 0:
+                return None
             self._begin(t, part * h)
             guess = np.stack([guess[0], part * guess[1]])
             try:
@@ -376,6 +381,8 @@ class GrahamJelenicMotion(FixedStepMotion):
                 self._converge(guess)
             except StepFailed:
                 return None
+            finally:
+                left -= self._solver.count
             found = self._solver.z
             off, moved = self._solver.norm(found - guess), self._solver.norm(found - self._z0)
             if off > _CLOSE * moved or not self._is_near(found):

@@ -23,7 +23,7 @@ _HALVINGS = 12
 _LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 _STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
 _FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
-_PATIENCE = 15  # corrections, after which it is tried to follow the root
+_PATIENCE = 20  # corrections: where fewer are allowed, it is not tried to follow the root instead
 _CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
 _FOLLOWED = 8  # where it takes so many at most
 _CLOSE = 1e-4  # part of an increment that such a root may err by
@@ -161,14 +161,12 @@ class NewtonSolver:
         if not follow:
             return self._converge(equations, q0, start, limit)
         try:
-            count = self._converge(equations, q0, start, min(_PATIENCE, limit))
+            count = self._converge(equations, q0, start, limit)
         except StepFailed:
-            if self._exhausted and limit <= _PATIENCE:
+            near = None if self._impatient else self._followed(equations, q0, start)
+            if near is None:
                 raise
-            near = self._followed(equations, q0, start)
-            if near is None and not self._exhausted:
-                raise
-            return self._converge(equations, q0, start if near is None else near, limit)
+            return self._converge(equations, q0, near, limit)
         if self._smooth or not equations.symmetric or self._linear.definite:
             return count
         found = self.increment.copy()
@@ -177,7 +175,7 @@ class NewtonSolver:
 
     def _converge(self, equations: StepEquations, q0: Array, start: Array | float, limit: int) -> int:
         """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
-        self._smooth, self._exhausted = True, False
+        self._smooth, self._impatient = True, False
         self._trial[...] = start
         norm = self._evaluate(equations)
         if not isfinite(norm):
@@ -190,7 +188,7 @@ class NewtonSolver:
                 floor = self._linearise(equations, q0)
             at_floor = norm <= floor
             if len(history) > limit and not at_floor and norm > _FALLING * history[-2]:
-                self._exhausted = True
+                self._impatient = limit < _PATIENCE
                 raise self._failure(equations, history, floor)
             correction = self._linear.solve(self._residual, self._tolerance(history, floor))
             if np.vdot(correction, self._residual) < 0.0:  # a direction along which the matrix is negative

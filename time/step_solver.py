@@ -68,9 +68,12 @@ class StepSolver:
     ----------
     z : float64 [2, n, dim]
         The last solution.
+    count : int
+        The residuals that the last step took, solved or not.
     """
 
     z: Array
+    count: int
 
     def __init__(self, weights: Array, iterations: int):
         self._weights = weights
@@ -100,26 +103,26 @@ class StepSolver:
             self._changes, self._effects = (np.zeros((_DEPTH, *start.shape)) for _ in range(2))
         self._problem, self._floor, self._enough = problem, floor, enough
         self._norms: list[float] = []
-        self._count, self._idle, self.z = 0, 0, start
+        self.count, self._idle, self.z = 0, 0, start
         g = self._residual(start)
         if self._iterate(start, g):
-            return self._count
+            return self.count
         if min(self._norms) > _CAME_NEAR * self._norms[0]:
             self.z = start
         elif self.z is not start:
             g = self._residual(self.z)
         if not (problem.renew(self.z) and self._newton(self.z, g)):
             raise self._failure()
-        return self._count
+        return self.count
 
     def _iterate(self, z: Array, g: Array) -> bool:
         """Return whether the accelerated iteration from z, with the residual g, got to the floor."""
         self._norms.append(self.norm(g))
         d = -self._problem.correction(g)
-        least, last = self.norm(d), min(self._count + _PATIENCE, self._iterations)
+        least, last = self.norm(d), min(self.count + _PATIENCE, self._iterations)
         self._seen = 0
         while not self._settles(z):
-            if self._count > last:
+            if self.count > last:
                 return False
             z_next = z + self._accelerated(d)
             try:
@@ -139,7 +142,7 @@ class StepSolver:
     def _newton(self, z: Array, g: Array) -> bool:
         """Return whether Newton's method from z, with the residual g, got near enough for the accelerated iteration."""
         falling = False
-        while self._count <= self._iterations or falling:
+        while self.count <= self._iterations or falling:
             d = -self._problem.correction(g)
             following = self._search(z, self._linear_solution(z, g, d), self.norm(d))
             if following is None:
@@ -189,7 +192,7 @@ class StepSolver:
         return None
 
     def _residual(self, z: Array) -> Array:
-        self._count += 1
+        self.count += 1
         return self._problem.residual(z)
 
     def _settles(self, z: Array) -> bool:
@@ -230,7 +233,7 @@ class StepSolver:
         scale = norms[0] or 1.0
         fell = ", ".join(f"{norm / scale:.1e}" for norm in norms[-6:])
         return StepFailed(
-            f"the equations of the step were not solved: after {self._count} residuals the last one is "
+            f"the equations of the step were not solved: after {self.count} residuals the last one is "
             f"{norms[-1] / scale:.1e} of the first, wanted {self._floor / scale:.0e}. The last ones: {fell}. "
             "Try a smaller step."
         )
