@@ -52,7 +52,7 @@ def main() -> None:
     for name, module in fuzzers(arguments.fuzzers):
         start = perf_counter()
         for what, outcome in module.trials(arguments.seed, arguments.count):  # type: ignore[attr-defined]
-            counts[what, outcome] += 1
+            counts[f"{name}: {what.rpartition(': ')[2]}", outcome] += 1
             if outcome not in (RAN, REFUSED):
                 print(f"{what}: {outcome}", flush=True)
         print(f"{name}: {perf_counter() - start:.0f} s", flush=True)
