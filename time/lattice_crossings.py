@@ -1,21 +1,19 @@
 """Counting the simplex crossings that change no force: of coordinates that share no local energy."""
 
 import numpy as np
-from numba import njit
 
+from symplex.fem.kernels import event_formula
 from symplex.time.interaction import STAR
-from symplex.time.lattice_access import FOUR, ONE, OPTIONS, split
+from symplex.time.lattice_access import FOUR, ONE, split
 from symplex.time.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, STEP, WEIGHT
 
-_jit = njit(**OPTIONS)
 
-
-@_jit
+@event_formula
 def _planes_between(r0, r1):
     return abs(np.floor(r1) - np.floor(r0))
 
 
-@_jit
+@event_formula
 def _integers_crossed(r, w, a, tau):
     """Count how often r + w τ + a τ²/2 crosses an integer until τ."""
     end = r + tau * (w + 0.5 * tau * a)
@@ -25,7 +23,7 @@ def _integers_crossed(r, w, a, tau):
     return _planes_between(r, end)
 
 
-@_jit
+@event_formula
 def _motion_from(tracks, i, t):
     """Return z less its cell, ż and z̈ of dof i at the time t."""
     node, c = split(i)
@@ -34,13 +32,13 @@ def _motion_from(tracks, i, t):
     return s * (parabola[FRACTION, c] + tau * (w + 0.5 * tau * a)), s * (w + tau * a), s * a
 
 
-@_jit
+@event_formula
 def _start(tracks, i):
     node, c = split(i)
     return tracks.track[node, START, c]
 
 
-@_jit
+@event_formula
 def _crossings_of_pair(lattice, tracks, i, j, t):
     """Count the crossings of two dofs until t, since the later of their last changes."""
     start = max(_start(tracks, i), _start(tracks, j))
@@ -58,7 +56,7 @@ def _crossings_of_pair(lattice, tracks, i, j, t):
     )
 
 
-@_jit
+@event_formula
 def count_others(things, lattice, tracks, i, t):
     """Count the crossings of dof i with all dofs outside its star since the last change of either.
 
@@ -81,7 +79,7 @@ def count_others(things, lattice, tracks, i, t):
     tracks.count[OTHER_CROSSINGS] += int(crossings)
 
 
-@_jit
+@event_formula
 def count_rest(things, lattice, tracks, t):
     """Return the crossings of non-interacting pairs between their last change and the time t in s."""
     before = tracks.count[OTHER_CROSSINGS]

@@ -7,10 +7,10 @@ from math import isfinite
 from typing import Protocol, final
 
 import numpy as np
-from numba import njit
 
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.linear import Linear, linear_solver
 
@@ -274,7 +274,7 @@ class NewtonSolver:
         )
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     """Write inertia · factor · x + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
     squared = 0.0
@@ -288,7 +288,7 @@ def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     return squared
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
     """Turn the blocks K into impulse · K + inertia · M, the unit matrix (times a mass) where fixed.
 
