@@ -88,10 +88,12 @@ def test_forces_are_the_slope_of_the_modified_potential(make, variant):
     assert not forces[system.fixed].any()
     wanted = np.zeros_like(q)
     for n, i in np.argwhere(moving):
-        ahead, behind = q.copy(), q.copy()
-        ahead[n, i] += 1e-6
-        behind[n, i] -= 1e-6
-        wanted[n, i] = -(force.energy(ahead, h) - force.energy(behind, h)) / 2e-6
+        at = {}
+        for steps in (-2, -1, 1, 2):  # five points far apart: differences of near ones are round-off to 1e-7
+            moved = q.copy()
+            moved[n, i] += steps * 2e-4
+            at[steps] = force.energy(moved, h)
+        wanted[n, i] = (at[2] - at[-2] - 8.0 * (at[1] - at[-1])) / (12.0 * 2e-4)
     size = np.abs(wanted).max()
     assert np.abs(wanted - np.where(moving, -system.gradient(q), 0.0)).max() > 1e-2 * size  # something is modified
     np.testing.assert_allclose(forces, wanted, atol=2e-7 * size)
