@@ -10,29 +10,29 @@ Rows of parameters: those of the obstacle (`symplex.contact.obstacles`), then k.
 # pyright: reportArgumentType=false, reportPrivateImportUsage=false
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray
 
 from symplex.contact.obstacles import COLUMNS, DIM, NORMAL, POINT, RADIUS, gap
 from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.kernels import c_function, inlined
 
-_POINTER = types.CPointer(types.float64)
 _STIFFNESS = COLUMNS
 
 
-@njit(inline="always")
+@inlined
 def _difference_inside(p, d_i, i, h, r0, r1):
     """Change of g when x_i grows by h; d_i = x_i − c_i, and r0, r1 are |x − c| before and after."""
     return h * (2.0 * d_i + h) / (r0 + r1) if p[RADIUS] > 0.0 else h * p[NORMAL + i]
 
 
-@cfunc(types.float64(_POINTER, _POINTER), cache=True)
+@c_function("value")
 def _value(p_, x_):
     p, x = carray(p_, (COLUMNS + 1,)), carray(x_, (3,))
     depth = max(-gap(p, x), 0.0)
     return 0.5 * p[_STIFFNESS] * depth * depth
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), cache=True)
+@c_function("difference")
 def _difference(p_, x_, i, h):
     p, x = carray(p_, (COLUMNS + 1,)), carray(x_, (3,))
     x_i = x[i]
@@ -50,7 +50,7 @@ def _difference(p_, x_, i, h):
     return 0.5 * p[_STIFFNESS] * change * (p1 + p0)
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), cache=True)
+@c_function("mixed")
 def _mixed(p_, x_, i, j, hi, hj):
     p, x = carray(p_, (COLUMNS + 1,)), carray(x_, (3,))
     x_i, x_j = x[i], x[j]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 
 # Layout of Obstacle.parameters, which the compiled kernels read.
 DIM, RADIUS, POINT, NORMAL = 0, 1, 2, 5
@@ -268,7 +268,7 @@ class Sphere(Obstacle):
         return Sphere(self.center + by, self.radius)
 
 
-@njit(cache=True)
+@kernel
 def gap(p, x):
     """Return g(x) for the parameters p [COLUMNS] of an obstacle and a point x [dim]."""
     s = 0.0

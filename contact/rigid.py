@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numba import njit
 
 from symplex.arguments import checked
 from symplex.contact import obstacles
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.kernels import kernel
 from symplex.fem.nodes import Nodes, distinct_nodes
 
 
@@ -199,7 +199,7 @@ class RigidContact(Energy):
         return int(self.nodes[first, 0]), -float(gaps[first]) / self.obstacle.slope
 
 
-@njit(cache=True)
+@kernel
 def _total(q, nodes, p, k):
     total = 0.0
     for s in range(len(nodes)):
@@ -209,7 +209,7 @@ def _total(q, nodes, p, k):
     return total
 
 
-@njit(cache=True)
+@kernel
 def _add_gradient(q, nodes, p, k, out):
     curved = p[obstacles.RADIUS] > 0.0
     for s in range(len(nodes)):
@@ -226,7 +226,7 @@ def _add_gradient(q, nodes, p, k, out):
                 out[node, i] += scale * (q[node, i] - p[obstacles.POINT + i])
 
 
-@njit(cache=True)
+@kernel
 def _add_hessian(q, nodes, p, k, slots, out):
     dim = q.shape[1]
     curved = p[obstacles.RADIUS] > 0.0

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
+from symplex.fem.kernels import kernel
 from symplex.fem.nodes import require_nodes
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ def _starts(sizes: NDArray[np.integer]) -> NDArray[np.int64]:
     return starts
 
 
-@njit(cache=True)
+@kernel
 def _pattern(n_nodes, starts, nodes):
     """Return indptr, indices and slots of the stencils nodes[starts[s] : starts[s + 1]]."""
     m = len(starts) - 1
@@ -120,7 +120,7 @@ def _pattern(n_nodes, starts, nodes):
     return indptr, indices[:end], slots
 
 
-@njit(cache=True)
+@kernel
 def _sort(numbers, begin, end):
     """Sort numbers[begin:end], which are few, by insertion."""
     for i in range(begin + 1, end):
@@ -132,7 +132,7 @@ def _sort(numbers, begin, end):
         numbers[j] = number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter_vectors(local, nodes, out):
     """Add local[s, a, :] to out[nodes[s, a], :]."""
     for s in range(nodes.shape[0]):
@@ -141,7 +141,7 @@ def scatter_vectors(local, nodes, out):
                 out[nodes[s, a], i] += local[s, a, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter_blocks(local, slots, out):
     """Add the dim × dim blocks (a, b) of local [m, k·dim, k·dim] to out[slots[s, a, b]] [nnz, dim, dim]."""
     dim = out.shape[1]
@@ -153,7 +153,7 @@ def scatter_blocks(local, slots, out):
                         out[slots[s, a, b], i, j] += local[s, a * dim + i, b * dim + j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter_values(local, slots, out):
     """Add local[s, a, b] to out[slots[s, a, b]] [nnz]."""
     for s in range(slots.shape[0]):

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from typing import final
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from symplex.arguments import checked
@@ -19,6 +18,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.copying import Copyable
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array, IntArray
+from symplex.fem.kernels import kernel
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
@@ -288,7 +288,7 @@ def _positive(name: str, values: ArrayLike, size: int) -> Array:
     return array
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _write_distances(q, nodes, length, out):
     for c in range(len(nodes)):
         s = 0.0
@@ -297,7 +297,7 @@ def _write_distances(q, nodes, length, out):
         out[c] = (s - length[c] * length[c]) / (2.0 * length[c])
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _write_directions(q, nodes, length, out):
     for c in range(len(nodes)):
         for i in range(q.shape[1]):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+from symplex.fem.kernels import kernel
 
 
-@_kernel
+@kernel
 def deformations(x, G, objective, F, C):
     """Set F and C [e, g, 3, 3] for nodes at x [e, k, 3] and ∇N [e, g, 3, k]; return whether all det F are positive.
 
@@ -44,7 +43,7 @@ def deformations(x, G, objective, F, C):
     return upright
 
 
-@_kernel
+@kernel
 def integrate_forces(F, S, w, G, out):
     """Set out [e, k, 3] to Σ_g w F S ∇N_a."""
     n_nodes = G.shape[3]
@@ -61,7 +60,7 @@ def integrate_forces(F, S, w, G, out):
                     out[e, a, i] += P[i, 0] * G[e, g, 0, a] + P[i, 1] * G[e, g, 1, a] + P[i, 2] * G[e, g, 2, a]
 
 
-@_kernel
+@kernel
 def integrate_stiffness(left, right, S, T, w, G, geometric, out):
     """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b.
 
@@ -106,7 +105,7 @@ def integrate_stiffness(left, right, S, T, w, G, geometric, out):
                         out[e, 3 * a + i, 3 * b + j] = sums[a, (3 * i + j) * n_nodes + b]
 
 
-@_kernel
+@kernel
 def stress_rates(T, F, v, G):
     """Return Ṡ = ℂ : FᵀḞ [e, g, 3, 3], with Ḟ = Σ_a v_a ⊗ ∇N_a.
 
@@ -143,7 +142,7 @@ def stress_rates(T, F, v, G):
     return S
 
 
-@_kernel
+@kernel
 def integrated_secants(S, w, G):
     """Return Σ_g w ∇N_a·S ∇N_b [e, k, k], exactly symmetric, for S [e, g, 3, 3], weights w [e, g], ∇N [e, g, 3, k]."""
     k = G.shape[3]

@@ -19,34 +19,33 @@ Rows of parameters: [λ V, μ V, 1/D, K_01, K_23, K_02, K_13, K_03, K_12].
 import math
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray
 
 from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.kernels import c_function, formula
 
-_POINTER = types.CPointer(types.float64)
 _COLUMNS = 9
 _PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))
-_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _edges(x, a, c):
     """Component c of the three edges from node a."""
     x_a = x[3 * a + c]
     return x[3 * (a ^ 1) + c] - x_a, x[3 * (a ^ 2) + c] - x_a, x[3 * (a ^ 3) + c] - x_a
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _cross(u, v):
     return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _dot(u, v):
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _along(k, u):
     """n_b · u for b = a^k."""
     if k == 0:
@@ -54,7 +53,7 @@ def _along(k, u):
     return u[0] if k == 1 else u[1] if k == 2 else u[2]
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _normal(k):
     """n_b for b = a^k: how the edges change with node b."""
     if k == 0:
@@ -62,13 +61,13 @@ def _normal(k):
     return 1.0 * (k == 1), 1.0 * (k == 2), 1.0 * (k == 3)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _stiffness(p, a):
     """K_ab for b = a^1, a^2, a^3."""
     return p[3 + (a >> 1)], p[5 + (a & 1)], p[7 + ((a ^ (a >> 1)) & 1)]
 
 
-@cfunc(types.float64(_POINTER, _POINTER), **_OPTIONS)
+@c_function("value")
 def _value(p_, x_):
     p, x = carray(p_, (_COLUMNS,)), carray(x_, (12,))
     J = _dot(_edges(x, 0, 0), _cross(_edges(x, 0, 1), _edges(x, 0, 2))) * p[2]
@@ -84,7 +83,7 @@ def _value(p_, x_):
     return (0.5 * p[0] * log_J - p[1]) * log_J + 0.5 * quadratic
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), **_OPTIONS)
+@c_function("difference")
 def _difference(p_, x_, i, h):
     p, x = carray(p_, (_COLUMNS,)), carray(x_, (12,))
     a, c = i // 3, i % 3
@@ -99,7 +98,7 @@ def _difference(p_, x_, i, h):
     return (L1 - L0) * (0.5 * p[0] * (L0 + L1) - p[1]) + h * (_dot(K, e) + 0.5 * h * _along(0, K))
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), **_OPTIONS)
+@c_function("mixed")
 def _mixed(p_, x_, i, j, hi, hj):
     p, x = carray(p_, (_COLUMNS,)), carray(x_, (12,))
     a, c = i // 3, i % 3

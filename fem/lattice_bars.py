@@ -12,16 +12,13 @@ Rows of parameters: [law, dim, constants of the law (2)].
 from math import inf, sqrt
 
 import numpy as np
-from numba import cfunc, njit, types
 
 from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.kernels import c_function, formula
 from symplex.fem.pair_formulas import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE
 
-_POINTER = types.CPointer(types.float64)
-_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
 
-
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _energy(law, a, b, s):
     """φ(s)."""
     if law == ENGINEERING:
@@ -38,7 +35,7 @@ def _energy(law, a, b, s):
     return 4.0 * a * c * (c - 1.0)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _change(law, a, b, s0, delta):
     """φ(s0 + Δs) − φ(s0) = ½ ξ Δs; infinite where a singular law has its pole at an end."""
     s1 = s0 + delta
@@ -58,7 +55,7 @@ def _change(law, a, b, s0, delta):
     return -4.0 * a * delta * (u0**3 + u1**3 - 1.0) * (u0 * u0 + u0 * u1 + u1 * u1) * (b * b) / (s0 * s1)
 
 
-@cfunc(types.float64(_POINTER, _POINTER), **_OPTIONS)
+@c_function("value")
 def _value(p, x):
     dim, s = int(p[1]), 0.0
     for c in range(dim):
@@ -66,7 +63,7 @@ def _value(p, x):
     return _energy(p[0], p[2], p[3], s)
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), **_OPTIONS)
+@c_function("difference")
 def _difference(p, x, i, h):
     dim, s = int(p[1]), 0.0
     for c in range(dim):
@@ -76,7 +73,7 @@ def _difference(p, x, i, h):
     return _change(p[0], p[2], p[3], s, step * (2.0 * (x[dim + c] - x[c]) + step))
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), **_OPTIONS)
+@c_function("mixed")
 def _mixed(p, x, i, j, hi, hj):
     dim, s = int(p[1]), 0.0
     for c in range(dim):

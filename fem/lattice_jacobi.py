@@ -21,20 +21,18 @@ Addresses are below 2⁵³, and exact as floats.
 import math
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray
 
 from symplex.fem.call import call_difference, call_mixed, call_value
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
+from symplex.fem.kernels import c_function, inlined
 
-_POINTER = types.CPointer(types.float64)
 _VALUE, _DIFFERENCE, _MIXED, _N, _DIM, _STENCILS, _NODES, _COLUMNS = range(8)
 _AHEAD = 8  # where ahead begins
-_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
-_jit = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
 _BYTES = 8
 
 
-@_jit
+@inlined
 def _layout(p):
     """Return N, dim, number of stencils, their nodes, their parameters, and where stencils and parameters begin."""
     n, m, k = int(p[_N]), int(p[_STENCILS]), int(p[_NODES])
@@ -42,7 +40,7 @@ def _layout(p):
     return n, int(p[_DIM]), m, k, int(p[_COLUMNS]), first, first + m * (k + 2)
 
 
-@_jit
+@inlined
 def _particles(p, x, n, dim):
     """Return the positions [N·dim] of all particles, with their centre of mass at the origin (eq. 40)."""
     y = np.empty(n * dim)
@@ -56,13 +54,13 @@ def _particles(p, x, n, dim):
     return y
 
 
-@_jit
+@inlined
 def _changes(p, stencil, k, i):
     """Whether Jacobi coordinate i moves the nodes of a stencil relative to each other: some, or not all alike."""
     return p[stencil + k] <= i + 1 and p[stencil + k + 1] > i
 
 
-@_jit
+@inlined
 def _relative_moves(p, n, stencil, k, i, out):
     """Write into out how the k nodes of a stencil move with Jacobi coordinate i relative to the most of them.
 
@@ -81,7 +79,7 @@ def _relative_moves(p, n, stencil, k, i, out):
             out[a] = (p[_AHEAD + i] if p[stencil + a] == i + 1 else 0.0) - most
 
 
-@_jit
+@inlined
 def _gather(p, stencil, k, dim, y, local):
     """Copy the positions of the nodes of a stencil into local."""
     for a in range(k):
@@ -90,7 +88,7 @@ def _gather(p, stencil, k, dim, y, local):
             local[a * dim + c] = y[node * dim + c]
 
 
-@cfunc(types.float64(_POINTER, _POINTER), **_OPTIONS)
+@c_function("value")
 def _value(p, x):
     n, dim, m, k, columns, first, rows = _layout(p)
     y, local = _particles(p, x, n, dim), np.empty(k * dim)
@@ -101,7 +99,7 @@ def _value(p, x):
     return total
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), **_OPTIONS)
+@c_function("difference")
 def _difference(p, x, i, h):
     n, dim, m, k, columns, first, rows = _layout(p)
     y, local, moves = _particles(p, x, n, dim), np.empty(k * dim), np.empty(k)
@@ -120,7 +118,7 @@ def _difference(p, x, i, h):
     return total if math.isfinite(total) else math.inf
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), **_OPTIONS)
+@c_function("mixed")
 def _mixed(p, x, i, j, hi, hj):
     n, dim, m, k, columns, first, rows = _layout(p)
     y, local, kept = _particles(p, x, n, dim), np.empty(k * dim), np.empty(k)

@@ -7,14 +7,12 @@
 # pyright: reportArgumentType=false
 
 import numpy as np
-from numba import cfunc, types
 
 from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.kernels import c_function
 
-_POINTER = types.CPointer(types.float64)
 
-
-@cfunc(types.float64(_POINTER, _POINTER), cache=True)
+@c_function("value")
 def _value(p, x):
     phi = 0.0
     for i in range(int(p[0])):
@@ -22,12 +20,12 @@ def _value(p, x):
     return phi
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), cache=True)
+@c_function("difference")
 def _difference(p, x, i, h):
     return -p[1 + i] * h
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), cache=True)
+@c_function("mixed")
 def _mixed(p, x, i, j, hi, hj):
     return 0.0
 

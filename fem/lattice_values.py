@@ -25,7 +25,7 @@ from math import inf, isfinite, nan
 from types import FunctionType
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
@@ -34,26 +34,17 @@ from symplex.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.call import call_value
 from symplex.fem.energy import Array, Energy, LatticeFunctions
+from symplex.fem.kernels import c_function, formula
 
 _ADDRESS, _SIZE, _DIM = range(3)
 _HEADER = 3
 _BYTES = 8
 
-_POINTER = types.CPointer(types.float64)
-_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
-
-# value(p, x), difference(p, x, i, h), mixed(p, x, i, j, hi, hj)
-_STEPS = {
-    "value": (),
-    "difference": (types.int64, types.float64),
-    "mixed": (types.int64, types.int64, types.float64, types.float64),
-}
-
 
 # -- differences of values --------------------------------------------------------------------------------------
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def _value_at(p_, x_):
     """Return φ at the coordinates x, which are those in the axes of the row p, if it has any."""
     head = carray(p_, (_HEADER,))
@@ -73,12 +64,12 @@ def _value_at(p_, x_):
     return phi
 
 
-@cfunc(types.float64(_POINTER, _POINTER), **_OPTIONS)
+@c_function("value")
 def _value(p, x):
     return _value_at(p, x)
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.float64), **_OPTIONS)
+@c_function("difference")
 def _difference(p, x, i, h):
     x_i = x[i]
     phi_0 = _value_at(p, x)
@@ -89,7 +80,7 @@ def _difference(p, x, i, h):
     return phi_1 - phi_0 if np.isfinite(phi_0) and np.isfinite(phi_1) else inf
 
 
-@cfunc(types.float64(_POINTER, _POINTER, types.int64, types.int64, types.float64, types.float64), **_OPTIONS)
+@c_function("mixed")
 def _mixed(p, x, i, j, hi, hj):
     x_i, x_j = x[i], x[j]
     phi_00 = _value_at(p, x)
@@ -198,7 +189,7 @@ def compile_lattice(
 @lru_cache(maxsize=256)
 def _compiled(function: Callable[..., float], kind: str, n_parameters: int, size: int, skipped: int):
     """Return the C function of a Python function of arrays p and x; ``skipped`` numbers come before p."""
-    body = function if isinstance(function, Dispatcher) else njit(error_model="numpy", fastmath={"contract"})(function)
+    body = function if isinstance(function, Dispatcher) else formula(function)
     n_row = skipped + n_parameters
 
     # With arrays for pointers. What raises there cannot be told to the caller: it has no energy.
@@ -221,9 +212,8 @@ def _compiled(function: Callable[..., float], kind: str, n_parameters: int, size
             return nan
 
     wrapped = {"value": value, "difference": difference, "mixed": mixed}[kind]
-    signature = types.float64(_POINTER, _POINTER, *_STEPS[kind])
     try:
-        return cfunc(signature, error_model="numpy", fastmath={"contract"})(wrapped)
+        return c_function(kind, cached=False)(wrapped)
     except NumbaError as error:
         reason = str(error).strip().splitlines()
         raise InvalidSystem(

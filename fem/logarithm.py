@@ -6,8 +6,10 @@ from math import sqrt
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from symplex.fem.kernels import inlined
 
 LN2 = 0.6931471805599453
 
@@ -40,7 +42,7 @@ def _from_bits(typingctx, bits):
     return types.float64(types.uint64), codegen
 
 
-@njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+@inlined
 def log(x: float) -> float:
     """Return ln x within two units in the last place for positive normal doubles x, and anything for others.
 
@@ -60,7 +62,7 @@ def log(x: float) -> float:
     return k * LN2 + (f - s * (f - z * _series(z)))  # 2s = f − s f; f is exact, s is not
 
 
-@njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+@inlined
 def _series(z: float) -> float:
     """Return 2/3 + 2/5 z + 2/7 z² + … for 0 ≤ z ≤ (3 − 2√2)²."""
     p = 0.15331721528109007 + z * 0.14616450557963512
@@ -69,7 +71,7 @@ def _series(z: float) -> float:
     return 0.666666666666667 + z * p
 
 
-@njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
+@inlined
 def artanh_ratio(s: float) -> tuple[float, float]:
     """Return artanh(s)/s and its derivative for |s| < 1, in full precision also at and near 0, where they are 1 and 0.
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.arguments import checked
@@ -14,6 +13,7 @@ from symplex.errors import InvalidSystem, MeshError
 from symplex.fem import tetrahedra
 from symplex.fem.assembly import Array, IntArray, Pattern, scatter_blocks
 from symplex.fem.elements import TETRAHEDRON, Element, checked_determinants, element_of, jacobians
+from symplex.fem.kernels import kernel
 from symplex.fem.nodes import connectivity, require_nodes
 
 _CHUNK = 4096  # elements whose Jacobians are found at once
@@ -267,7 +267,7 @@ def _masses_of_bars(points: Array, pairs: IntArray, density: ArrayLike, area: Ar
 # -- compiled loop --------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _add_consistent_mass(points, cells, density, slots, out):
     """Add ρ V (1 + δ_ab)/20; return whether no element is inverted or flat (see `tetrahedra.checked_volumes`)."""
     good = True

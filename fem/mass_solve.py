@@ -12,17 +12,15 @@ from typing import final
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
+from symplex.fem.kernels import kernel
 
 _LIMIT = 1000  # iterations
 _ROUNDING = 2.0**-53
 _ASYMMETRY = 1e-12  # of a mass, in parts of its largest entry, that may be rounding
-
-_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 
 @final
@@ -91,7 +89,7 @@ class MassSolver:
         return a
 
 
-@_kernel
+@kernel
 def _conjugate_gradients(indptr, indices, values, inverse, r, x):
     """Set x = M⁻¹ r [n, 3] where x is 0 at first; r is overwritten. Return the iterations, −1 if it is not found.
 
@@ -118,7 +116,7 @@ def _conjugate_gradients(indptr, indices, values, inverse, r, x):
     return -1
 
 
-@_kernel
+@kernel
 def _ratios(a, b, least):
     """Return a/b of each direction, 0 in those that are done."""
     return (
@@ -128,7 +126,7 @@ def _ratios(a, b, least):
     )
 
 
-@_kernel
+@kernel
 def _turn(indptr, indices, values, inverse, beta, r, p, q):
     """Set p = D⁻¹ r + β p and q = M p, given the lower half of M; return p·q of each direction.
 
@@ -158,7 +156,7 @@ def _turn(indptr, indices, values, inverse, beta, r, p, q):
     return s0, s1, s2
 
 
-@_kernel
+@kernel
 def _move(alpha, inverse, p, q, x, r):
     """Set x += α p and r −= α q; return r·D⁻¹r of each direction."""
     s0 = s1 = s2 = 0.0

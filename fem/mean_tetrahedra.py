@@ -20,8 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.blocks import SIZE
+from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.neo_hookean import column, dot, formula, kernel, row, scatter, set_vectors, vectors
+from symplex.fem.neo_hookean import column, dot, row, scatter, set_vectors, vectors
 from symplex.fem.neo_hookean_discrete import (
     PART,
     along,
@@ -43,7 +44,7 @@ from symplex.fem.neo_hookean_discrete import (
 # -- one element ----------------------------------------------------------------------------------------------
 
 
-@formula
+@inlined
 def _square(N):
     """Return the sum of the squares of nine numbers."""
     first = N[0] * N[0] + N[1] * N[1] + N[2] * N[2]
@@ -51,7 +52,7 @@ def _square(N):
     return first + second + (N[6] * N[6] + N[7] * N[7] + N[8] * N[8])
 
 
-@formula
+@inlined
 def _strained(m, i, k, lmbda, mu):
     """Return whether det d0 and det d1 are positive, g, V p, K, and l_1, l_2, l_3."""
     c, e = products(m), products(i)
@@ -68,7 +69,7 @@ def _strained(m, i, k, lmbda, mu):
     return abs(delta) < s, g, Vp, linear(1.0, gram(c[0], c[1], c[2]), 1.0, H), l1, l2, l3
 
 
-@formula
+@inlined
 def _forces(m, i, k, lmbda, mu):
     """Return whether det d0 and det d1 are positive, and f_1, f_2, f_3."""
     upright, g, Vp, _, l1, l2, l3 = _strained(m, i, k, lmbda, mu)
@@ -79,7 +80,7 @@ def _forces(m, i, k, lmbda, mu):
     return upright, f1, f2, f3
 
 
-@formula
+@inlined
 def _set_tangent(m, i, k, lmbda, mu, tangents, place):
     """Set the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3 (see `set_block`); return whether det d0 and det d1 are positive."""
     upright, g, Vp, K, l1, l2, l3 = _strained(m, i, k, lmbda, mu)
@@ -105,7 +106,7 @@ def _set_tangent(m, i, k, lmbda, mu, tangents, place):
     return upright
 
 
-@formula
+@inlined
 def _pair(u, d, v, e):
     """Return u ⊗ d + v ⊗ e by rows, one after the other."""
     return (

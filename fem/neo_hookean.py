@@ -19,33 +19,30 @@ Where det F ≤ 0 (or is not a number) results are meaningless, and kernels say 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from symplex.fem.blocks import SIZE
+from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
 from symplex.fem.prefetch import prefetch
 
 CONSTANTS = 7
 THREE, NINE = np.uint64(3), np.uint64(9)  # indices without sign need no test for counting from the end
 
-kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-formula = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
-
 
 # -- one element ----------------------------------------------------------------------------------------------
 
 
-@formula
+@inlined
 def cross(u, v):
     return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
 
 
-@formula
+@inlined
 def dot(u, v):
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
-@formula
+@inlined
 def _sum(a, u, b, v, c, w, d, y):
     """Return a u + b v + c w + d y."""
     return (
@@ -55,7 +52,7 @@ def _sum(a, u, b, v, c, w, d, y):
     )
 
 
-@formula
+@inlined
 def _energy(d1, d2, d3, k, lmbda, mu):
     """Return J and φ."""
     J = dot(d1, cross(d2, d3)) * k[6]
@@ -65,7 +62,7 @@ def _energy(d1, d2, d3, k, lmbda, mu):
     return J, 0.5 * squares + products + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * k[6])
 
 
-@formula
+@inlined
 def _forces(d1, d2, d3, k, lmbda, mu):
     """Return J and ∂φ/∂x_1, ∂φ/∂x_2, ∂φ/∂x_3."""
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
@@ -77,7 +74,7 @@ def _forces(d1, d2, d3, k, lmbda, mu):
     return J, f1, f2, f3
 
 
-@formula
+@inlined
 def _spatial_gradients(d1, d2, d3, k, lmbda):
     """Return J, V λ ln J and g_1, g_2, g_3."""
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
@@ -88,7 +85,7 @@ def _spatial_gradients(d1, d2, d3, k, lmbda):
     return J, lmbda * log(J) / (6.0 * k[6]), g1, g2, g3
 
 
-@formula
+@inlined
 def _of_four_nodes(g1, g2, g3, k):
     """Return g_a and the rows of k_ab of all four nodes."""
     g0 = -(g1[0] + g2[0] + g3[0]), -(g1[1] + g2[1] + g3[1]), -(g1[2] + g2[2] + g3[2])
@@ -98,7 +95,7 @@ def _of_four_nodes(g1, g2, g3, k):
     return (g0, g1, g2, g3), (row0, row1, row2, row3)
 
 
-@formula
+@inlined
 def _block(alpha, beta, k_ab, g, h):
     """Return k_ab 1 + α g ⊗ h + β h ⊗ g by rows."""
     u, v = (alpha * g[0], alpha * g[1], alpha * g[2]), (beta * h[0], beta * h[1], beta * h[2])
@@ -109,7 +106,7 @@ def _block(alpha, beta, k_ab, g, h):
     )
 
 
-@formula
+@inlined
 def edges(x, e):
     """Return d_1, d_2, d_3 of element e of those at x [m, 4, 3]."""
     d1 = x[e, 1, 0] - x[e, 0, 0], x[e, 1, 1] - x[e, 0, 1], x[e, 1, 2] - x[e, 0, 2]
@@ -118,7 +115,7 @@ def edges(x, e):
     return d1, d2, d3
 
 
-@formula
+@inlined
 def row(k, e):
     return k[e, 0], k[e, 1], k[e, 2], k[e, 3], k[e, 4], k[e, 5], k[e, 6]
 
@@ -191,7 +188,7 @@ def hessian(x, k, lmbda, mu, out):
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
 
 
-@formula
+@inlined
 def gather(q, nodes, n, work, constants):
     """Set the rows of work [9, SIZE] to the components of d_1, d_2, d_3 of the n elements of a block.
 
@@ -206,13 +203,13 @@ def gather(q, nodes, n, work, constants):
         work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = q[n3] - x, q[n3 + 1] - y, q[n3 + 2] - z
 
 
-@formula
+@inlined
 def places(nodes, e):
     """Return where the coordinates of the nodes of element e of a block begin."""
     return THREE * nodes[4 * e], THREE * nodes[4 * e + 1], THREE * nodes[4 * e + 2], THREE * nodes[4 * e + 3]
 
 
-@formula
+@inlined
 def vectors(work, e):
     """Return the vectors in rows 0–2, 3–5 and 6–8 of work [9, SIZE]."""
     return (
@@ -222,7 +219,7 @@ def vectors(work, e):
     )
 
 
-@formula
+@inlined
 def column(k, e):
     return (
         *(k[e], k[SIZE + e], k[2 * SIZE + e]),
@@ -230,7 +227,7 @@ def column(k, e):
     )
 
 
-@formula
+@inlined
 def set_vectors(work, e, u, v, w):
     """Set what `vectors` returns."""
     work[e], work[SIZE + e], work[2 * SIZE + e] = u
@@ -238,7 +235,7 @@ def set_vectors(work, e, u, v, w):
     work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = w
 
 
-@formula
+@inlined
 def scatter(work, nodes, n, out):
     """Add the forces in the rows of work [9, SIZE] to out, and minus their sum to node 0."""
     for e in range(n):

@@ -29,14 +29,13 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.blocks import SIZE
+from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio, log
 from symplex.fem.neo_hookean import (
     NINE,
     column,
     cross,
     dot,
-    formula,
-    kernel,
     places,
     row,
     scatter,
@@ -49,13 +48,13 @@ PART = 16  # elements whose tangents are found at once: their 81 numbers each fi
 # -- one element ----------------------------------------------------------------------------------------------
 
 
-@formula
+@inlined
 def along(u, r, v):
     """Return u + r v."""
     return u[0] + r * v[0], u[1] + r * v[1], u[2] + r * v[2]
 
 
-@formula
+@inlined
 def combined(a, u, b, v, c, w):
     """Return a u + b v + c w."""
     return (
@@ -68,12 +67,12 @@ def combined(a, u, b, v, c, w):
 # Symmetric matrices are tuples (11, 22, 33, 12, 13, 23).
 
 
-@formula
+@inlined
 def gram(d1, d2, d3):
     return dot(d1, d1), dot(d2, d2), dot(d3, d3), dot(d1, d2), dot(d1, d3), dot(d2, d3)
 
 
-@formula
+@inlined
 def _cofactors(A):
     return (
         *(A[1] * A[2] - A[5] * A[5], A[0] * A[2] - A[4] * A[4], A[0] * A[1] - A[3] * A[3]),
@@ -81,7 +80,7 @@ def _cofactors(A):
     )
 
 
-@formula
+@inlined
 def mixed(A, B):
     """Return {A, B} = cof(A + B) − cof A − cof B."""
     return (
@@ -94,7 +93,7 @@ def mixed(A, B):
     )
 
 
-@formula
+@inlined
 def linear(a, A, b, B):
     """Return a A + b B."""
     return (
@@ -103,7 +102,7 @@ def linear(a, A, b, B):
     )
 
 
-@formula
+@inlined
 def _strains(m, i):
     """Return A, B, X and H of the mean edges m and their increments i."""
     m1, m2, m3 = m
@@ -117,7 +116,7 @@ def _strains(m, i):
     return A, B, X, H
 
 
-@formula
+@inlined
 def determinants(m, c, i):
     """Return det m, δ and s; c are the cross products of the mean edges m, and i the increments."""
     e1, e2, e3 = cross(i[1], i[2]), cross(i[2], i[0]), cross(i[0], i[1])
@@ -127,13 +126,13 @@ def determinants(m, c, i):
     return determinant, delta, total
 
 
-@formula
+@inlined
 def products(d):
     """Return d_2 × d_3, d_3 × d_1 and d_1 × d_2."""
     return cross(d[1], d[2]), cross(d[2], d[0]), cross(d[0], d[1])
 
 
-@formula
+@inlined
 def _pressure(delta, s, k, lmbda, mu):
     """Return V (λ (ln J0 + ln J1)/2 − μ), 4/s², A(z) and A'(z)."""
     p = (lmbda * 0.5 * log(0.25 * (s - delta) * (s + delta) * k[6] * k[6]) - mu) / (6.0 * k[6])
@@ -141,7 +140,7 @@ def _pressure(delta, s, k, lmbda, mu):
     return p, 4.0 / (s * s), ratio, slope
 
 
-@formula
+@inlined
 def _forces(m, i, k, lmbda, mu):
     """Return whether det d0 and det d1 are positive, and f_1, f_2, f_3."""
     c = products(m)
@@ -156,7 +155,7 @@ def _forces(m, i, k, lmbda, mu):
     return abs(delta) < s, f1, f2, f3
 
 
-@formula
+@inlined
 def _q(P, T, m):
     """Return P Q_1, P Q_2, P Q_3, where Q_f = T_(f+2) m_(f+1) − T_(f+1) m_(f+2) and T is one row of T."""
     T1, T2, T3 = P * T[0], P * T[1], P * T[2]
@@ -167,7 +166,7 @@ def _q(P, T, m):
     )
 
 
-@formula
+@inlined
 def outer(u, d, v, e, w, f):
     """Return u ⊗ d + v ⊗ e + w ⊗ f by rows, one after the other."""
     return (
@@ -183,7 +182,7 @@ def outer(u, d, v, e, w, f):
     )
 
 
-@formula
+@inlined
 def set_block(tangents, place, a, b, matrix, diagonal, sign, Y):
     """Set the block (a, b) to matrix + diagonal · 1 + sign Y, in tangents [3 (a), 3 (b), 9 (components), PART]."""
     first = 9 * (3 * a + b) * PART + place
@@ -198,7 +197,7 @@ def set_block(tangents, place, a, b, matrix, diagonal, sign, Y):
     tangents[first + 8 * PART] = matrix[8] + diagonal + sign * Y[8]
 
 
-@formula
+@inlined
 def _set_tangent(m, i, k, lmbda, mu, tangents, place):
     """Set the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3 (see `set_block`); return whether det d0 and det d1 are positive.
 
@@ -243,12 +242,12 @@ def _set_tangent(m, i, k, lmbda, mu, tangents, place):
     return abs(delta) < s
 
 
-@formula
+@inlined
 def times(r, v):
     return r * v[0], r * v[1], r * v[2]
 
 
-@formula
+@inlined
 def of_nodes(tangents, place, component):
     """Return a component of the blocks of all four nodes: whatever concerns node 0 is minus the sum."""
     t, row = component * PART + place, 9 * PART
@@ -265,7 +264,7 @@ def of_nodes(tangents, place, component):
     )
 
 
-@formula
+@inlined
 def means_and_increments(x0, x1, e):
     """Return the edges of the mean of x0 and x1 [m, 4, 3] of element e, and their increments."""
     o = x0[e, 0, 0] + x1[e, 0, 0], x0[e, 0, 1] + x1[e, 0, 1], x0[e, 0, 2] + x1[e, 0, 2]
@@ -276,12 +275,12 @@ def means_and_increments(x0, x1, e):
     )
 
 
-@formula
+@inlined
 def _mean(y0, y1, o):
     return 0.5 * (y0[0] + y1[0] - o[0]), 0.5 * (y0[1] + y1[1] - o[1]), 0.5 * (y0[2] + y1[2] - o[2])
 
 
-@formula
+@inlined
 def _increment(y0, y1, p):
     return y1[0] - y0[0] - p[0], y1[1] - y0[1] - p[1], y1[2] - y0[2] - p[2]
 
@@ -327,7 +326,7 @@ def hessian(x0, x1, k, lmbda, mu, out):
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
 
 
-@formula
+@inlined
 def gather_increments(q0, q1, nodes, n, means, increments):
     """Set the rows of means and increments [9, SIZE] to the components of m_1, m_2, m_3 and i_1, i_2, i_3."""
     for e in range(n):
@@ -346,7 +345,7 @@ def gather_increments(q0, q1, nodes, n, means, increments):
             increments[(6 + j) * SIZE + e] = w1 - w0 - p
 
 
-@formula
+@inlined
 def scatter_tangents(tangents, elements, size, slots, out):
     """Add the blocks of the first elements in tangents to out [nnz · 9]."""
     for j in range(size):
@@ -359,7 +358,7 @@ def scatter_tangents(tangents, elements, size, slots, out):
                         out[NINE * np.uint64(to[a, b]) + np.uint64(3 * r + c)] += h[a][b]
 
 
-@formula
+@inlined
 def _gather_precisely(q, low, dq, nodes, n, means, increments):
     """Do so for the increments Δq from q + low in differences, none larger than an edge however far the body is."""
     for e in range(n):
@@ -376,7 +375,7 @@ def _gather_precisely(q, low, dq, nodes, n, means, increments):
             increments[(6 + j) * SIZE + e] = i3
 
 
-@formula
+@inlined
 def _turn_into_forces(means, increments, n, constants, lmbda, mu):
     """Replace the means by f_1, f_2, f_3 of n elements; return how many of these are not inverted."""
     upright = 0

@@ -17,18 +17,19 @@ functions take arrays: ``quotient.py_func(law, a, b, s0, s1)``.
 """
 
 import numpy as np
-from numba import njit
+
+from symplex.fem.kernels import formula, inlined, kernel
 
 ENGINEERING, GREEN, INVERSE, LENNARD_JONES, INVERSE_SQUARE = range(5)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def ratio(a, b):
     """a/b, and 0 where a is 0: a spring of no natural length has no pole."""
     return a / (b + (a == 0.0))
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def energy(law, a, b, s):
     """φ(s)."""
     if law == ENGINEERING:
@@ -43,7 +44,7 @@ def energy(law, a, b, s):
     return 4.0 * a * c * (c - 1.0)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def slope(law, a, b, s):
     """dφ/ds."""
     if law == ENGINEERING:
@@ -58,7 +59,7 @@ def slope(law, a, b, s):
     return -12.0 * a * c * (2.0 * c - 1.0) / s
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def curvature(law, a, b, s):
     """d²φ/ds²."""
     if law == ENGINEERING:
@@ -73,7 +74,7 @@ def curvature(law, a, b, s):
     return 12.0 * a * c * (14.0 * c - 4.0) / (s * s)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def quotient(law, a, b, s0, s1):
     """ξ(s0, s1), also where s1 = s0."""
     if law == ENGINEERING:
@@ -89,7 +90,7 @@ def quotient(law, a, b, s0, s1):
     return -8.0 * a / (b * b) * u0 * u1 * (u0**3 + u1**3 - 1.0) * (u0 * u0 + u0 * u1 + u1 * u1)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def quotient_slope(law, a, b, s0, s1):
     """∂ξ/∂s1, also where s1 = s0."""
     if law == ENGINEERING:
@@ -108,14 +109,14 @@ def quotient_slope(law, a, b, s0, s1):
     return 8.0 * a / (b * b) ** 2 * u0 * u1 * u1 * (cubes * squares + u1 * product_slope)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def mean_slope(law, a, b, s0, s1):
     """2 dφ/ds at the mean length ½(l0 + l1), which is φ'(l)/l by the length: takes the place of ξ."""
     mean = 0.5 * (np.sqrt(s0) + np.sqrt(s1))
     return 2.0 * slope(law, a, b, mean * mean)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def mean_slope_rate(law, a, b, s0, s1):
     """Its derivative with s1, φ''(s) at the mean length, times that over l1."""
     l1 = np.sqrt(s1)
@@ -133,7 +134,7 @@ def mean_slope_rate(law, a, b, s0, s1):
 # and each with the other sign for the other node. What is not finite spreads to the returned sum.
 
 
-@njit(error_model="numpy", fastmath={"contract"}, inline="always")
+@inlined
 def _squared(q, n0, n1):
     """Return |q_1 − q_0|² of two nodes."""
     s = 0.0
@@ -142,7 +143,7 @@ def _squared(q, n0, n1):
     return s
 
 
-@njit(error_model="numpy", fastmath={"contract"}, inline="always")
+@inlined
 def _spread(stiffness, slots, i, j, out):
     """Add a number to the blocks of a pair [2, 2], with the other sign where two nodes are coupled."""
     out[slots[0, 0], i, j] += stiffness
@@ -151,7 +152,7 @@ def _spread(stiffness, slots, i, j, out):
     out[slots[1, 0], i, j] -= stiffness
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def total(q, nodes, law, a, b):
     """Return Σ φ."""
     result = 0.0
@@ -160,7 +161,7 @@ def total(q, nodes, law, a, b):
     return result
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def add_gradient(q, nodes, law, a, b, out):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
@@ -176,7 +177,7 @@ def add_gradient(q, nodes, law, a, b, out):
     return check
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def add_hessian(q, nodes, law, a, b, slots, out):
     """Add ∂²φ/∂q² to blocks; return a sum that is finite if all of it is."""
     check = 0.0
@@ -192,7 +193,7 @@ def add_hessian(q, nodes, law, a, b, slots, out):
     return check
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def add_discrete_gradient(q0, q1, nodes, law, a, b, mean, out):
     """Add DG(q0, q1), or else the mean gradient, [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
@@ -208,7 +209,7 @@ def add_discrete_gradient(q0, q1, nodes, law, a, b, mean, out):
     return check
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def add_discrete_hessian(q0, q1, nodes, law, a, b, mean, slots, out):
     """Add the derivative of what `add_discrete_gradient` adds to blocks; return a sum that is finite if it is."""
     check = 0.0
@@ -228,7 +229,7 @@ def add_discrete_hessian(q0, q1, nodes, law, a, b, mean, slots, out):
     return check
 
 
-@njit(error_model="numpy", fastmath={"contract"}, inline="always")
+@inlined
 def _spread_value(value, slots, out):
     """Add a number to the values of a pair [2, 2], with the other sign where two nodes are coupled."""
     out[slots[0, 0]] += value
@@ -237,7 +238,7 @@ def _spread_value(value, slots, out):
     out[slots[1, 0]] -= value
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def add_secant(q, nodes, law, a, b, slots, out):
     """Add 𝓕 to values; return a sum that is finite if all of it is."""
     check = 0.0
@@ -248,7 +249,7 @@ def add_secant(q, nodes, law, a, b, slots, out):
     return check
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def add_secant_rate(q, v, nodes, law, a, b, slots, out):
     """Add 𝓕̇ to values; return a sum that is finite if all of it is."""
     check = 0.0
@@ -272,7 +273,7 @@ def add_secant_rate(q, v, nodes, law, a, b, slots, out):
 _SPLIT = 134217729.0  # 2^27 + 1
 
 
-@njit(error_model="numpy")
+@formula
 def _two_sum(a, b):
     """Return a + b, and what it has rounded off."""
     total = a + b
@@ -280,7 +281,7 @@ def _two_sum(a, b):
     return total, (a - (total - part)) + (b - part)
 
 
-@njit(error_model="numpy")
+@formula
 def _square(a):
     """Return a², and what it has rounded off (Dekker)."""
     shifted = _SPLIT * a
@@ -290,7 +291,7 @@ def _square(a):
     return square, ((high * high - square) + 2.0 * high * low) + low * low
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def add_increment_gradient(q, low, dq, nodes, law, a, b, out):
     """Add DG(q + low, q + low + Δq) [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
@@ -319,7 +320,7 @@ def add_increment_gradient(q, low, dq, nodes, law, a, b, out):
     return check
 
 
-@njit(error_model="numpy")
+@formula
 def _increment_quotient(law, a, b, s0, excess, change):
     """ξ(s0, s0 + change), where excess is s0 − L²."""
     if law == ENGINEERING:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+from symplex.fem.kernels import kernel
 
 
-@_kernel
+@kernel
 def secant_product(indptr, indices, values, x, weights, out):
     """Set out to 𝓕 x, times weights, for rows that sum to zero: out_a = w_a Σ_b 𝓕_ab (x_b − x_a).
 

@@ -17,13 +17,14 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.blocks import SIZE
+from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.neo_hookean import column, cross, dot, edges, formula, gather, kernel, row, vectors
+from symplex.fem.neo_hookean import column, cross, dot, edges, gather, row, vectors
 
 # -- one element ----------------------------------------------------------------------------------------------
 
 
-@formula
+@inlined
 def _products(d1, d2, d3):
     """Return J D, 1/(J D), and c_1, c_2, c_3 = J D g_a."""
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
@@ -31,7 +32,7 @@ def _products(d1, d2, d3):
     return determinant, 1.0 / determinant, c1, c2, c3
 
 
-@formula
+@inlined
 def _secant(d1, d2, d3, k, lmbda, mu):
     """Return J and 𝓕."""
     determinant, r, c1, c2, c3 = _products(d1, d2, d3)
@@ -48,7 +49,7 @@ def _secant(d1, d2, d3, k, lmbda, mu):
     )
 
 
-@formula
+@inlined
 def _secant_rate(d1, d2, d3, w1, w2, w3, k, lmbda, mu):
     """Return J and 𝓕̇."""
     determinant, r, c1, c2, c3 = _products(d1, d2, d3)
@@ -70,13 +71,13 @@ def _secant_rate(d1, d2, d3, w1, w2, w3, k, lmbda, mu):
     )
 
 
-@formula
+@inlined
 def _against(u, v1, v2, v3):
     """Return u·v_1, u·v_2 and u·v_3."""
     return dot(u, v1), dot(u, v2), dot(u, v3)
 
 
-@formula
+@inlined
 def _set_matrix(out, e, F):
     """Set out[e, a, b] for all four nodes."""
     s1, s2, s3 = F[0] + F[3] + F[4], F[3] + F[1] + F[5], F[4] + F[5] + F[2]
@@ -124,14 +125,14 @@ def secant_rate(x, k, lmbda, mu, v, out):
 # They return nan if an element is inverted, and what they add is then meaningless; else a finite number.
 
 
-@formula
+@inlined
 def _set_rows(work, e, F):
     """Set rows 0–5 of work to the six numbers F[1:]."""
     work[e], work[SIZE + e], work[2 * SIZE + e] = F[1], F[2], F[3]
     work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e] = F[4], F[5], F[6]
 
 
-@formula
+@inlined
 def _scatter(work, elements, n, slots, out):
     """Add the matrices in rows 0–5 of work to the values out, and what concerns node 0."""
     for e in range(n):

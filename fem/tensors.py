@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from symplex.fem.assembly import Array
-
-_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+from symplex.fem.kernels import kernel
 
 ONE = np.eye(3)
 ONE_ONE = np.einsum("ij,kl->ijkl", ONE, ONE)  # 1 ⊗ 1
@@ -35,7 +33,7 @@ def scaled(a: Array, B: Array) -> Array:
     return a.reshape(-1, *(1,) * (B.ndim - B.ndim % 2)) * B
 
 
-@_kernel
+@kernel
 def cofactors(A):
     """Return the matrices of cofactors, det A · A⁻ᵀ [p, 3, 3]."""
     out = np.empty_like(A)
@@ -54,7 +52,7 @@ def determinants(A: Array) -> Array:
     return a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
 
 
-@_kernel
+@kernel
 def cofactor_tangent(A, B, T):
     """Return A ⊗ B + sym {T, ·} [p, 3, 3, 3, 3] for symmetric matrices A, B and T [p, 3, 3].
 
@@ -68,7 +66,7 @@ def cofactor_tangent(A, B, T):
     return out
 
 
-@_kernel
+@kernel
 def products(a, A, b):
     """Return a A ⊗ A + b A ⊙ A for numbers a, b [p] and symmetric A [p, 3, 3].
 

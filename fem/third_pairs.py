@@ -8,12 +8,12 @@ and the opposite for the other node.
 """
 
 import numpy as np
-from numba import njit
 
+from symplex.fem.kernels import formula, kernel
 from symplex.fem.pair_formulas import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE, curvature
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@formula
 def third_slope(law, a, b, s):
     """d³φ/ds³ for the laws of `symplex.fem.pair_formulas`."""
     if law == ENGINEERING:
@@ -29,7 +29,7 @@ def third_slope(law, a, b, s):
     return -48.0 * a * c * (28.0 * c - 5.0) / (s * s * s)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def add_third(q, along, nodes, law, a, b, out):
     """Add ∇³V[along, along] [n, dim]; return a sum that is finite if all of it is."""
     check = 0.0

@@ -14,15 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.blocks import SIZE
+from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
 from symplex.fem.neo_hookean import (
     column,
     cross,
     dot,
     edges,
-    formula,
     gather,
-    kernel,
     row,
     scatter,
     set_vectors,
@@ -30,7 +29,7 @@ from symplex.fem.neo_hookean import (
 )
 
 
-@formula
+@inlined
 def _transposed_product(g, b, v):
     """Return Lᵀ v for L = Σ_k b_k ⊗ g_k."""
     s1, s2, s3 = dot(b[0], v), dot(b[1], v), dot(b[2], v)
@@ -41,7 +40,7 @@ def _transposed_product(g, b, v):
     )
 
 
-@formula
+@inlined
 def _of_node(g_a, g, b, identity, once, twice):
     """Return (identity + once · Lᵀ + twice · (Lᵀ)²) g_a."""
     u = _transposed_product(g, b, g_a)
@@ -53,7 +52,7 @@ def _of_node(g_a, g, b, identity, once, twice):
     )
 
 
-@formula
+@inlined
 def _third(d1, d2, d3, b1, b2, b3, k, lmbda, mu):
     """Return J and ∇³φ[a, a] of the nodes 1, 2 and 3 for edges d and their directions b."""
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)

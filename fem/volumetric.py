@@ -12,10 +12,10 @@ belongs with the average cofactor K = (cof C0 + 4 cof C_m + cof C1)/6, C_m = (C0
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from symplex.fem import tensors
 from symplex.fem.assembly import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.logarithm import artanh_ratio
 
 
@@ -74,7 +74,7 @@ def _average_cofactors(C0: Array, C1: Array) -> Array:
     return tensors.cofactors(0.5 * (C0 + C1)) + tensors.cofactors(C1 - C0) / 12.0
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _quotients(c0, c1, lmbda, mu):
     """Return w[c0, c1] and ∂w[c0, c1]/∂c1 [p]; nan where c0 or c1 is not positive."""
     quotients, slopes = np.empty_like(c0), np.empty_like(c0)

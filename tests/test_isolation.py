@@ -23,10 +23,14 @@ PACKAGES = (
 
 @pytest.fixture
 def trap(tmp_path):
-    """A folder with a module of every name; any that is imported leaves a mark."""
+    """A folder with a module of every name; any that is imported leaves a mark.
+
+    But for importlib, which ``python -m`` itself imports, from the working directory, before any code of the package
+    runs.
+    """
     folder = tmp_path / "trap"
     folder.mkdir()
-    for name in {*sys.stdlib_module_names, *PACKAGES} - set(sys.builtin_module_names):
+    for name in {*sys.stdlib_module_names, *PACKAGES} - {*sys.builtin_module_names, "importlib"}:
         (folder / f"{name}.py").write_text(
             f"open({str(folder / name)!r} + '.mark', 'w')\nraise SystemExit('trapped')\n"
         )

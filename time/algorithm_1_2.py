@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemv, dger  # pyright: ignore[reportAttributeAccessIssue]
 
 from symplex.errors import InvertedElement, StepFailed
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.reference_lattice import Lattice, Neighbourhoods, Walk, first_root, potential_difference
 
@@ -162,7 +162,7 @@ class _Simplex:
         return float(self.potential @ (self.inverse @ np.append(z, 1.0)))
 
 
-@njit(cache=True)
+@kernel
 def _first_exit(mu_1, mu_2, mu_3):
     """Return the earliest time at which one of the barycentric coordinates μ1 + τ μ2 + τ² μ3 vanishes, and which."""
     step, face = np.inf, -1

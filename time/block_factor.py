@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from numba import njit
 
 from symplex.fem.assembly import Array
-from symplex.time.block_matrix import NINE, THREE, BlockPattern, block_times, kernel
+from symplex.fem.kernels import formula, kernel
+from symplex.time.block_matrix import NINE, THREE, BlockPattern, block_times
 
 SINGULAR = 1e-13  # a pivot smaller than this part of the number on the diagonal it came from is lost in rounding
 FIRST_SHIFT, LARGEST_SHIFT = 1e-3, 0.2
@@ -291,7 +291,7 @@ def incomplete_lu(indptr, indices, diagonal, values, longest, factor, inverses, 
     return -1
 
 
-@njit(error_model="numpy")
+@formula
 def _invert(a, out):
     """Set out to the inverse of the block a; return whether it has one."""
     out[0], out[1], out[2] = a[4] * a[8] - a[5] * a[7], a[2] * a[7] - a[1] * a[8], a[1] * a[5] - a[2] * a[4]

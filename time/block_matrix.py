@@ -16,15 +16,12 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.kernels import inlined, kernel
 from symplex.time.node_order import two_sided_order
-
-kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-formula = njit(nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
 
 THREE, NINE = np.uint64(3), np.uint64(9)
 WORTH_A_THREAD = 10_000  # nodes
@@ -152,7 +149,7 @@ def _take_smaller_blocks(indptr, indices, source, blocks, scale, out, first, las
                         out[s, 3 * k + m] = 1.0 if indices[s] == i and k == m else 0.0
 
 
-@formula
+@inlined
 def block_times(values, s, x0, x1, x2):
     """Return the product of block s of the values [9 nnz] with a vector."""
     a = NINE * np.uint64(s)

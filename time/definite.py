@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, Pattern
+from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.direct import SparseSolver
 from symplex.time.linear import DENSE, Linear, linear_solver
@@ -223,7 +223,7 @@ class _Iterative(LinearSolver):
         return self._solver.definite
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _shift(s, mass_values, mass, fixed, indptr, indices, blocks):
     """Turn the blocks K into M + s K, the unit matrix times a mass where fixed."""
     dim = blocks.shape[1]
@@ -238,7 +238,7 @@ def _shift(s, mass_values, mass, fixed, indptr, indices, blocks):
                         blocks[t, i, j] = s * blocks[t, i, j] + (mass_values[t] if i == j else 0.0)
 
 
-@njit(cache=True)
+@kernel
 def _fill_band(blocks, indptr, indices, place, band):
     """Add the lower half of a matrix to band[column, row − column], with nodes in their places."""
     dim = blocks.shape[1]
@@ -254,7 +254,7 @@ def _fill_band(blocks, indptr, indices, place, band):
                         band[column, row - column] += blocks[t, i, j]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _factorise(blocks):
     """Turn the lower halves of the blocks [n, dim, dim] into their Cholesky factors; return whether all have one."""
     for n in range(len(blocks)):
@@ -272,7 +272,7 @@ def _factorise(blocks):
     return True
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _substitute(factors, x):
     """Turn right-hand sides x [n, dim] into solutions."""
     for n in range(len(x)):

@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from symplex.fem.assembly import Array, Pattern
+from symplex.fem.kernels import kernel
 from symplex.time.linear_solver import LinearSolver
 from symplex.time.singular import loose_part, singular
 
@@ -149,7 +149,7 @@ def _require_regular(pattern: Pattern, blocks: Array) -> None:
         raise singular(pattern, blocks, loose)
 
 
-@njit(cache=True)
+@kernel
 def _fill(blocks, indptr, indices, out):
     """Write the blocks into the full matrix out."""
     dim = blocks.shape[1]
@@ -161,7 +161,7 @@ def _fill(blocks, indptr, indices, out):
                     out[a * dim + i, indices[s] * dim + j] = blocks[s, i, j]
 
 
-@njit(cache=True)
+@kernel
 def _set_largest(matrix, out):
     """Set out to the largest absolute value of each row."""
     for i in range(len(matrix)):
@@ -170,7 +170,7 @@ def _set_largest(matrix, out):
             out[i] = max(out[i], abs(matrix[i, j]))
 
 
-@njit(cache=True)
+@kernel
 def _any_lost(lu, largest):
     """Return whether a pivot may be no more than rounding of the largest number in its column."""
     below = False

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numba import njit
 
 from symplex.arguments import checked
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.implicit import ImplicitIntegrator, ImplicitMotion
 
@@ -117,7 +117,7 @@ class EnergyMomentumMotion(ImplicitMotion):
             self._v[massless] = dq[massless] / h
 
 
-@njit(cache=True)
+@kernel
 def _add(q, low, dq):
     """Add dq to the positions q + low; low is what their sum, rounded to q, has left over."""
     for n in range(q.shape[0]):

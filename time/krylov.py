@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 
 from symplex.fem.assembly import Array
+from symplex.fem.kernels import kernel
 from symplex.time.block_factor import IncompleteCholesky, IncompleteLU
-from symplex.time.block_matrix import BlockPattern, kernel, product, symmetric_product
+from symplex.time.block_matrix import BlockPattern, product, symmetric_product
 
 LIMIT = 5000  # iterations
 PATIENCE = 1000  # iterations in which the residual must halve: thin bodies in large steps take hundreds to begin

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.reference_lattice import Lattice, Neighbourhoods, Walk, first_root, potential_difference
 
@@ -152,7 +152,7 @@ def _lattice_potential(lattice: Lattice, walker: _Grid, chain: _Chain, t: float)
     return low + float(np.sum((walker.spacing * fraction * chain.gradient)[lattice.moving]))
 
 
-@njit(cache=True)
+@kernel
 def _component(around, walker, chain, i, work):
     """g_i = [V(u + e_i) − V(u)]/h_i.
 
@@ -168,7 +168,7 @@ def _component(around, walker, chain, i, work):
     return potential_difference(around, walker.vertex, i, walker.spacing[i], work) / walker.spacing[i]
 
 
-@njit(cache=True)
+@kernel
 def _renew(around, walker, chain, i, work):
     """Compute the gradient and acceleration of i anew; return whether they are finite."""
     g = _component(around, walker, chain, i, work)
@@ -177,7 +177,7 @@ def _renew(around, walker, chain, i, work):
     return np.isfinite(g)
 
 
-@njit(cache=True)
+@kernel
 def _begin(around, walker, chain, work):
     for i in chain.ring:
         if not _renew(around, walker, chain, i, work):
@@ -185,7 +185,7 @@ def _begin(around, walker, chain, work):
     return _REACHED
 
 
-@njit(cache=True)
+@kernel
 def _exit(chain):
     """Return after which time the parabola leaves the simplex, and through which face.
 
@@ -206,7 +206,7 @@ def _exit(chain):
     return (root, d) if root < step else (step, face)
 
 
-@njit(cache=True)
+@kernel
 def _cross(around, walker, chain, face, work):
     """Go over to the simplex behind a face; return whether the new gradient is finite."""
     ring, place, head, d = chain.ring, chain.place, chain.head[0], len(chain.ring)
@@ -232,7 +232,7 @@ def _cross(around, walker, chain, face, work):
     return _renew(around, walker, chain, j, work) and finite
 
 
-@njit(cache=True)
+@kernel
 def _walk(around, walker, chain, t_end, max_crossings, work):
     """Cross faces up to the time t_end, at most max_crossings of them."""
     for _ in range(max_crossings):

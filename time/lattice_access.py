@@ -3,38 +3,30 @@
 In here a dof is known by its *lane*, LANES · node + component, which is taken apart without a division.
 """
 
-# numba's declaration of njit does not know all of its options.
-# pyright: reportCallIssue=false
-
 import numpy as np
-from numba import njit
 
+from symplex.fem.kernels import event_inlined
 from symplex.time.interaction import STAR
 from symplex.time.lattice_lanes import LANES, lane_of
 from symplex.time.lattice_tracks import LAYERS, SPARE
-
-# Division as in C (no branch for a zero divisor), fused multiply-add. Without numba's reference counts: these
-# functions allocate nothing, and counting references to two dozen arrays at each call takes longer than the work.
-OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
-inlined = njit(**OPTIONS, forceinline=True)
 
 ONE, FOUR = np.uint32(1), np.uint32(LANES)
 TRACK_BYTES, SITE_BYTES, DOF_BYTES, NODE_BYTES = 128, 64, 64, 16
 
 
-@inlined
+@event_inlined
 def address(array):
     """Return the address of an array's data as a signed integer (mixed with an unsigned one it became a float)."""
     return np.int64(array.ctypes.data)
 
 
-@inlined
+@event_inlined
 def split(i):
     """Return node and component of a lane (32 bits: numba makes 64 of arithmetic, and would compile callers twice)."""
     return np.uint32(i // FOUR), np.uint32(i % FOUR)
 
 
-@inlined
+@event_inlined
 def row_of(things, lattice, node, component):
     """Return where the row of a dof begins in ``gap``."""
     first = np.int64(things.node[node, STAR])
@@ -42,33 +34,33 @@ def row_of(things, lattice, node, component):
     return LANES * (np.int64(lattice.dim) * first + np.int64(component) * size)
 
 
-@inlined
+@event_inlined
 def partner_at(things, node, place):
     """Return the lane at a place (LANES · its number in the star + component) in the star of a node."""
     near, component = split(np.uint32(place))
     return np.uint32(things.star[things.node[node, STAR] + near] * FOUR + component)
 
 
-@inlined
+@event_inlined
 def layer_of(tracks, node, component):
     """Return the layer of a dof."""
     return np.int64(tracks.layer[node, LAYERS + component])
 
 
-@inlined
+@event_inlined
 def order_of(tracks, layer_i, node, component, entry):
     """Return 1 if a dof is behind dof i, 0 if it is not; at a tie round-off may for a moment give −1 or 2."""
     return np.int8(layer_of(tracks, node, component) - layer_i - np.int64(tracks.gap[entry]))
 
 
-@inlined
+@event_inlined
 def version_of(tracks, i):
     """Return how often the parabola of a dof has changed."""
     node, component = split(i)
     return tracks.track[node, component, SPARE]
 
 
-@inlined
+@event_inlined
 def family_of(things, stencil):
     """Return the energy that a stencil belongs to."""
     family = np.uint32(0)
@@ -77,19 +69,19 @@ def family_of(things, stencil):
     return family
 
 
-@inlined
+@event_inlined
 def parameters_of(things, family, stencil):
     """Return the address of the parameters of a stencil."""
     return things.parameters[family] + things.row[family] * np.int64(stencil - things.first[family])
 
 
-@inlined
+@event_inlined
 def groups(width):
     """Return how many entries of ``place`` there are for a stencil of so many nodes."""
     return (width + FOUR - ONE) // FOUR * FOUR
 
 
-@inlined
+@event_inlined
 def find(things, place, width, wanted):
     """Return which node of the stencil with these places is the wanted one of the star, or its width if none is."""
     for k in range(0, width, LANES):

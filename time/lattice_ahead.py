@@ -6,12 +6,12 @@ ahead are prepared in stages, each of which asks for what the next one needs to 
 and whether something is asked for in vain does not matter.
 """
 
-# numba's declaration of njit does not know all of its options.
+# Intrinsics are declared with the typing context, which compiled code does not pass.
 # pyright: reportCallIssue=false
 
 import numpy as np
-from numba import njit
 
+from symplex.fem.kernels import event_formula, event_inlined
 from symplex.fem.prefetch import prefetch_at
 from symplex.time.event_queue import CAPACITY, CURRENT
 from symplex.time.interaction import HELD, PLACE, STAR
@@ -20,14 +20,12 @@ from symplex.time.lattice_access import (
     FOUR,
     NODE_BYTES,
     ONE,
-    OPTIONS,
     SITE_BYTES,
     TRACK_BYTES,
     address,
     family_of,
     find,
     groups,
-    inlined,
     parameters_of,
     partner_at,
     row_of,
@@ -43,7 +41,7 @@ _AT_ONCE = 2  # records of each stage in one event: all of a bucket are through 
 _DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 5, 4, 3, 2, 1
 
 
-@inlined
+@event_inlined
 def _fetch(start, size):
     """Ask for ``size`` bytes from an address on."""
     prefetch_at(start)
@@ -51,14 +49,14 @@ def _fetch(start, size):
         prefetch_at(last)
 
 
-@inlined
+@event_inlined
 def _fetch_dof(things, tracks, i):
     node, _ = split(i)
     prefetch_at(address(tracks.dof) + DOF_BYTES * np.int64(i))
     prefetch_at(address(things.node) + NODE_BYTES * np.int64(node))
 
 
-@inlined
+@event_inlined
 def _fetch_neighbours(things, lattice, tracks, i):
     """Ask for the star of a dof and for its row."""
     node, component = split(i)
@@ -68,7 +66,7 @@ def _fetch_neighbours(things, lattice, tracks, i):
     _fetch(address(tracks.gap) + row_of(things, lattice, node, component), LANES * size)
 
 
-@inlined
+@event_inlined
 def _fetch_stencils(things, i):
     """Ask for the lists of stencils that hold a dof."""
     node, _ = split(i)
@@ -77,7 +75,7 @@ def _fetch_stencils(things, i):
     _fetch(address(things.place) + 2 * np.int64(here[PLACE]), 2 * np.int64(there[PLACE] - here[PLACE]))
 
 
-@inlined
+@event_inlined
 def _fetch_tracks(things, tracks, i):
     """Ask for the parabolas of the star of a dof."""
     node, _ = split(i)
@@ -85,7 +83,7 @@ def _fetch_tracks(things, tracks, i):
         _fetch(address(tracks.track) + TRACK_BYTES * np.int64(things.star[k]), TRACK_BYTES)
 
 
-@inlined
+@event_inlined
 def _fetch_energies(things, tracks, i, partner):
     """Ask for the parameters and vertices of the stencils that hold a dof (and its partner, if it is a dof)."""
     node, _ = split(i)
@@ -102,7 +100,7 @@ def _fetch_energies(things, tracks, i, partner):
         place += groups(width)
 
 
-@inlined
+@event_inlined
 def _prepare(things, lattice, tracks, i, stage):
     """Ask for what the event of dof i needs, at a stage."""
     partner = tracks.next[i, PARTNER]
@@ -128,7 +126,7 @@ def _prepare(things, lattice, tracks, i, stage):
         _fetch_tracks(things, tracks, j)
 
 
-@njit(**OPTIONS)
+@event_formula
 def look_ahead(things, lattice, tracks):
     """Go on to prepare the events of the next buckets, by some records of each."""
     calendar = tracks.calendar

@@ -1,21 +1,19 @@
 """Counting the simplex crossings that change no force: of coordinates that share no local energy."""
 
 import numpy as np
-from numba import njit
 
+from symplex.fem.kernels import event_formula
 from symplex.time.interaction import STAR
-from symplex.time.lattice_access import FOUR, ONE, OPTIONS, split
+from symplex.time.lattice_access import FOUR, ONE, split
 from symplex.time.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, WEIGHT
 
-_jit = njit(**OPTIONS)
 
-
-@_jit
+@event_formula
 def _planes_between(r0, r1):
     return abs(np.floor(r1) - np.floor(r0))
 
 
-@_jit
+@event_formula
 def _integers_crossed(r, w, a, tau):
     """Count how often r + w τ + a τ²/2 crosses an integer until τ."""
     end = r + tau * (w + 0.5 * tau * a)
@@ -25,7 +23,7 @@ def _integers_crossed(r, w, a, tau):
     return _planes_between(r, end)
 
 
-@_jit
+@event_formula
 def _motion_from(lattice, tracks, i, t):
     """Return ⌊z⌋ (0 where mirrored), f, ḟ and f̈ of dof i at the time t."""
     node, c = split(i)
@@ -35,13 +33,13 @@ def _motion_from(lattice, tracks, i, t):
     return cell, parabola[FRACTION, c] + tau * (w + 0.5 * tau * a), w + tau * a, a
 
 
-@_jit
+@event_formula
 def _start(tracks, i):
     node, c = split(i)
     return tracks.track[node, START, c]
 
 
-@_jit
+@event_formula
 def _crossings_of_pair(lattice, tracks, i, j, t):
     """Count the crossings of two dofs until t, since the later of their last changes."""
     start = max(_start(tracks, i), _start(tracks, j))
@@ -51,7 +49,7 @@ def _crossings_of_pair(lattice, tracks, i, j, t):
     return _integers_crossed((cell_j - cell_i) + (f_j - f_i), w_j - w_i, a_j - a_i, tau)
 
 
-@_jit
+@event_formula
 def count_others(things, lattice, tracks, i, t):
     """Count the crossings of dof i with all dofs outside its star since the last change of either.
 
@@ -74,7 +72,7 @@ def count_others(things, lattice, tracks, i, t):
     tracks.count[OTHER_CROSSINGS] += int(crossings)
 
 
-@_jit
+@event_formula
 def count_rest(things, lattice, tracks, t):
     """Return the crossings of non-interacting pairs between their last change and the time t in s."""
     before = tracks.count[OTHER_CROSSINGS]

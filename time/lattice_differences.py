@@ -3,6 +3,7 @@
 import numpy as np
 
 from symplex.fem.call import call_difference, call_mixed
+from symplex.fem.kernels import event_inlined
 from symplex.time.interaction import HELD, PLACE, STAR
 from symplex.time.lattice_access import (
     ONE,
@@ -12,7 +13,6 @@ from symplex.time.lattice_access import (
     family_of,
     find,
     groups,
-    inlined,
     layer_of,
     parameters_of,
     row_of,
@@ -22,7 +22,7 @@ from symplex.time.lattice_lanes import LANES, put_vertex
 from symplex.time.lattice_tracks import STEP
 
 
-@inlined
+@event_inlined
 def _gather(things, lattice, tracks, i, place, width, local):
     """Write into local the positions in m, on the vertex seen by dof i, of the nodes at places of its star."""
     node, component = split(i)
@@ -37,7 +37,7 @@ def _gather(things, lattice, tracks, i, place, width, local):
         out += 8 * np.int64(lattice.dim)
 
 
-@inlined
+@event_inlined
 def difference(things, lattice, tracks, i, local):
     """φ(u + s e_i) − φ(u) over the stencils that hold dof i, u the vertex that it sees and s its side."""
     node, component = split(i)
@@ -60,7 +60,7 @@ def difference(things, lattice, tracks, i, local):
     return total
 
 
-@inlined
+@event_inlined
 def mixed_difference(things, lattice, tracks, i, j, p, local):
     """δ = φ(11) − φ(10) − φ(01) + φ(00) in dofs i and j, over the stencils that hold both; dof i sees both low.
 

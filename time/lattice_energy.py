@@ -1,14 +1,12 @@
 """The interpolated potential energy V_h at any positions."""
 
 import numpy as np
-from numba import njit
 
 from symplex.fem.call import call_value
+from symplex.fem.kernels import kernel
 
-_jit = njit(cache=True, error_model="numpy", fastmath={"contract"})
 
-
-@_jit
+@kernel
 def _sort_descending(keys, order, n):
     """Write into order the indices 0 … n − 1 by falling keys (insertion sort: n is a dozen)."""
     for k in range(n):
@@ -19,7 +17,7 @@ def _sort_descending(keys, order, n):
         order[place] = k
 
 
-@_jit
+@kernel
 def lattice_energy(nodes, value, parameters, lattice, z):
     """Return the piecewise-linear energy V_h in J of one family of stencils at the lattice coordinates z [n·dim].
 

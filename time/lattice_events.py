@@ -26,19 +26,14 @@ its partner is recognised when it comes up (the partner's ``version`` has moved 
 its place if that is not stale, too, or else the entry is renewed. An entry can only be too early, never too late.
 """
 
-# numba's declaration of njit does not know all of its options.
-# pyright: reportCallIssue=false
-
 import numpy as np
-from numba import njit
 
+from symplex.fem.kernels import event_formula, event_inlined, event_kernel
 from symplex.time.event_queue import VALID, drop_first, enter, find_first
 from symplex.time.interaction import STAR
 from symplex.time.lattice_access import (
     FOUR,
     ONE,
-    OPTIONS,
-    inlined,
     layer_of,
     order_of,
     partner_at,
@@ -88,27 +83,25 @@ FAR = 4_000  # dofs from which on successive events find nothing of what they ne
 _STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
 _NO_PROGRESS = 1e-5  # nor is it any if all events between two epochs take this part of the time to cross a cell
 
-_bare = njit(**OPTIONS)
-
 
 # -- events -------------------------------------------------------------------------------------------------
 
 
-@inlined
+@event_inlined
 def _number(lattice, i):
     """Return the number of a dof, node · dim + component."""
     node, component = split(i)
     return np.int64(node * lattice.dim + component)
 
 
-@inlined
+@event_inlined
 def _changed(tracks, i):
     """Count a change of the parabola of dof i."""
     node, component = split(i)
     tracks.track[node, component, SPARE] += 1.0
 
 
-@inlined
+@event_inlined
 def _renew_acceleration(things, lattice, tracks, i, local):
     """Compute the acceleration of dof i anew; return whether it is finite."""
     node, component = split(i)
@@ -118,7 +111,7 @@ def _renew_acceleration(things, lattice, tracks, i, local):
     return np.isfinite(change)
 
 
-@inlined
+@event_inlined
 def _set_site(lattice, tracks, i):
     """Set the positions of the vertex of dof i and of the next one to its side."""
     node, component = split(i)
@@ -129,7 +122,7 @@ def _set_site(lattice, tracks, i):
     tracks.site[node, FOUR + component] = h * (cell + side + offset)
 
 
-@inlined
+@event_inlined
 def _integer_event(things, lattice, tracks, i, t, local):
     """Let z_i cross an integer, or none at its first event; return whether the new gradient is finite."""
     node, component = split(i)
@@ -154,7 +147,7 @@ def _integer_event(things, lattice, tracks, i, t, local):
     return _renew_acceleration(things, lattice, tracks, i, local)
 
 
-@inlined
+@event_inlined
 def _entry_of(things, lattice, j, node):
     """Return the entry of the first component of a node in the row of dof j."""
     node_j, component = split(j)
@@ -165,7 +158,7 @@ def _entry_of(things, lattice, j, node):
     return row_of(things, lattice, node_j, component) + np.int64(FOUR * k)
 
 
-@inlined
+@event_inlined
 def _pair_event(things, lattice, tracks, i, j, t, local):
     """Let z_j − z_i cross an integer; return whether the new gradients are finite."""
     tracks.count[PAIR_EVENTS] += 1
@@ -195,7 +188,7 @@ def _pair_event(things, lattice, tracks, i, j, t, local):
     return np.isfinite(delta)
 
 
-@inlined
+@event_inlined
 def _rebase(tracks, dim, t):
     """Let the epoch be the time t (counted from the epoch before)."""
     tracks.epoch[0] += t
@@ -208,7 +201,7 @@ def _rebase(tracks, dim, t):
     tracks.calendar.state[VALID] = 0
 
 
-@inlined
+@event_inlined
 def _crossing_time(tracks, dim):
     """Return about how long the fastest dof takes to cross a cell."""
     rate = accel = 0.0
@@ -219,7 +212,7 @@ def _crossing_time(tracks, dim):
     return 1.0 / (rate + np.sqrt(accel))
 
 
-@inlined
+@event_inlined
 def _log(log, logged, lattice, tracks, i):
     """Append the present parabola of dof i to the log."""
     node, c = split(i)
@@ -235,7 +228,7 @@ def _log(log, logged, lattice, tracks, i):
     logged[0] += 1
 
 
-@_bare
+@event_formula
 def log_all(log, logged, lattice, tracks):
     """Append the present parabolas of all dofs to the log."""
     for i in range(len(tracks.dof)):
@@ -243,7 +236,7 @@ def log_all(log, logged, lattice, tracks):
             _log(log, logged, lattice, tracks, np.uint32(i))
 
 
-@njit(**OPTIONS, nogil=True)
+@event_kernel
 def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, logged, local):
     """Process all events up to the time t_end in s, at most max_events of them.
 
@@ -346,7 +339,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, log
 # -- beginning ----------------------------------------------------------------------------------------------
 
 
-@_bare
+@event_formula
 def _set_gaps(things, lattice, tracks):
     """Set all gaps from layers and fractions; equal fractions are ordered by index."""
     for k_i in range(len(tracks.dof)):
@@ -365,7 +358,7 @@ def _set_gaps(things, lattice, tracks):
                 tracks.gap[row + np.int64(FOUR * k + c)] = np.int8(layer_of(tracks, a, c) - layer - np.int64(behind))
 
 
-@_bare
+@event_formula
 def begin(things, lattice, tracks, t):
     """Set layers, sites and gaps of all dofs that move, and let each have its first event at t: a first gradient."""
     tracks.epoch[0] = t

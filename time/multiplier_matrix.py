@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
+from symplex.fem.kernels import kernel
 
 
 @final
@@ -72,7 +72,7 @@ class SparseMatrix:
         return self._lu.solve(b)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _factorise_band(values):
     """Factorise a band matrix in its place; return the row where it has no pivot, or −1."""
     size, width = len(values), values.shape[1] // 2
@@ -88,7 +88,7 @@ def _factorise_band(values):
     return -1
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _solve_band(values, order, b, work, out):
     """Solve with the factors of a matrix whose row i belongs to the unknown order[i]."""
     size, width = len(values), values.shape[1] // 2

@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from symplex.arguments import checked
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
+from symplex.fem.kernels import kernel
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.system import State, System
@@ -382,7 +382,7 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
     return system.state(q, v, state.t)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _add_rates(gradients, rows, nodes, v, out):
     """Add G v."""
     for e in range(len(rows)):
@@ -390,7 +390,7 @@ def _add_rates(gradients, rows, nodes, v, out):
             out[rows[e]] += gradients[e, i] * v[nodes[e], i]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _push(gradients, rows, nodes, inverse_mass, impulses, scale, out):
     """Add scale · M⁻¹ Gᵀ impulses."""
     for e in range(len(rows)):
@@ -399,7 +399,7 @@ def _push(gradients, rows, nodes, inverse_mass, impulses, scale, out):
             out[nodes[e], i] += inverse_mass[nodes[e], i] * (impulse * gradients[e, i])
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _add_products(left, right, first, second, slots, nodes, inverse_mass, out):
     """Add left · M⁻¹ · right of pairs of gradients at one node to their entries of the matrix."""
     for p in range(len(first)):
@@ -409,7 +409,7 @@ def _add_products(left, right, first, second, slots, nodes, inverse_mass, out):
         out[slots[p]] += product
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _add_alignments(left, right, rows, nodes, inverse_mass, out):
     """Add the diagonal of G_left M⁻¹ G_rightᵀ, for conditions that have a node once."""
     for e in range(len(rows)):
@@ -417,7 +417,7 @@ def _add_alignments(left, right, rows, nodes, inverse_mass, out):
             out[rows[e]] += left[e, i] * inverse_mass[nodes[e], i] * right[e, i]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _add_round_off(gradients, rows, nodes, q, factor, out):
     """Add factor · |G| |q|."""
     for e in range(len(rows)):
@@ -425,7 +425,7 @@ def _add_round_off(gradients, rows, nodes, q, factor, out):
             out[rows[e]] += factor * abs(gradients[e, i] * q[nodes[e], i])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _worst(values, floor):
     """Return the greatest violation over its floor, infinite if one is not a number, and where it is."""
     greatest, where = 0.0, 0

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
-from numba import njit
 
 from symplex.arguments import checked
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.implicit import dividing, retold, with_work
@@ -280,7 +280,7 @@ class NewmarkMotion(FixedStepMotion):
         return with_work(self.system, self.system.energies_of(state), self._works)
 
 
-@njit(cache=True)
+@kernel
 def _drift(q, v, a, dt):
     """Do v += dt/2 a, q += dt v."""
     for n in range(q.shape[0]):
@@ -289,7 +289,7 @@ def _drift(q, v, a, dt):
             q[n, i] += dt * v[n, i]
 
 
-@njit(cache=True)
+@kernel
 def _kick(v, a, gradient, inverse_mass, dt):
     """Do a = −M⁻¹ gradient, v += dt/2 a, with the loads taken off the gradient."""
     for n in range(v.shape[0]):

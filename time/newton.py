@@ -7,11 +7,11 @@ from math import isfinite
 from typing import Protocol, final
 
 import numpy as np
-from numba import njit
 
 from symplex.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.continuation import followed
 from symplex.time.linear import Linear, linear_solver
@@ -368,7 +368,7 @@ class _Part:
         self.impulse, self.constant = part * part * self._whole.impulse, part * self._whole.constant
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     """Write inertia · factor · x + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
     squared = 0.0
@@ -382,7 +382,7 @@ def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     return squared
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
     """Turn the blocks K into impulse · K + inertia · M, the unit matrix (times a mass) where fixed.
 

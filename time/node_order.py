@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from symplex.fem.assembly import IntArray
+from symplex.fem.kernels import kernel
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def two_sided_order(indptr: IntArray, indices: IntArray) -> TwoSidedOrder:
     return TwoSidedOrder(np.concatenate(parts), (0, *ends))
 
 
-@njit(cache=True)
+@kernel
 def cuthill_mckee(indptr, indices, seeds):
     """Return the nodes [n] level by level, from the first of the seeds [n] that no level has reached yet.
 

@@ -10,12 +10,12 @@ from functools import partial
 from typing import Self, final
 
 import numpy as np
-from numba import njit
 
 from symplex.arguments import checked
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.assembly import Array
 from symplex.fem.constraints import Constraint
+from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.implicit import dividing, retold, with_work
 from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
@@ -398,7 +398,7 @@ class ShakeMotion(ConstrainedMotion):
         self._accelerate_constrained()
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _drift(q, v, a, dt, half, target):
     """Write v + dt/2 a and q + dt times that."""
     for n in range(q.shape[0]):
@@ -407,7 +407,7 @@ def _drift(q, v, a, dt, half, target):
             target[n, i] = q[n, i] + dt * half[n, i]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _kick(half, a, dt, out):
     """Write half + dt/2 a."""
     for n in range(out.shape[0]):

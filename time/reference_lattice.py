@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.call import call_difference
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.interaction import lattice_functions
 
@@ -83,7 +83,7 @@ class Lattice:
         return State(t, self.scatter(q, self.positions), self.scatter(v), self.scatter(a))
 
 
-@njit(cache=True)
+@kernel
 def first_root(c, b, a):
     """Smallest τ ≥ 0 at which c + b τ + a τ²/2 leaves c ≥ 0, or infinity.
 
@@ -174,7 +174,7 @@ def _flat(lists: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     return starts.astype(np.int64), np.array([i for part in lists for i in part], dtype=np.int64)
 
 
-@njit(cache=True)
+@kernel
 def potential_difference(around, x, i, step, work):
     """V(x + step e_i) − V(x), from the local energies that touch the node of i."""
     total = 0.0

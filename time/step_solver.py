@@ -6,10 +6,10 @@ from math import sqrt
 from typing import Protocol, final
 
 import numpy as np
-from numba import njit
 
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 
 _DEPTH = 20  # pairs of changes remembered
 _STAGNATION = 0.5  # at the floor, an iteration that does not do better than this factor is the last
@@ -239,7 +239,7 @@ class StepSolver:
         )
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _dot(weights, a, b):
     """Return Σ weights · a · b for a, b [2, n, dim]; not by a library, whose sums may depend on its threads."""
     total = 0.0
@@ -252,7 +252,7 @@ def _dot(weights, a, b):
     return total
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _take_back(weights, d, changes, effects, known, out):
     """Subtract (q·d) (u + q) of the known pairs from out."""
     for p in range(known):
@@ -261,7 +261,7 @@ def _take_back(weights, d, changes, effects, known, out):
         _subtract(part, effects[p], out)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _orthogonalise(weights, changes, effects, known, u, q):
     """Subtract from q its parts in the known ones, and the same multiples of theirs from u."""
     for p in range(known):
@@ -270,7 +270,7 @@ def _orthogonalise(weights, changes, effects, known, u, q):
         _subtract(part, changes[p], u)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@kernel
 def _subtract(part, x, out):
     for k in range(out.shape[0]):
         for n in range(out.shape[1]):

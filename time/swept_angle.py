@@ -16,15 +16,14 @@ from __future__ import annotations
 from math import acos, acosh, inf, sqrt
 
 import numpy as np
-from numba import njit
 
-_jit = njit(cache=True, error_model="numpy", fastmath={"contract"})
+from symplex.fem.kernels import kernel
 
 TIME, RADIUS, VELOCITY, ACCELERATION = range(4)  # of a piece
 _SERIES = 0.25  # |z| below which the series is summed; about 25 terms at the limit, and four for a small lattice cell
 
 
-@_jit
+@kernel
 def inverse_square_integral(r0, v, a, T):
     """Return ∫ dτ/(r_0 + v τ + a τ²/2)² from 0 to T in s/m², infinite if the radius reaches 0.
 
@@ -56,7 +55,7 @@ def inverse_square_integral(r0, v, a, T):
     return T / (r0 * r1) * (2.0 * J1 + (r0 + r1) / g * J0)
 
 
-@_jit
+@kernel
 def interpolated_integral(r0, v, a, T, h, origin):
     """Return the integral of the interpolation of 1/r² between lattice points origin + h·integer, within one cell.
 
@@ -73,7 +72,7 @@ def interpolated_integral(r0, v, a, T, h, origin):
     return T * (1.0 - (low + high) * (mean - low) / (high * high)) / (low * low)
 
 
-@_jit
+@kernel
 def swept(piece, t, h, origin):
     """Return ∫ dτ/r² from the beginning of a piece [4] to the time t; interpolated on a lattice if h is not 0."""
     T = t - piece[TIME]
@@ -82,7 +81,7 @@ def swept(piece, t, h, origin):
     return inverse_square_integral(piece[RADIUS], piece[VELOCITY], piece[ACCELERATION], T)
 
 
-@_jit
+@kernel
 def add_pieces(current, total, time, radius, velocity, acceleration, h, origin):
     """Follow pieces that begin at the given times, the first from the current one on.
 

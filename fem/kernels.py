@@ -1,0 +1,135 @@
+"""How kernels are compiled: the only decorators, with their options, and when what was compiled is out of date.
+
+All divide as C does (no exception for a zero divisor) and may fuse a multiplication with an addition; none assumes that
+NaN does not occur. A *kernel* is called from Python, keeps no lock, and is cached on the disk; a *formula* is called by
+kernels and compiled into them.
+
+numba takes a cached kernel for valid as long as the file that it stands in is unchanged, although formulas of other
+files are compiled into it. The cache of this package's kernels bears a digest of their file and of all files of the
+package that it imports, directly or not: an edited formula runs the next time.
+"""
+
+# numba's declaration of njit does not know all of its options.
+# pyright: reportCallIssue=false
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import cfunc, njit, types
+from numba.core import caching
+
+from symplex.fem.kernel_cache import provide_cache
+
+provide_cache()
+
+_ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
+
+kernel = njit(cache=True, nogil=True, **_ARITHMETIC)
+formula = njit(**_ARITHMETIC)
+inlined = njit(forceinline=True, **_ARITHMETIC)
+
+# Of the event loop. Without numba's reference counts: these functions allocate nothing, and counting references to two
+# dozen arrays at each call takes longer than the work.
+_BARE = {"cache": True, "_nrt": False, **_ARITHMETIC}
+event_kernel = njit(nogil=True, **_BARE)
+event_formula = njit(**_BARE)
+event_inlined = njit(forceinline=True, **_BARE)
+
+POINTER = types.CPointer(types.float64)
+# Of C functions of parameters p and coordinates x: φ(p, x); φ(x + h e_i) − φ(x); the mixed difference in i and j.
+SIGNATURES = {
+    "value": types.float64(POINTER, POINTER),
+    "difference": types.float64(POINTER, POINTER, types.int64, types.float64),
+    "mixed": types.float64(POINTER, POINTER, types.int64, types.int64, types.float64, types.float64),
+}
+
+
+def c_function(kind: str, *, cached: bool = True) -> Callable[[Callable], Any]:
+    """Return the decorator of C functions of one of the ``SIGNATURES``; their ``address`` can be passed on."""
+    return cfunc(SIGNATURES[kind], cache=cached, **_ARITHMETIC)
+
+
+# -- when a cached kernel is out of date -----------------------------------------------------------------------------
+
+_ROOT = Path(__file__).parent.parent
+_IMPORTS = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+symplex((?:\.\w+)*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?", re.M
+)
+
+
+class _Locator(caching._CacheLocator):
+    """Where numba keeps a kernel of this package, as it would itself, but with a stamp of all its sources."""
+
+    def __init__(self, place: Any, source: Path):
+        self._place = place
+        self._source = source
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator | None:
+        """Return the locator of a function, or None for one that is not of this package."""
+        source = Path(py_file)
+        if _ROOT not in source.parents:
+            return None
+        places = (other.from_function(py_func, py_file) for other in _locators if other is not cls)
+        place = next((found for found in places if found is not None), None)
+        return None if place is None else cls(place, source)
+
+    def get_cache_path(self) -> str:
+        """Return the folder that compiled kernels are kept in."""
+        return self._place.get_cache_path()
+
+    def get_source_stamp(self) -> str:
+        """Return what changes with any of the sources."""
+        return stamp(self._source)
+
+    def get_disambiguator(self) -> str:
+        """Return what tells kernels of one name apart."""
+        return self._place.get_disambiguator()
+
+
+@cache
+def stamp(source: Path) -> str:
+    """Return a digest of a file of the package and of all that it imports of the package, directly or not."""
+    found, todo = {source}, [source]
+    while todo:
+        new = set(_imported(todo.pop())) - found
+        found |= new
+        todo += new
+    return hashlib.sha256(b"".join(_digest(path) for path in sorted(found))).hexdigest()
+
+
+@cache
+def _digest(path: Path) -> bytes:
+    return hashlib.sha256(_text(path)).digest()
+
+
+@cache
+def _text(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@cache
+def _imported(path: Path) -> tuple[Path, ...]:
+    """Return the files of the modules that one imports from this package."""
+    return tuple(file for module in _modules(_text(path)) if (file := module.with_suffix(".py")).is_file())
+
+
+def _modules(text: bytes) -> Iterator[Path]:
+    """Yield what may be modules among what is imported: each package or module, and the names imported from it."""
+    for dotted, names in _IMPORTS.findall(text):
+        place = _ROOT.joinpath(*dotted.decode().split(".")[1:])
+        if place != _ROOT:
+            yield place
+        for name in re.findall(rb"\w+", names):
+            yield place / name.decode()
+
+
+# Private to numba, where every compiled function looks for its cache. Were it gone, importing this module would fail.
+_locators: list[Any] = caching.CacheImpl._locator_classes
+_locators.insert(0, _Locator)

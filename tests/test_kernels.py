@@ -1,0 +1,81 @@
+"""Cached kernels: valid as long as no source that they are made from has changed."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import symplex
+from symplex.fem import kernels
+
+ROOT = Path(symplex.__path__[0])
+PACKAGES = ("fem", "time", "contact", "meshes")
+
+# The energy of a node 0.5 m inside a plane of stiffness 2 N/m; the kernel is in contact/rigid.py, its formula of the
+# gap in contact/obstacles.py.
+ENERGY = """
+import numpy as np, symplex as sx
+contact = sx.RigidContact([0], sx.HalfSpace(point=(0, 0, 0), normal=(0, 0, 1)), stiffness=2.0)
+print(contact.total(np.array([[0.0, 0.0, -0.5]])))
+"""
+
+
+def run(folder: Path, code: str) -> str:
+    """Return what Python code prints that imports the package from a folder."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Return a folder with a copy of the package, without anything compiled."""
+    ignored = shutil.ignore_patterns(
+        "__pycache__", ".*", "tests", "benchmarks", "docs", "examples", "build", "*.egg-info"
+    )
+    shutil.copytree(ROOT, tmp_path / "symplex", ignore=ignored)
+    return tmp_path
+
+
+def test_an_edited_formula_of_another_file_runs_the_next_time(copied):
+    assert run(copied, ENERGY) == "0.25"
+    formulas = copied / "symplex" / "contact" / "obstacles.py"
+    text = formulas.read_text(encoding="utf-8")
+    assert text.count("    return s\n") == 1
+    formulas.write_text(text.replace("    return s\n", "    return 2.0 * s\n"), encoding="utf-8")
+    assert run(copied, ENERGY) == "1.0"
+
+
+def test_what_is_unchanged_is_not_compiled_again(copied):
+    watched = "import numba.core.event as e\nwith e.install_recorder('numba:compile') as seen:\n"
+    code = watched + "".join(f"    {line}\n" for line in ENERGY.strip().splitlines()) + "print(len(seen.buffer))"
+    assert run(copied, ENERGY) == "0.25"
+    assert run(copied, code).split() == ["0.25", "0"]
+    unrelated = copied / "symplex" / "time" / "newmark.py"
+    unrelated.write_text(unrelated.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    assert run(copied, code).split() == ["0.25", "0"]
+
+
+def test_the_stamp_covers_all_that_a_module_imports():
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "symplex":
+                assert node.module is not None
+                found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+            elif isinstance(node, ast.Import):
+                found |= {name.name for name in node.names if name.name.startswith("symplex.")}
+        files = {ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in found}
+        assert set(kernels._imported(path)) == {file for file in files if file.is_file()}, path
+
+
+def test_compiled_functions_are_declared_in_one_place():
+    """But for one that is never called: it asks numba whether it finds a place."""
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        if path.name not in ("kernels.py", "kernel_cache.py"):
+            names = {name.id for name in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(name, ast.Name)}
+            assert not names & {"njit", "jit", "cfunc", "vectorize", "guvectorize"}, path
