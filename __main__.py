@@ -1,7 +1,8 @@
 """``python -m symplex``: the command line.
 
 Python puts the working directory at the head of its search path for ``-m``, so that a ``numpy.py`` beside a scenario
-would be run in place of NumPy. It is taken out here, before anything else is imported.
+would be run in place of NumPy. It is taken out here, before anything else is imported (by this package: Python itself
+has then imported its ``importlib`` and ``warnings``; the command ``symplex`` has no such gap).
 """
 
 import sys

@@ -25,12 +25,14 @@ PACKAGES = (
 def trap(tmp_path):
     """A folder with a module of every name; any that is imported leaves a mark.
 
-    But for importlib, which ``python -m`` itself imports, from the working directory, before any code of the package
-    runs.
+    But for those that ``python -m`` itself imports, from the working directory, before any code of the package runs.
     """
+    (tmp_path / "modules.py").write_text("import sys\nprint(*sys.modules)\n")
+    command = [sys.executable, "-m", "modules"]
+    imported = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
     folder = tmp_path / "trap"
     folder.mkdir()
-    for name in {*sys.stdlib_module_names, *PACKAGES} - {*sys.builtin_module_names, "importlib"}:
+    for name in {*sys.stdlib_module_names, *PACKAGES} - {*sys.builtin_module_names, *imported}:
         (folder / f"{name}.py").write_text(
             f"open({str(folder / name)!r} + '.mark', 'w')\nraise SystemExit('trapped')\n"
         )
