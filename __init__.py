@@ -4,6 +4,8 @@
 # the working directory would be run in their place (see __main__.py).
 from importlib import import_module
 
+from symplex.base.version import VERSION
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from symplex.contact.massless import redistributed_mass as redistributed_mass
@@ -13,46 +15,46 @@ if TYPE_CHECKING:
     )
     from symplex.contact.rigid import RigidContact as RigidContact
     from symplex.errors import SymplexError as SymplexError
-    from symplex.fem.bars import (
-        Bars as Bars,
-        all_pairs as all_pairs,
-    )
-    from symplex.fem.constraints import (
-        Constraint as Constraint,
-        OnPlane as OnPlane,
-        OnSphere as OnSphere,
-        RigidBars as RigidBars,
-    )
-    from symplex.fem.damping import (
+    from symplex.fem.actions.damping import (
         Dashpots as Dashpots,
         DifferentiableLoad as DifferentiableLoad,
         Drag as Drag,
         StiffnessDamping as StiffnessDamping,
     )
-    from symplex.fem.energy import Energy as Energy
-    from symplex.fem.jacobi import JacobiCoordinates as JacobiCoordinates
-    from symplex.fem.lattice_values import compile_lattice as compile_lattice
-    from symplex.fem.loads import (
+    from symplex.fem.actions.loads import (
         Gravity as Gravity,
         NodalForce as NodalForce,
         NodalLoad as NodalLoad,
         Pressure as Pressure,
         SurfaceTraction as SurfaceTraction,
     )
-    from symplex.fem.mass import (
+    from symplex.fem.actions.mass import (
         bar_mass as bar_mass,
         consistent_bar_mass as consistent_bar_mass,
         consistent_mass as consistent_mass,
         lumped_mass as lumped_mass,
     )
-    from symplex.fem.materials import (
-        LinearElastic as LinearElastic,
-        Material as Material,
-        MooneyRivlin as MooneyRivlin,
-        NeoHookean as NeoHookean,
-        SaintVenantKirchhoff as SaintVenantKirchhoff,
+    from symplex.fem.actions.support_motion import (
+        SupportMotion as SupportMotion,
+        SupportRotation as SupportRotation,
+        SupportTranslation as SupportTranslation,
     )
-    from symplex.fem.pair_laws import (
+    from symplex.fem.actions.supports import fixed_mask as fixed_mask
+    from symplex.fem.actions.time_function import TimeFunction as TimeFunction
+    from symplex.fem.energy import Energy as Energy
+    from symplex.fem.grid.lattice_values import compile_lattice as compile_lattice
+    from symplex.fem.jacobi import JacobiCoordinates as JacobiCoordinates
+    from symplex.fem.measures.bars import (
+        Bars as Bars,
+        all_pairs as all_pairs,
+    )
+    from symplex.fem.measures.constraints import (
+        Constraint as Constraint,
+        OnPlane as OnPlane,
+        OnSphere as OnSphere,
+        RigidBars as RigidBars,
+    )
+    from symplex.fem.measures.pair_laws import (
         EngineeringStrain as EngineeringStrain,
         GreenStrain as GreenStrain,
         InverseDistance as InverseDistance,
@@ -60,20 +62,19 @@ if TYPE_CHECKING:
         LennardJones as LennardJones,
         PairLaw as PairLaw,
     )
-    from symplex.fem.penalty import Penalty as Penalty
-    from symplex.fem.solid import Solid as Solid
-    from symplex.fem.support_motion import (
-        SupportMotion as SupportMotion,
-        SupportRotation as SupportRotation,
-        SupportTranslation as SupportTranslation,
+    from symplex.fem.measures.penalty import Penalty as Penalty
+    from symplex.fem.solids.materials import (
+        LinearElastic as LinearElastic,
+        Material as Material,
+        MooneyRivlin as MooneyRivlin,
+        NeoHookean as NeoHookean,
+        SaintVenantKirchhoff as SaintVenantKirchhoff,
     )
-    from symplex.fem.supports import fixed_mask as fixed_mask
+    from symplex.fem.solids.solid import Solid as Solid
     from symplex.fem.system import (
         State as State,
         System as System,
     )
-    from symplex.fem.time_function import TimeFunction as TimeFunction
-    from symplex.history import read_history as read_history
     from symplex.meshes.bundled import bundled as bundled
     from symplex.meshes.generate import (
         box as box,
@@ -97,60 +98,58 @@ if TYPE_CHECKING:
         repair_series as repair_series,
     )
     from symplex.meshes.view import View as View
-    from symplex.plots import (
+    from symplex.runs.history import read_history as read_history
+    from symplex.runs.plots import (
         compare_histories as compare_histories,
         plot_history as plot_history,
     )
-    from symplex.run import simulate as simulate
-    from symplex.scenario import Scenario as Scenario
-    from symplex.time.adaptive_variational import AdaptiveVariational as AdaptiveVariational
+    from symplex.runs.run import simulate as simulate
+    from symplex.scenario.scenario import Scenario as Scenario
     from symplex.time.composition import Composition as Composition
+    from symplex.time.conserving.energy_momentum import EnergyMomentum as EnergyMomentum
+    from symplex.time.conserving.graham_jelenic import GrahamJelenic as GrahamJelenic
+    from symplex.time.constraints.multipliers import project as project
+    from symplex.time.constraints.rattle import (
+        Rattle as Rattle,
+        Shake as Shake,
+    )
     from symplex.time.dense_output import (
         Interpolant as Interpolant,
         locate as locate,
     )
-    from symplex.time.energy_momentum import EnergyMomentum as EnergyMomentum
-    from symplex.time.energy_stepping import EnergyStepping as EnergyStepping
-    from symplex.time.force_stepping import ForceStepping as ForceStepping
-    from symplex.time.generalized_alpha import (
+    from symplex.time.equilibria.relative_equilibrium import (
+        relative_equilibrium as relative_equilibrium,
+        relative_equilibrium_of_momentum as relative_equilibrium_of_momentum,
+    )
+    from symplex.time.equilibria.relative_path import (
+        RelativeEquilibrium as RelativeEquilibrium,
+        RelativePath as RelativePath,
+    )
+    from symplex.time.events.energy_stepping import EnergyStepping as EnergyStepping
+    from symplex.time.events.force_stepping import ForceStepping as ForceStepping
+    from symplex.time.explicit.newmark import Newmark as Newmark
+    from symplex.time.explicit.variational_euler import VariationalEuler as VariationalEuler
+    from symplex.time.implicit.generalized_alpha import (
         GeneralizedAlpha as GeneralizedAlpha,
         HilberHughesTaylor as HilberHughesTaylor,
     )
-    from symplex.time.graham_jelenic import GrahamJelenic as GrahamJelenic
+    from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark as LinearlyImplicitNewmark
+    from symplex.time.implicit.midpoint import Midpoint as Midpoint
     from symplex.time.integrator import (
         Integrator as Integrator,
         Motion as Motion,
     )
-    from symplex.time.jacobi_reduction import JacobiReduction as JacobiReduction
     from symplex.time.langevin import Langevin as Langevin, kinetic_temperature as kinetic_temperature
-    from symplex.time.linearly_implicit import LinearlyImplicitNewmark as LinearlyImplicitNewmark
-    from symplex.time.manifold import (
+    from symplex.time.manifolds.manifold import (
         ComposedMethod as ComposedMethod,
         ManifoldMethod as ManifoldMethod,
     )
-    from symplex.time.midpoint import Midpoint as Midpoint
-    from symplex.time.multipliers import project as project
-    from symplex.time.newmark import Newmark as Newmark
-    from symplex.time.newton import Newton as Newton
-    from symplex.time.planar_pendulum import (
+    from symplex.time.manifolds.planar_pendulum import (
         PlanarMethod as PlanarMethod,
         PlanarState as PlanarState,
         SwingPlane as SwingPlane,
     )
-    from symplex.time.polar_reduction import PolarReduction as PolarReduction
-    from symplex.time.rattle import (
-        Rattle as Rattle,
-        Shake as Shake,
-    )
-    from symplex.time.relative_equilibrium import (
-        relative_equilibrium as relative_equilibrium,
-        relative_equilibrium_of_momentum as relative_equilibrium_of_momentum,
-    )
-    from symplex.time.relative_path import (
-        RelativeEquilibrium as RelativeEquilibrium,
-        RelativePath as RelativePath,
-    )
-    from symplex.time.rigid_body import (
+    from symplex.time.manifolds.rigid_body import (
         BodyPotential as BodyPotential,
         BodyState as BodyState,
         RelaxedBody as RelaxedBody,
@@ -158,30 +157,33 @@ if TYPE_CHECKING:
         RigidBody as RigidBody,
         UniformField as UniformField,
     )
-    from symplex.time.rigid_body_methods import BodyCayley as BodyCayley, BodyZhangSkeel as BodyZhangSkeel
-    from symplex.time.sphere import (
+    from symplex.time.manifolds.rigid_body_methods import BodyCayley as BodyCayley, BodyZhangSkeel as BodyZhangSkeel
+    from symplex.time.manifolds.sphere import (
         AxialPotential as AxialPotential,
         SpherePotential as SpherePotential,
         SphereState as SphereState,
         SphericalPendulum as SphericalPendulum,
     )
-    from symplex.time.sphere_methods import (
+    from symplex.time.manifolds.sphere_methods import (
         SphereEnergyMomentum as SphereEnergyMomentum,
         SphereMidpoint as SphereMidpoint,
         SphereSymplectic as SphereSymplectic,
     )
+    from symplex.time.reductions.jacobi_reduction import JacobiReduction as JacobiReduction
+    from symplex.time.reductions.polar_reduction import PolarReduction as PolarReduction
+    from symplex.time.solvers.newton import Newton as Newton
     from symplex.time.trajectory import (
         Recorder as Recorder,
         Trajectory as Trajectory,
         march as march,
         record as record,
     )
-    from symplex.time.variational import VariationalMidpoint as VariationalMidpoint
-    from symplex.time.variational_euler import VariationalEuler as VariationalEuler
-    from symplex.time.zhang_skeel import ZhangSkeel as ZhangSkeel
-    from symplex.time.zhang_skeel_force import ModifiedForce as ModifiedForce
+    from symplex.time.variational.adaptive_variational import AdaptiveVariational as AdaptiveVariational
+    from symplex.time.variational.variational import VariationalMidpoint as VariationalMidpoint
+    from symplex.time.variational.zhang_skeel import ZhangSkeel as ZhangSkeel
+    from symplex.time.variational.zhang_skeel_force import ModifiedForce as ModifiedForce
 
-__version__ = "0.2.0"
+__version__ = VERSION
 
 # Where the public names live; each module is imported when one of its names is first used.
 _HOMES = {
@@ -189,16 +191,16 @@ _HOMES = {
     "symplex.contact.obstacles": ("HalfSpace", "Sphere"),
     "symplex.contact.rigid": ("RigidContact",),
     "symplex.errors": ("SymplexError",),
-    "symplex.fem.bars": ("Bars", "all_pairs"),
-    "symplex.fem.constraints": ("Constraint", "OnPlane", "OnSphere", "RigidBars"),
-    "symplex.fem.damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
+    "symplex.fem.measures.bars": ("Bars", "all_pairs"),
+    "symplex.fem.measures.constraints": ("Constraint", "OnPlane", "OnSphere", "RigidBars"),
+    "symplex.fem.actions.damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
     "symplex.fem.energy": ("Energy",),
-    "symplex.fem.lattice_values": ("compile_lattice",),
+    "symplex.fem.grid.lattice_values": ("compile_lattice",),
     "symplex.fem.jacobi": ("JacobiCoordinates",),
-    "symplex.fem.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
-    "symplex.fem.mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
-    "symplex.fem.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
-    "symplex.fem.pair_laws": (
+    "symplex.fem.actions.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
+    "symplex.fem.actions.mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
+    "symplex.fem.solids.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
+    "symplex.fem.measures.pair_laws": (
         "EngineeringStrain",
         "GreenStrain",
         "InverseDistance",
@@ -206,13 +208,13 @@ _HOMES = {
         "LennardJones",
         "PairLaw",
     ),
-    "symplex.fem.penalty": ("Penalty",),
-    "symplex.fem.solid": ("Solid",),
-    "symplex.fem.support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
-    "symplex.fem.supports": ("fixed_mask",),
+    "symplex.fem.measures.penalty": ("Penalty",),
+    "symplex.fem.solids.solid": ("Solid",),
+    "symplex.fem.actions.support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
+    "symplex.fem.actions.supports": ("fixed_mask",),
     "symplex.fem.system": ("State", "System"),
-    "symplex.fem.time_function": ("TimeFunction",),
-    "symplex.history": ("read_history",),
+    "symplex.fem.actions.time_function": ("TimeFunction",),
+    "symplex.runs.history": ("read_history",),
     "symplex.meshes.bundled": ("bundled",),
     "symplex.meshes.generate": ("box", "cube_mesh"),
     "symplex.meshes.mesh": ("Mesh", "merge"),
@@ -222,31 +224,31 @@ _HOMES = {
     "symplex.meshes.save": ("save_mesh",),
     "symplex.meshes.series": ("Block", "open_series", "read_series", "repair_series"),
     "symplex.meshes.view": ("View",),
-    "symplex.plots": ("compare_histories", "plot_history"),
-    "symplex.run": ("simulate",),
-    "symplex.scenario": ("Scenario",),
-    "symplex.time.adaptive_variational": ("AdaptiveVariational",),
+    "symplex.runs.plots": ("compare_histories", "plot_history"),
+    "symplex.runs.run": ("simulate",),
+    "symplex.scenario.scenario": ("Scenario",),
+    "symplex.time.variational.adaptive_variational": ("AdaptiveVariational",),
     "symplex.time.composition": ("Composition",),
     "symplex.time.dense_output": ("Interpolant", "locate"),
-    "symplex.time.energy_momentum": ("EnergyMomentum",),
-    "symplex.time.energy_stepping": ("EnergyStepping",),
-    "symplex.time.force_stepping": ("ForceStepping",),
-    "symplex.time.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
-    "symplex.time.graham_jelenic": ("GrahamJelenic",),
+    "symplex.time.conserving.energy_momentum": ("EnergyMomentum",),
+    "symplex.time.events.energy_stepping": ("EnergyStepping",),
+    "symplex.time.events.force_stepping": ("ForceStepping",),
+    "symplex.time.implicit.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
+    "symplex.time.conserving.graham_jelenic": ("GrahamJelenic",),
     "symplex.time.integrator": ("Integrator", "Motion"),
-    "symplex.time.jacobi_reduction": ("JacobiReduction",),
+    "symplex.time.reductions.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.langevin": ("Langevin", "kinetic_temperature"),
-    "symplex.time.linearly_implicit": ("LinearlyImplicitNewmark",),
-    "symplex.time.manifold": ("ComposedMethod", "ManifoldMethod"),
-    "symplex.time.midpoint": ("Midpoint",),
-    "symplex.time.multipliers": ("project",),
-    "symplex.time.newmark": ("Newmark",),
-    "symplex.time.newton": ("Newton",),
-    "symplex.time.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
-    "symplex.time.polar_reduction": ("PolarReduction",),
-    "symplex.time.relative_equilibrium": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
-    "symplex.time.relative_path": ("RelativeEquilibrium", "RelativePath"),
-    "symplex.time.rigid_body": (
+    "symplex.time.implicit.linearly_implicit": ("LinearlyImplicitNewmark",),
+    "symplex.time.manifolds.manifold": ("ComposedMethod", "ManifoldMethod"),
+    "symplex.time.implicit.midpoint": ("Midpoint",),
+    "symplex.time.constraints.multipliers": ("project",),
+    "symplex.time.explicit.newmark": ("Newmark",),
+    "symplex.time.solvers.newton": ("Newton",),
+    "symplex.time.manifolds.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
+    "symplex.time.reductions.polar_reduction": ("PolarReduction",),
+    "symplex.time.equilibria.relative_equilibrium": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
+    "symplex.time.equilibria.relative_path": ("RelativeEquilibrium", "RelativePath"),
+    "symplex.time.manifolds.rigid_body": (
         "BodyPotential",
         "BodyState",
         "RelaxedBody",
@@ -254,15 +256,15 @@ _HOMES = {
         "RigidBody",
         "UniformField",
     ),
-    "symplex.time.rigid_body_methods": ("BodyCayley", "BodyZhangSkeel"),
-    "symplex.time.rattle": ("Rattle", "Shake"),
-    "symplex.time.sphere": ("AxialPotential", "SpherePotential", "SphereState", "SphericalPendulum"),
-    "symplex.time.sphere_methods": ("SphereEnergyMomentum", "SphereMidpoint", "SphereSymplectic"),
+    "symplex.time.manifolds.rigid_body_methods": ("BodyCayley", "BodyZhangSkeel"),
+    "symplex.time.constraints.rattle": ("Rattle", "Shake"),
+    "symplex.time.manifolds.sphere": ("AxialPotential", "SpherePotential", "SphereState", "SphericalPendulum"),
+    "symplex.time.manifolds.sphere_methods": ("SphereEnergyMomentum", "SphereMidpoint", "SphereSymplectic"),
     "symplex.time.trajectory": ("Recorder", "Trajectory", "march", "record"),
-    "symplex.time.variational": ("VariationalMidpoint",),
-    "symplex.time.variational_euler": ("VariationalEuler",),
-    "symplex.time.zhang_skeel": ("ZhangSkeel",),
-    "symplex.time.zhang_skeel_force": ("ModifiedForce",),
+    "symplex.time.variational.variational": ("VariationalMidpoint",),
+    "symplex.time.explicit.variational_euler": ("VariationalEuler",),
+    "symplex.time.variational.zhang_skeel": ("ZhangSkeel",),
+    "symplex.time.variational.zhang_skeel_force": ("ModifiedForce",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

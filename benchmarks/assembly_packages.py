@@ -29,11 +29,11 @@ import scipy.sparse as sp
 from explicit_step import ALUMINIUM, cube
 from scipy.sparse.linalg import spsolve
 
+from symplex.fem.actions.mass import add_consistent_mass, consistent_mass, lumped_mass
 from symplex.fem.assembly import Pattern
-from symplex.fem.mass import add_consistent_mass, consistent_mass, lumped_mass
-from symplex.fem.solid import Solid
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
-from symplex.time.linear import linear_solver
+from symplex.time.solvers.linear import linear_solver
 from symplex.time.stability import stable_step
 
 LMBDA, MU = ALUMINIUM.lmbda, ALUMINIUM.mu

@@ -18,10 +18,10 @@ from time import process_time
 
 import numpy as np
 
+from symplex.fem.actions.mass import add_consistent_mass
 from symplex.fem.assembly import Pattern
-from symplex.fem.mass import add_consistent_mass
-from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quadratic import quadratic

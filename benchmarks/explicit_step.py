@@ -30,22 +30,22 @@ import numpy as np
 from numba import njit
 
 from symplex.fem import threads
+from symplex.fem.actions.mass import add_consistent_mass
 from symplex.fem.assembly import Pattern
-from symplex.fem.mass import add_consistent_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
-# Of the gradient, counted in `symplex.fem.neo_hookean`: edges 9, cofactors 27, determinant 6, logarithm and pressure
-# 28, forces 63, sums 6, scatter 12.
+# Of the gradient, counted in `symplex.fem.solids.neo_hookean`: edges 9, cofactors 27, determinant 6, logarithm and
+# pressure 28, forces 63, sums 6, scatter 12.
 OPERATIONS = 151
 
 COMPILE = """
 from time import process_time
 import numpy as np
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 points = np.vstack([np.zeros(3), np.eye(3)])
 solid = Solid(points, [[0, 1, 2, 3]], NeoHookean(1.0, 1.0, 1.0))
 start = process_time()

@@ -17,6 +17,7 @@ few hundred crossings and its time per microsecond is that per crossing times th
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from time import process_time
 
@@ -25,20 +26,22 @@ from numba import njit
 
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
-from symplex.time.algorithm_1_2 import algorithm_1_2
-from symplex.time.force_stepping import ForceStepping, ForceSteppingMotion
-from symplex.time.interaction import STAR
-from symplex.time.kuhn_walk import kuhn_walk
-from symplex.time.lattice_access import FOUR, partner_at, split
-from symplex.time.lattice_differences import difference, mixed_difference
-from symplex.time.lattice_lanes import LANES
-from symplex.time.lattice_schedule import schedule
+from symplex.time.events.force_stepping import ForceStepping, ForceSteppingMotion
+from symplex.time.events.interaction import STAR
+from symplex.time.events.lattice_access import FOUR, partner_at, split
+from symplex.time.events.lattice_differences import difference, mixed_difference
+from symplex.time.events.lattice_lanes import LANES
+from symplex.time.events.lattice_schedule import schedule
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from reference.algorithm_1_2 import algorithm_1_2
+from reference.kuhn_walk import kuhn_walk
 
 GRID = 5e-4  # m
 START, WINDOW = 3e-6, 1e-6  # s

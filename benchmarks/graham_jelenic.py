@@ -31,7 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import symplex as sx
-from symplex.time.secant_operator import SecantOperator
+from symplex.time.conserving.secant_operator import SecantOperator
 from symplex.time.stability import stable_step
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))

@@ -33,17 +33,17 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from symplex.errors import MissingPackage
 from symplex.fem import threads
+from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly import Pattern
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.direct import SparseSolver
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.iterative import KrylovSolver
-from symplex.time.linear_solver import LinearSolver
-from symplex.time.multigrid import MultigridSolver
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.iterative import KrylovSolver
+from symplex.time.solvers.linear_solver import LinearSolver
+from symplex.time.solvers.multigrid import MultigridSolver
 from symplex.time.stability import stable_step
 
 TOLERANCES = (1e-3, 1e-8)

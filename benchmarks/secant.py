@@ -19,11 +19,11 @@ import scipy.sparse as sp
 from elements import best, mesh_of
 
 from symplex.fem.assembly import Pattern
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones
 from symplex.fem.energy import Energy
-from symplex.fem.materials import MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones
 from symplex.fem.secant import secant_product
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.solid import Solid
 
 SOLIDS = (
     NeoHookean(60.5e9, 26e9, 2700.0),

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.contact import obstacles
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem

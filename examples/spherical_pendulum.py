@@ -27,8 +27,8 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipkinc
 
 import symplex as sx
-from symplex.time.planar_pendulum import planar_energies
-from symplex.time.sphere_form import symplectic_defect
+from symplex.time.manifolds.planar_pendulum import planar_energies
+from symplex.time.manifolds.sphere_form import symplectic_defect
 
 MIDPOINT, SYMPLECTIC, GEODESIC = "midpoint (24)", "symplectic (60)", "symplectic, geodesic (55)"
 PRINTED, REGULAR = "energy-momentum (61)", "energy-momentum, discrete gradient"

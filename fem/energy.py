@@ -302,7 +302,7 @@ class Energy(Copyable, ABC):
         Here they evaluate `local_value` in Python: 20 µs or so each, a dozen of them for an event among a few particles
         where compiled functions take 1 µs altogether. That is for small systems; for others an energy returns compiled
         ones (`symplex.compile_lattice`). They are differences of values, and lose digits where these are
-        large (see `symplex.fem.lattice_values`).
+        large (see `symplex.fem.grid.lattice_values`).
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class Energy(Copyable, ABC):
             Take positions in rotated axes, x' = axes · x, instead of x (its rows are the unit vectors of the axes);
             default: the coordinate axes of space. Integrators always give them, so that dim is known.
         """
-        from symplex.fem.lattice_values import interpreted_lattice  # compiled when first needed
+        from symplex.fem.grid.lattice_values import interpreted_lattice  # compiled when first needed
 
         # A checker of this file alone takes its classes for others than those of symplex.fem.energy.
         return interpreted_lattice(self, np.eye(3) if axes is None else axes)  # pyright: ignore

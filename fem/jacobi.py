@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.energy import Energy, LatticeFunctions
@@ -169,7 +169,7 @@ class JacobiEnergy(Energy):
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return differences of V' between lattice points, made of those of the energy of the particles."""
-        from symplex.fem.lattice_jacobi import jacobi_lattice  # compiled when first needed
+        from symplex.fem.grid.lattice_jacobi import jacobi_lattice  # compiled when first needed
 
         of_particles = self.energy.lattice_functions(axes)
         dim = 3 if axes is None else len(axes)

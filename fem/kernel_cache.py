@@ -13,8 +13,8 @@ from pathlib import Path
 from numba import njit
 from numba.core import config
 
+from symplex.base.files import reason_of
 from symplex.errors import OutputError
-from symplex.files import reason_of
 
 _VARIABLE = "NUMBA_CACHE_DIR"
 _WAY_OUT = f"name one that can be written by the environment variable {_VARIABLE}"

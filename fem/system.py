@@ -10,20 +10,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.mass import require_masses
+from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.copying import Copyable
-from symplex.fem.damping import DifferentiableLoad
 from symplex.fem.energy import Array, Energy, OptionalFunction
-from symplex.fem.mass import require_masses
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State as State
-from symplex.fem.support_motion import MovingSupports, SupportMotion
 
 if TYPE_CHECKING:
-    from symplex.fem.mass_solve import MassSolver
+    from symplex.fem.actions.mass_solve import MassSolver
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
@@ -313,7 +313,7 @@ class System(Copyable):
         """Return the forces R = M a + ∇V − f [n, dim] in N of the supports on the system, zero elsewhere.
 
         Constraints of `Rattle` and `Shake` are not seen: what they pull at supports comes off, see
-        `symplex.time.rattle.ConstrainedMotion.constraint_forces`.
+        `symplex.time.constraints.rattle.ConstrainedMotion.constraint_forces`.
         """
         out = self.apply_mass(state.a) + self.gradient(state.q)
         for load in self.loads.values():
@@ -373,7 +373,7 @@ class System(Copyable):
     def accelerations(self, force: Array, out: Array | None = None) -> Array:
         """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates and massless nodes.
 
-        With a consistent mass by conjugate gradients, to round-off (see `symplex.fem.mass_solve`).
+        With a consistent mass by conjugate gradients, to round-off (see `symplex.fem.actions.mass_solve`).
 
         Raises
         ------
@@ -410,7 +410,7 @@ class System(Copyable):
 
     @cached_property
     def _mass_solver(self) -> MassSolver:
-        from symplex.fem.mass_solve import MassSolver  # compiled when first needed
+        from symplex.fem.actions.mass_solve import MassSolver  # compiled when first needed
 
         return MassSolver(sp.csr_array(self.mass), self.fixed)
 

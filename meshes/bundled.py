@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import MeshError
 
 _FOLDER = Path(__file__).parent

@@ -8,8 +8,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from symplex.base.files import reason_of, write_whole
 from symplex.errors import OutputError
-from symplex.files import reason_of, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

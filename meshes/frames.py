@@ -13,8 +13,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.base.files import WAY_OUT, damage_told, reason_of
 from symplex.errors import OutputError
-from symplex.files import WAY_OUT, damage_told, reason_of
 from symplex.meshes.patch import covering
 
 Floats = NDArray[np.float32]

@@ -10,7 +10,7 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.arguments import checked, told
+from symplex.base.arguments import checked, told
 from symplex.errors import MeshError
 from symplex.meshes.kinds import FACES
 from symplex.meshes.memory import require_memory

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells, require_kind
 

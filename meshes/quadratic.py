@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.mesh import Mesh
 

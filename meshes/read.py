@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
+from symplex.base.streams import discreet
 from symplex.errors import MeshError
 from symplex.meshes.abaqus import read_abaqus
 from symplex.meshes.by_meshio import read_by_meshio
@@ -30,7 +31,6 @@ from symplex.meshes.nastran import read_nastran
 from symplex.meshes.raw import RawMesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
 from symplex.meshes.tetgen import read_tetgen
-from symplex.streams import discreet
 
 if TYPE_CHECKING:
     import meshio

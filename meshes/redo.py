@@ -9,7 +9,7 @@ from io import FileIO
 from pathlib import Path
 from typing import final
 
-from symplex.files import refuse_special
+from symplex.base.files import refuse_special
 
 _PAGE = 4096
 _MAGIC = b"SPXREDO1"

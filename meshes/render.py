@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
+from symplex.base.files import reason_of, write_whole
 from symplex.errors import RenderError
-from symplex.files import reason_of, write_whole
 from symplex.meshes.figures import plain_style, require_format, save_figure
 from symplex.meshes.frames import Series
 from symplex.meshes.scene import Scene, colours

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.abaqus_write import write_abaqus
 from symplex.meshes.gmsh41 import write_gmsh41

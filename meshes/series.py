@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import OutputError
 from symplex.meshes import pvd, vtkhdf
 from symplex.meshes.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from symplex.base.files import WAY_OUT, aside_of, damage_told, new_file, reason_of
 from symplex.errors import OutputError
-from symplex.files import WAY_OUT, aside_of, damage_told, new_file, reason_of
 from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 from symplex.meshes.redo import RedoFile, recover
 

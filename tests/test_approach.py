@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 from symplex.errors import StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
-from symplex.fem.constraints import RigidBars
-from symplex.fem.loads import NodalLoad
-from symplex.fem.support_motion import SupportTranslation
+from symplex.fem.actions.loads import NodalLoad
+from symplex.fem.actions.support_motion import SupportTranslation
+from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
+from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.system import System
-from symplex.fem.time_function import TimeFunction
-from symplex.time import force_stepping
 from symplex.time.composition import Composition
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha
-from symplex.time.graham_jelenic import GrahamJelenic
-from symplex.time.jacobi_reduction import JacobiReduction
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.events import force_stepping
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
 from symplex.time.langevin import Langevin
-from symplex.time.newmark import Newmark
-from symplex.time.polar_reduction import PolarReduction
-from symplex.time.rattle import Rattle, Shake
+from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.reductions.polar_reduction import PolarReduction
 
 POINTS = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 1.1, 0.0], [0.3, 0.4, 0.9]])
 MASS = np.array([1.0, 2.0, 1.5, 1.0])

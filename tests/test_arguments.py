@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.contact.obstacles import HalfSpace
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed, SymplexError
-from symplex.fem.bars import Bars, GreenStrain
-from symplex.fem.damping import Dashpots, Drag, StiffnessDamping
-from symplex.fem.loads import Gravity, NodalForce
-from symplex.fem.mass import consistent_mass, lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
-from symplex.fem.support_motion import SupportRotation
+from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
+from symplex.fem.actions.loads import Gravity, NodalForce
+from symplex.fem.actions.mass import consistent_mass, lumped_mass
+from symplex.fem.actions.support_motion import SupportRotation
+from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.measures.bars import Bars, GreenStrain
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
-from symplex.fem.time_function import TimeFunction
 from symplex.meshes.generate import box
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.solvers.newton import Newton
 from symplex.time.trajectory import record
 
 Q = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])

@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from reference.kuhn_walk import kuhn_walk
 from symplex.errors import InvalidSystem, MaterialError, StepFailed
-from symplex.fem.bars import (
+from symplex.fem.measures.bars import (
     Bars,
     EngineeringStrain,
     GreenStrain,
@@ -16,8 +17,7 @@ from symplex.fem.bars import (
     all_pairs,
 )
 from symplex.fem.system import System
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.kuhn_walk import kuhn_walk
+from symplex.time.events.force_stepping import ForceStepping
 
 LAWS = {
     "engineering": EngineeringStrain(3.0, 1.25),

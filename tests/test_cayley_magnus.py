@@ -7,9 +7,9 @@ from math import factorial
 import numpy as np
 import pytest
 
-from symplex.time.cayley_magnus import CM4, CM6, CM8
-from symplex.time.cayley_words import apply_words, cayley_words, exact_words
-from symplex.time.gauss_interpolant import GaussInterpolant
+from symplex.time.conserving.cayley_magnus import CM4, CM6, CM8
+from symplex.time.conserving.cayley_words import apply_words, cayley_words, exact_words
+from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 
 # -- the recursion, in rational numbers ----------------------------------------------------------------------------
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import symplex
-from symplex.cli import main
 from symplex.errors import RenderError
 from symplex.meshes.bundled import bundled
 from symplex.meshes.read import read_mesh
 from symplex.meshes.save import save_mesh
+from symplex.runs.cli import main
 
 SCENARIO = """
 title = "A block on the floor"
@@ -63,7 +63,7 @@ def error_of(capsys, *arguments):
 
 
 def test_help_is_light():
-    code = "import sys\nfrom symplex.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+    code = "import sys\nfrom symplex.runs.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
     code += f"print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -160,7 +160,7 @@ def test_a_failed_run_ends_with_1(tmp_path, capsys):
 def test_too_little_memory_ends_with_2(tmp_path, capsys, monkeypatch):
     path = tmp_path / "huge.toml"
     path.write_text(SCENARIO, encoding="utf-8")
-    monkeypatch.setattr("symplex.scenario.Scenario.build", lambda _: np.zeros(10**15))
+    monkeypatch.setattr("symplex.scenario.scenario.Scenario.build", lambda _: np.zeros(10**15))
     status, error = error_of(capsys, "run", path, "--output", tmp_path / "out", "--quiet")
     assert status == 2
     assert error.startswith("there is not enough memory (unable to allocate ")
@@ -325,7 +325,7 @@ def test_render_asks_for_what_it_is_told(results, tmp_path, monkeypatch, capsys)
         asked.update(up=view.up, origin=view.origin)
         return path
 
-    monkeypatch.setattr("symplex.pictures.render_snapshots", snapshots)
+    monkeypatch.setattr("symplex.runs.pictures.render_snapshots", snapshots)
     arguments = ["--field", "displacement", "--times", "0", "1e-4", "--slice", "y", "--view", "1,-2,0.5"]
     assert main(["render", str(folder), *arguments, "--film", "none", "--output", "a.png"]) == 0
     assert capsys.readouterr().out == "a.png\n"
@@ -357,7 +357,9 @@ def test_render_asks_for_what_it_is_told(results, tmp_path, monkeypatch, capsys)
 def test_gravity_points_down_in_pictures(results, tmp_path, monkeypatch):
     path, _ = results
     seen = []
-    monkeypatch.setattr("symplex.pictures.render_snapshots", lambda series, path, *, view, **rest: seen.append(view.up))
+    monkeypatch.setattr(
+        "symplex.runs.pictures.render_snapshots", lambda series, path, *, view, **rest: seen.append(view.up)
+    )
     fallen = tmp_path / "fallen.toml"
     fallen.write_text(path.read_text() + "[gravity]\nacceleration = [1, -9.81, 0]\n")
     assert main(["run", str(fallen), "--output", str(tmp_path / "out"), "--no-pictures", "--quiet"]) == 0

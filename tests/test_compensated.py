@@ -6,13 +6,13 @@ import pytest
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvertedElement
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import LinearElastic, MooneyRivlin, NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.meshes.quadratic import quadratic
-from symplex.time.energy_momentum import EnergyMomentum
+from symplex.time.conserving.energy_momentum import EnergyMomentum
 
 FAR = np.array([2.0e5, -3.1e5, 1.7e5])  # m, of bodies of 1 m
 

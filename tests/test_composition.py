@@ -5,25 +5,25 @@ import pytest
 from scipy.linalg import expm
 
 from symplex.errors import StepFailed, UnstableStep
-from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance
-from symplex.fem.constraints import RigidBars
 from symplex.fem.energy import Energy
+from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance
+from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.system import System
-from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition, substeps
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha
-from symplex.time.graham_jelenic import GrahamJelenic
-from symplex.time.jacobi_reduction import JacobiReduction
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
-from symplex.time.polar_reduction import PolarReduction
-from symplex.time.rattle import Rattle, Shake
-from symplex.time.variational import VariationalMidpoint
-from symplex.time.zhang_skeel import ZhangSkeel
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.reductions.polar_reduction import PolarReduction
+from symplex.time.solvers.newton import Newton
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.variational import VariationalMidpoint
+from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 SCHEMES = [
     (4, "triple jump", 3),

@@ -11,11 +11,11 @@ import h5py
 import numpy as np
 import pytest
 
-from symplex.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from symplex.cli import main
 from symplex.errors import OutputError
-from symplex.history import HistoryWriter, read_history
 from symplex.meshes.series import Block, open_series, read_series, resume_series
+from symplex.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from symplex.runs.cli import main
+from symplex.runs.history import HistoryWriter, read_history
 
 HISTORY = "t,kinetic,total\n0.0,1.0,2.0\n1.0,1.5,2.0\n2.0,1.25,2.0\n"
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidSystem
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain
-from symplex.fem.damping import Dashpots, Drag, StiffnessDamping
-from symplex.fem.loads import NodalLoad
+from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
+from symplex.fem.actions.loads import NodalLoad
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
 from symplex.fem.system import System
 from symplex.time.composition import Composition
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.generalized_alpha import GeneralizedAlpha
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
+from symplex.time.implicit.midpoint import Midpoint
 
 PAIRS = [[0, 1], [1, 2], [2, 3], [0, 2], [1, 3]]
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])

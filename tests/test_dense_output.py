@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from symplex.fem.bars import Bars, InverseDistance
+from symplex.fem.measures.bars import Bars, InverseDistance
 from symplex.fem.system import State, System
 from symplex.time.composition import Composition
+from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.dense_output import Interpolant, locate
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.midpoint import Midpoint
 
 
 def quintic(t, coefficients):

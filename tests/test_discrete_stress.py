@@ -9,8 +9,8 @@ from numba import njit
 from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem import blocks, logarithm, threads
 from symplex.fem.assembly import Pattern, scatter_blocks
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)

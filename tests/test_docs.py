@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from symplex.cli import main
-from symplex.run import simulate
-from symplex.scenario import Scenario
-from symplex.tables import MODELS, NEEDED
-from symplex.totals import LESS_WORK, TOTALS
+from symplex.runs.cli import main
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
+from symplex.scenario.tables import MODELS, NEEDED
+from symplex.time.totals import LESS_WORK, TOTALS
 
 ROOT = Path(__file__).parent.parent
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}

@@ -6,18 +6,18 @@ import pytest
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, PairLaw, all_pairs
+from symplex.fem.actions.loads import Gravity, NodalLoad
+from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Energy
-from symplex.fem.loads import Gravity, NodalLoad
-from symplex.fem.mass import consistent_mass, lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, PairLaw, all_pairs
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.solvers.newton import Newton
 
 # -- two bodies ---------------------------------------------------------------------------------------------------
 

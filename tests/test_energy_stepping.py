@@ -8,14 +8,14 @@ from scipy.optimize import brentq
 from symplex.contact.obstacles import Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
-from symplex.fem.loads import NodalForce
+from symplex.fem.actions.loads import NodalForce
+from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
 from symplex.fem.system import System
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.level_crossings import Look, stretch
-from symplex.time.newmark import Newmark
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.events.level_crossings import Look, stretch
+from symplex.time.explicit.newmark import Newmark
 
 ECCENTRICITY = 0.85
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from symplex.time.event_queue import VALID, drop_first, empty_calendar, enter, find_first
+from symplex.time.events.event_queue import VALID, drop_first, empty_calendar, enter, find_first
 
 
 @njit(_nrt=False)

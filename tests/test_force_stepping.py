@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from reference.kuhn_walk import kuhn_walk
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.bars import Bars, InverseDistance, LennardJones
-from symplex.fem.mass import consistent_mass
-from symplex.fem.solid import Solid
+from symplex.fem.actions.mass import consistent_mass
+from symplex.fem.measures.bars import Bars, InverseDistance, LennardJones
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import cube_mesh
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.kuhn_walk import kuhn_walk
+from symplex.time.events.force_stepping import ForceStepping
 
 GRID = 5e-4
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from symplex.fem.bars import Bars, InverseDistance, LennardJones, all_pairs
+from symplex.fem.measures.bars import Bars, InverseDistance, LennardJones, all_pairs
 from symplex.fem.system import System
-from symplex.time.force_stepping import ForceStepping
+from symplex.time.events.force_stepping import ForceStepping
 
 
 def kepler():

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings, strategies as st
 
+from reference.kuhn_walk import kuhn_walk
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import StepFailed
-from symplex.fem.loads import Gravity, NodalForce
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.loads import Gravity, NodalForce
+from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.kuhn_walk import kuhn_walk
+from symplex.time.events.force_stepping import ForceStepping
 
 
 def check(system: System, state: State, grid, seed: int, until: float) -> State:

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
+from reference.algorithm_1_2 import algorithm_1_2
+from reference.kuhn_walk import kuhn_walk
+from reference.reference_lattice import first_root
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.actions.loads import NodalForce, NodalLoad
+from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.energy import Energy, LatticeFunctions
-from symplex.fem.loads import NodalForce, NodalLoad
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.algorithm_1_2 import algorithm_1_2
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.kuhn_walk import kuhn_walk
-from symplex.time.newmark import Newmark
-from symplex.time.reference_lattice import first_root
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
 
 WALKS = {
     "algorithm 1-2": algorithm_1_2,

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from symplex.time.force_stepping import ForceStepping
+from symplex.time.events.force_stepping import ForceStepping
 
 
 def test_motions_in_two_threads_are_those_of_one(impact_of):

@@ -7,11 +7,11 @@ import sys
 import numpy as np
 import pytest
 
+from symplex.base.files import write_whole
 from symplex.errors import OutputError, RenderError
-from symplex.files import write_whole
 from symplex.meshes import redo, render
 from symplex.meshes.series import Block, open_series, read_series, repair_series
-from symplex.plots import plot_history
+from symplex.runs.plots import plot_history
 
 POINTS = np.random.default_rng(3).random((40, 3))
 BLOCKS = {"body": Block.of({"tetra": np.arange(40, dtype=np.int32).reshape(-1, 4)})}
@@ -122,7 +122,7 @@ def full(monkeypatch):
     def fsync(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("symplex.files.os.fsync", fsync)
+    monkeypatch.setattr("symplex.base.files.os.fsync", fsync)
 
 
 def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path, full):

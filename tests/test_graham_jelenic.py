@@ -11,18 +11,18 @@ from scipy.optimize import brentq
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, all_pairs
-from symplex.fem.loads import Gravity
-from symplex.fem.mass import bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.loads import Gravity
+from symplex.fem.actions.mass import bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, all_pairs
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.graham_jelenic import GrahamJelenic, Scheme
-from symplex.time.midpoint import Midpoint
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic, Scheme
+from symplex.time.conserving.turned_angle import inertia_factor, stretch, turned_angle
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.stability import largest_frequency
-from symplex.time.turned_angle import inertia_factor, stretch, turned_angle
 
 SCHEMES = get_args(Scheme)
 HIGHER = {"M4": 4, "CM4": 4, "CM6": 6, "CM8": 8}

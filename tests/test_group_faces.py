@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from symplex.bodies import mesh_of
 from symplex.errors import MeshError, ScenarioError
-from symplex.fem.loads import SurfaceTraction
+from symplex.fem.actions.loads import SurfaceTraction
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.quadratic import quadratic
 from symplex.meshes.save import save_mesh
-from symplex.scenario import Scenario
+from symplex.scenario.bodies import mesh_of
+from symplex.scenario.scenario import Scenario
 
 SPLITS = ["24", "6", "hexahedra", "body-centred"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError
-from symplex.history import HistoryWriter, read_history
+from symplex.runs.history import HistoryWriter, read_history
 
 
 def row(i):

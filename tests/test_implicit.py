@@ -5,16 +5,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from symplex.errors import InvalidSystem, UnstableStep
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain
-from symplex.fem.mass import consistent_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.mass import consistent_mass
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.midpoint import Midpoint
 
 
 def oscillator(omega=1.0):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import symplex
-from symplex.checkpoint import load_checkpoint
 from symplex.errors import OutputError
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.save import save_mesh
-from symplex.run import simulate
-from symplex.scenario import Scenario
+from symplex.runs.checkpoint import load_checkpoint
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
 
 TEXT = """
 title = "Pulled and shaken"
@@ -67,14 +67,14 @@ def stopped(tmp_path_factory):
     scenario.write_text(TEXT)
     run(scenario)
     with pytest.MonkeyPatch.context() as patch:
-        record = symplex.run._Run._record
+        record = symplex.runs.run._Run._record
 
         def interrupted(self, k, *arguments):
             record(self, k, *arguments)
             if k == 2:
                 raise KeyboardInterrupt
 
-        patch.setattr(symplex.run._Run, "_record", interrupted)
+        patch.setattr(symplex.runs.run._Run, "_record", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(scenario, overwrite=True)
     return folder
@@ -138,7 +138,7 @@ def test_another_group_in_a_file_that_a_mesh_file_includes_is_refused(stopped, t
     (home / "part.inp").write_text("*INCLUDE, INPUT=all.inp\n")
     scenario = home / "small.toml"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(symplex.run._Run, "_advanced", stopping_at(2))
+        patch.setattr(symplex.runs.run._Run, "_advanced", stopping_at(2))
         with pytest.raises(KeyboardInterrupt):
             run(scenario)
     write_mesh(home / "all.inp", upper="x_max")
@@ -147,7 +147,7 @@ def test_another_group_in_a_file_that_a_mesh_file_includes_is_refused(stopped, t
 
 def stopping_at(sample):
     """Return `_Run._advanced`, but that it is interrupted at a sample."""
-    advanced = symplex.run._Run._advanced
+    advanced = symplex.runs.run._Run._advanced
 
     def stopping(self, motion, k):
         if k == sample:

@@ -10,14 +10,14 @@ from time import perf_counter, sleep
 import numpy as np
 import pytest
 
-import symplex.run
-from symplex.checkpoint import load_checkpoint
+import symplex.runs.run
 from symplex.errors import Interrupted
-from symplex.history import read_history
-from symplex.interrupts import heeded
-from symplex.run import simulate
-from symplex.scenario import Scenario
-from symplex.time.newmark import NewmarkMotion
+from symplex.runs.checkpoint import load_checkpoint
+from symplex.runs.history import read_history
+from symplex.runs.interrupts import heeded
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
+from symplex.time.explicit.newmark import NewmarkMotion
 
 SCENARIO = """
 [[body]]
@@ -103,7 +103,7 @@ def whole(tmp_path_factory):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_stops_between_two_steps_of_a_sample(number, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(symplex.run, "_LOOK", 0.0)  # one step at a time
+    monkeypatch.setattr(symplex.runs.run, "_LOOK", 0.0)  # one step at a time
     run, scenario = NewmarkMotion._run, Scenario.parse(SCENARIO, "small.toml")
 
     def signalled(motion, n_steps):
@@ -125,8 +125,8 @@ def test_a_run_stops_between_two_steps_of_a_sample(number, whole, tmp_path, monk
 
 
 def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(symplex.run, "_LOOK", 0.0)
-    now, kept, save = [0.0], [], symplex.run.save_checkpoint
+    monkeypatch.setattr(symplex.runs.run, "_LOOK", 0.0)
+    now, kept, save = [0.0], [], symplex.runs.run.save_checkpoint
     run = NewmarkMotion._run
 
     def slow(motion, n_steps):
@@ -138,8 +138,8 @@ def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monk
         save(path, checkpoint)
 
     monkeypatch.setattr(NewmarkMotion, "_run", slow)
-    monkeypatch.setattr(symplex.run, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(symplex.run, "save_checkpoint", saved)
+    monkeypatch.setattr(symplex.runs.run, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(symplex.runs.run, "save_checkpoint", saved)
     simulate(Scenario.parse(SCENARIO, "small.toml"), tmp_path / "out", progress=False, pictures=False)
     assert kept[:8] == [(0, 0), (0, 33), (0, 66), (0, 99), (0, 132), (0, 165), (0, 198), (1, 231)]
     assert kept[-1] == (3, 600)
@@ -147,7 +147,7 @@ def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monk
 
 
 def test_a_signal_while_a_frame_is_written_waits_for_it(whole, tmp_path, monkeypatch):
-    fields_of, calls = symplex.run.fields_of, []
+    fields_of, calls = symplex.runs.run.fields_of, []
 
     def signalled(*arguments):
         calls.append(1)
@@ -157,7 +157,7 @@ def test_a_signal_while_a_frame_is_written_waits_for_it(whole, tmp_path, monkeyp
         return fields_of(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.run, "fields_of", signalled)
+        patch.setattr(symplex.runs.run, "fields_of", signalled)
         with pytest.raises(Interrupted):
             simulate(Scenario.parse(SCENARIO, "small.toml"), tmp_path / "out", progress=False, pictures=False)
     assert load_checkpoint(tmp_path / "out" / "checkpoint.npz").sample == 1
@@ -166,14 +166,14 @@ def test_a_signal_while_a_frame_is_written_waits_for_it(whole, tmp_path, monkeyp
 
 
 def test_a_signal_at_the_end_leaves_the_run_finished_without_pictures(tmp_path, monkeypatch, capsys):
-    record = symplex.run._Run._record
+    record = symplex.runs.run._Run._record
 
     def signalled(self, k, *arguments):
         record(self, k, *arguments)
         if k == 3:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(symplex.run._Run, "_record", signalled)
+    monkeypatch.setattr(symplex.runs.run._Run, "_record", signalled)
     summary = simulate(Scenario.parse(SCENARIO, "small.toml"), tmp_path / "out")
     assert summary["status"] == "finished"
     assert "stopped from outside; draw them with: symplex render" in summary["pictures_skipped"]

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, MeshError, StepFailed
-from symplex.fem import blocks, elements, threads
+from symplex.fem import blocks, threads
 from symplex.fem.assembly import Pattern
-from symplex.fem.elements import HEXAHEDRON, LINE, QUADRATIC_TETRAHEDRON, SOLIDS, TETRAHEDRON
-from symplex.fem.isoparametric import Isoparametric
-from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.fem.solid import Solid
+from symplex.fem.solids import elements
+from symplex.fem.solids.elements import HEXAHEDRON, LINE, QUADRATIC_TETRAHEDRON, SOLIDS, TETRAHEDRON
+from symplex.fem.solids.isoparametric import Isoparametric
+from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quadratic import quadratic

@@ -33,7 +33,7 @@ def test_a_read_only_package_without_a_cache_keeps_kernels_in_a_temporary_folder
     environment = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
     environment |= {"HOME": os.devnull, "XDG_CACHE_HOME": os.devnull, "LOCALAPPDATA": os.devnull}
     environment |= {"TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": str(read_only_package.parent)}
-    program = "import symplex, symplex.time.event_queue as q; print(symplex.__file__); print(q.__file__)"
+    program = "import symplex, symplex.time.events.event_queue as q; print(symplex.__file__); print(q.__file__)"
     done = subprocess.run(
         [sys.executable, "-B", "-c", program + "; import os; print(os.environ['NUMBA_CACHE_DIR'])"],
         env=environment,

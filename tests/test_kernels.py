@@ -55,7 +55,7 @@ def test_what_is_unchanged_is_not_compiled_again(copied):
     code = watched + "".join(f"    {line}\n" for line in ENERGY.strip().splitlines()) + "print(len(seen.buffer))"
     assert run(copied, ENERGY) == "0.25"
     assert run(copied, code).split() == ["0.25", "0"]
-    unrelated = copied / "symplex" / "time" / "newmark.py"
+    unrelated = copied / "symplex" / "time" / "explicit" / "newmark.py"
     unrelated.write_text(unrelated.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
     assert run(copied, code).split() == ["0.25", "0"]
 

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidSystem
-from symplex.fem.bars import Bars, EngineeringStrain, all_pairs
-from symplex.fem.constraints import RigidBars
+from symplex.fem.measures.bars import Bars, EngineeringStrain, all_pairs
+from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.system import System
 from symplex.time.composition import Composition
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import Langevin, kinetic_temperature
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.rattle import Rattle, Shake
-from symplex.time.zhang_skeel import ZhangSkeel
+from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 KT = 0.02
 

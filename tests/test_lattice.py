@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from symplex.fem.bars import Bars, InverseDistance, InverseSquare, LennardJones
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.measures.bars import Bars, InverseDistance, InverseSquare, LennardJones
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 
 DOUBLE, INT, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.POINTER(ctypes.c_double)
 CORNER = np.vstack([np.zeros(3), np.eye(3)])

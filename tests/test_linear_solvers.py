@@ -9,24 +9,24 @@ import scipy.sparse as sp
 
 from symplex.errors import MissingPackage, StepFailed
 from symplex.fem import threads
+from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly import Pattern
-from symplex.fem.bars import Bars, EngineeringStrain, all_pairs
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.measures.bars import Bars, EngineeringStrain, all_pairs
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time import block_matrix, iterative
-from symplex.time.block_factor import FIRST_SHIFT, IncompleteCholesky, IncompleteLU
-from symplex.time.block_matrix import BlockPattern, product, symmetric_product
-from symplex.time.direct import DenseSolver, SparseSolver
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.iterative import AutomaticSolver, KrylovSolver
-from symplex.time.krylov import bicgstab, conjugate_gradients
-from symplex.time.linear import linear_solver
-from symplex.time.newton import Newton
-from symplex.time.node_order import cuthill_mckee, two_sided_order
-from symplex.time.singular import loose_part
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.solvers import block_matrix, iterative
+from symplex.time.solvers.block_factor import FIRST_SHIFT, IncompleteCholesky, IncompleteLU
+from symplex.time.solvers.block_matrix import BlockPattern, product, symmetric_product
+from symplex.time.solvers.direct import DenseSolver, SparseSolver
+from symplex.time.solvers.iterative import AutomaticSolver, KrylovSolver
+from symplex.time.solvers.krylov import bicgstab, conjugate_gradients
+from symplex.time.solvers.linear import linear_solver
+from symplex.time.solvers.newton import Newton
+from symplex.time.solvers.node_order import cuthill_mckee, two_sided_order
+from symplex.time.solvers.singular import loose_part
 
 SINGLE = 3e-6  # what factors in single precision are good for
 needs_pyamg = pytest.mark.skipif(importlib.util.find_spec("pyamg") is None, reason="pyamg is not installed")
@@ -591,7 +591,7 @@ def test_multigrid_says_what_it_needs(monkeypatch):
 
 
 def test_rigid_motions_meet_no_force():
-    from symplex.time.multigrid import rigid_motions
+    from symplex.time.solvers.multigrid import rigid_motions
 
     for dim, points in ((3, box((1.0, 2.0, 3.0), (1, 1, 1)).points), (2, np.random.default_rng(0).random((9, 2)))):
         pairs = all_pairs(len(points))

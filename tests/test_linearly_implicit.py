@@ -5,17 +5,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain
-from symplex.fem.loads import Gravity
-from symplex.fem.mass import consistent_bar_mass
+from symplex.fem.actions.loads import Gravity
+from symplex.fem.actions.mass import consistent_bar_mass
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
 from symplex.fem.system import State, System
 from symplex.time.composition import Composition
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.variational_euler import VariationalEuler
+from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.langevin import Langevin
-from symplex.time.linearly_implicit import LinearlyImplicitNewmark
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.variational_euler import VariationalEuler
-from symplex.time.zhang_skeel import ZhangSkeel
+from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 POINTS = np.array([[0.0, 0.0], [1.0, 0.1], [0.9, 1.1], [-0.1, 1.0]])
 PAIRS = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]]

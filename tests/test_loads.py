@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction, factor_of
-from symplex.fem.supports import fixed_mask
+from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction, factor_of
+from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 
@@ -40,7 +40,7 @@ def test_nodal_force_acts_on_its_nodes():
 
 
 def test_gravity_in_a_lattice_is_exact():
-    from symplex.time.kuhn_walk import kuhn_walk
+    from reference.kuhn_walk import kuhn_walk
 
     mass = np.array([1.0, 5.0])
     system = System(mass, {"gravity": Gravity(mass, [0.0, -9.81])}, dim=2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.mass import add_consistent_mass, bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
+from symplex.fem.actions.mass import add_consistent_mass, bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
 from symplex.meshes.generate import box
 from symplex.meshes.quadratic import quadratic
 

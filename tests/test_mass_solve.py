@@ -7,15 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem
-from symplex.fem.bars import Bars, EngineeringStrain
-from symplex.fem.mass import consistent_bar_mass, consistent_mass
-from symplex.fem.mass_solve import MassSolver
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.mass import consistent_bar_mass, consistent_mass
+from symplex.fem.actions.mass_solve import MassSolver
+from symplex.fem.measures.bars import Bars, EngineeringStrain
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box, ring
 from symplex.meshes.quadratic import quadratic
-from symplex.time.energy_momentum import EnergyMomentum
+from symplex.time.conserving.energy_momentum import EnergyMomentum
 
 
 def of_solid(kind):

@@ -7,17 +7,17 @@ from symplex.contact.massless import redistributed_mass
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
-from symplex.fem.bars import Bars, EngineeringStrain
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.measures.bars import Bars, EngineeringStrain
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
+from symplex.time.implicit.midpoint import Midpoint
 
 SPEED = 0.01  # of impact; the bar has unit length, density and stiffness, so that waves run at 1
 

@@ -14,9 +14,9 @@ from scipy.integrate import solve_ivp
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
+from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
 from symplex.fem.system import System
-from symplex.time.force_stepping import ForceStepping
+from symplex.time.events.force_stepping import ForceStepping
 
 
 def simplices(low, mirrored):

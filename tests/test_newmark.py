@@ -6,15 +6,15 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed, UnstableStep
+from symplex.fem.actions.loads import Gravity, NodalLoad
+from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Energy
-from symplex.fem.loads import Gravity, NodalLoad
-from symplex.fem.mass import consistent_mass, lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box
 from symplex.time import stability
-from symplex.time.newmark import Newmark
+from symplex.time.explicit.newmark import Newmark
 from symplex.time.stability import largest_frequency, stable_step
 from symplex.time.trajectory import march
 

@@ -6,14 +6,14 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
-from symplex.fem.bars import Bars, GreenStrain
-from symplex.fem.constraints import OnSphere, RigidBars
-from symplex.fem.damping import Dashpots
-from symplex.fem.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
-from symplex.fem.mass import bar_mass, consistent_mass, lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
-from symplex.fem.supports import fixed_mask
+from symplex.fem.actions.damping import Dashpots
+from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
+from symplex.fem.actions.mass import bar_mass, consistent_mass, lumped_mass
+from symplex.fem.actions.supports import fixed_mask
+from symplex.fem.measures.bars import Bars, GreenStrain
+from symplex.fem.measures.constraints import OnSphere, RigidBars
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 
 MESH = box((1, 1, 1), (1, 1, 1), split="6")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from symplex.cli import main
-from symplex.progress import Bar, Lines, display
-from symplex.streams import Writer, bounded, complain, discreet, printable, say
+from symplex.base.streams import Writer, bounded, complain, discreet, printable, say
+from symplex.runs.cli import main
+from symplex.runs.progress import Bar, Lines, display
 
 SCENARIO = """
 title = "A title\\u001b]0;evil\\u0007 \\u001b[31mred"

@@ -6,15 +6,15 @@ import re
 import pytest
 
 import symplex
-from symplex.time.adaptive_variational import AdaptiveVariational
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.constraints.rattle import Rattle
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.rattle import Rattle
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from symplex import plots
 from symplex.errors import OutputError
 from symplex.meshes.figures import FORMATS
-from symplex.plots import compare_histories, plot_history
-from symplex.summary import drifts
-from symplex.totals import kept_energy
+from symplex.runs import plots
+from symplex.runs.plots import compare_histories, plot_history
+from symplex.runs.summary import drifts
+from symplex.time.totals import kept_energy
 from symplex.units import si_scale
 
 
@@ -111,7 +111,7 @@ def test_a_resting_run_is_plotted(tmp_path):
 
 def test_settings_of_the_working_directory_change_nothing(tmp_path):
     """Matplotlib takes its settings from there when it is loaded."""
-    code = "from symplex.plots import plot_history as p; import numpy as n; z = n.arange(3.0) + 1"
+    code = "from symplex.runs.plots import plot_history as p; import numpy as n; z = n.arange(3.0) + 1"
     code += "; p({'t': z, 'kinetic': z, 'total': z}, '%s.png')"
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "matplotlibrc").write_text("figure.facecolor: red\ntext.usetex: True\nsavefig.dpi: 20\n")

@@ -5,7 +5,7 @@ import codecs
 import pytest
 
 from symplex.errors import ScenarioError
-from symplex.prescribed import read_table
+from symplex.scenario.prescribed import read_table
 
 ROWS = "0,5\n1,7\n"
 

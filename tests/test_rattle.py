@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 import symplex as sx
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed, UnstableStep
-from symplex.time import multipliers as assembled
-from symplex.time.multipliers import Multipliers
+from symplex.time.constraints import multipliers as assembled
+from symplex.time.constraints.multipliers import Multipliers
 
 METHODS = (sx.Shake, sx.Rattle)
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidArgument, MeshError, ScenarioError
-from symplex.fem.loads import SurfaceTraction
+from symplex.fem.actions.loads import SurfaceTraction
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import check_mesh, describe
 from symplex.meshes.read import read_mesh
 from symplex.meshes.save import save_mesh
-from symplex.scenario import Scenario
+from symplex.scenario.scenario import Scenario
 
 GMSH22 = """$MeshFormat
 2.2 0 8

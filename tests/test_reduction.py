@@ -7,27 +7,27 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
+from reference.kuhn_walk import kuhn_walk
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, InverseSquare, LennardJones, all_pairs
+from symplex.fem.actions.loads import Gravity, NodalLoad
+from symplex.fem.actions.mass import consistent_mass
 from symplex.fem.energy import Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
-from symplex.fem.loads import Gravity, NodalLoad
-from symplex.fem.mass import consistent_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, InverseSquare, LennardJones, all_pairs
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.jacobi_reduction import JacobiReduction
-from symplex.time.kuhn_walk import kuhn_walk
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.polar_reduction import PolarReduction
-from symplex.time.swept_angle import inverse_square_integral
-from symplex.time.zhang_skeel import ZhangSkeel
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.reductions.polar_reduction import PolarReduction
+from symplex.time.reductions.swept_angle import inverse_square_integral
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 ALIKE = ("t", "q", "v", "a")
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError, ScenarioError
-from symplex.history import read_history
 from symplex.meshes.series import read_series
-from symplex.pictures import draw_plot, draw_snapshots
-from symplex.results import Folder
-from symplex.run import default_folder, simulate
-from symplex.scenario import Scenario
+from symplex.runs.history import read_history
+from symplex.runs.pictures import draw_plot, draw_snapshots
+from symplex.runs.results import Folder
+from symplex.runs.run import default_folder, simulate
+from symplex.scenario.scenario import Scenario
 
 TEXT = """
 [[body]]
@@ -128,7 +128,7 @@ def test_a_series_without_a_frame_leaves_the_users_folder(tmp_path, monkeypatch)
     def failing(*_):
         raise OutputError("no frame")
 
-    monkeypatch.setattr("symplex.run.fields_of", failing)
+    monkeypatch.setattr("symplex.runs.run.fields_of", failing)
     with pytest.raises(OutputError, match="no frame"):
         run(tmp_path, "pvd")
     assert mine.items() <= contents(tmp_path).items()

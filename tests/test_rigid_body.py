@@ -8,10 +8,17 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.time.manifold import ComposedMethod
-from symplex.time.rigid_body import BodyPotential, BodyState, RelaxedBody, RelaxedState, RigidBody, UniformField
-from symplex.time.rigid_body_methods import BodyCayley, BodyZhangSkeel, cayley
-from symplex.time.sphere import hat
+from symplex.time.manifolds.manifold import ComposedMethod
+from symplex.time.manifolds.rigid_body import (
+    BodyPotential,
+    BodyState,
+    RelaxedBody,
+    RelaxedState,
+    RigidBody,
+    UniformField,
+)
+from symplex.time.manifolds.rigid_body_methods import BodyCayley, BodyZhangSkeel, cayley
+from symplex.time.manifolds.sphere import hat
 
 FIELD = np.array([0.0, 0.6, 0.8])
 INERTIA = np.array([[2.0, 0.2, 0.1], [0.2, 1.5, -0.1], [0.1, -0.1, 1.2]])

@@ -13,14 +13,14 @@ from time import perf_counter, sleep
 import numpy as np
 import pytest
 
-import symplex.run
+import symplex.runs.run
 from symplex.errors import InvertedElement, OutputError
-from symplex.history import read_history
 from symplex.meshes.series import read_series
-from symplex.progress import Bar, Lines, Silent, clock, si, told_of_compiling
-from symplex.results import Folder
-from symplex.run import simulate
-from symplex.scenario import Scenario
+from symplex.runs.history import read_history
+from symplex.runs.progress import Bar, Lines, Silent, clock, si, told_of_compiling
+from symplex.runs.results import Folder
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
 
 SCENARIO = """
 title = "A small impact"
@@ -141,7 +141,7 @@ def test_pvd_series_and_chosen_fields(tmp_path, monkeypatch):
     text += '[output]\nformat = "pvd"\nfields = ["velocity"]\ndirectory = "here"\n'
     (tmp_path / "small.toml").write_text(text, encoding="utf-8")
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.run, "display", lambda progress: Interrupting(18))
+        patch.setattr(symplex.runs.run, "display", lambda progress: Interrupting(18))
         with pytest.raises(KeyboardInterrupt):
             simulate(tmp_path / "small.toml", pictures=False)
     simulate(tmp_path / "small.toml", resume=True, progress=False, pictures=False)
@@ -182,7 +182,7 @@ def test_two_runs_cannot_go_on_in_one_folder(tmp_path):
 
 
 def test_a_lock_does_not_outlive_a_killed_process(tmp_path):
-    hold = "import sys, time; from symplex.results import Folder\n"
+    hold = "import sys, time; from symplex.runs.results import Folder\n"
     hold += "with Folder(sys.argv[1]).held(): print('held', flush=True); time.sleep(60)"
     process = subprocess.Popen([sys.executable, "-c", hold, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "held\n"
@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_what_was_written_whole(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("symplex.files.os.fsync", full)
+        patch.setattr("symplex.base.files.os.fsync", full)
         with pytest.raises(OutputError, match=r"cannot be written: no space left on device\.$"):
             run("newmark", tmp_path / "out")
     assert not list((tmp_path / "out").glob("*.new"))
@@ -223,7 +223,7 @@ class Interrupting(Silent):
 def test_resumed_after_ctrl_c_it_is_bit_identical(finished, k, tmp_path, monkeypatch):
     kind, folder = finished
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.run, "display", lambda progress: Interrupting(k))
+        patch.setattr(symplex.runs.run, "display", lambda progress: Interrupting(k))
         with pytest.raises(KeyboardInterrupt):
             run(kind, tmp_path / "out")
     summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
@@ -255,11 +255,13 @@ def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, pl
 
     with monkeypatch.context() as patch:
         if place == "checkpoint":
-            patch.setattr(symplex.run, "save_checkpoint", killed_at(symplex.run.save_checkpoint, 15))
+            patch.setattr(symplex.runs.run, "save_checkpoint", killed_at(symplex.runs.run.save_checkpoint, 15))
         elif place == "frame":
-            patch.setattr(symplex.run, "fields_of", killed_at(symplex.run.fields_of, 4))
+            patch.setattr(symplex.runs.run, "fields_of", killed_at(symplex.runs.run.fields_of, 4))
         else:
-            patch.setattr(symplex.run.HistoryWriter, "append", killed_at(symplex.run.HistoryWriter.append, 13))
+            patch.setattr(
+                symplex.runs.run.HistoryWriter, "append", killed_at(symplex.runs.run.HistoryWriter.append, 13)
+            )
         with pytest.raises(Killed):
             run(kind, tmp_path / "out")
     run(kind, tmp_path / "out", resume=True)
@@ -290,7 +292,7 @@ def test_resuming_with_another_mesh_is_refused(finished, tmp_path, monkeypatch):
     kind, folder = finished
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "summary.json").unlink()
-    monkeypatch.setattr(symplex.run, "fingerprint", lambda mesh, system: {"meshes": "another"})
+    monkeypatch.setattr(symplex.runs.run, "fingerprint", lambda mesh, system: {"meshes": "another"})
     with pytest.raises(OutputError, match="the meshes are no longer those of the run"):
         run(kind, other, resume=True)
 

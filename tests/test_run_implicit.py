@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-import symplex.run
-from symplex.cli import main
-from symplex.history import read_history
-from symplex.run import simulate
+import symplex.runs.run
+from symplex.runs.cli import main
+from symplex.runs.history import read_history
+from symplex.runs.run import simulate
 
 SCENARIO = """
 [[body]]
@@ -70,7 +70,7 @@ def test_energy_and_work_balance(path, tmp_path, capsys):
 
 def test_an_interrupted_run_goes_on_bit_identically(path, tmp_path, monkeypatch):
     simulate(path, tmp_path / "whole", progress=False)
-    original = symplex.run._Run._row
+    original = symplex.runs.run._Run._row
 
     def interrupted(self, state, motion):
         if state.t > 31e-6:
@@ -78,7 +78,7 @@ def test_an_interrupted_run_goes_on_bit_identically(path, tmp_path, monkeypatch)
         return original(self, state, motion)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.run._Run, "_row", interrupted)
+        patch.setattr(symplex.runs.run._Run, "_row", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(path, tmp_path / "parts", progress=False)
     simulate(path, tmp_path / "parts", resume=True, progress=False)

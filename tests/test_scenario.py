@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from symplex.errors import ScenarioError
-from symplex.fem.loads import NodalForce, NodalLoad
-from symplex.integrators import integrator_of
+from symplex.fem.actions.loads import NodalForce, NodalLoad
 from symplex.meshes.bundled import bundled
 from symplex.meshes.generate import cube_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.save import save_mesh
-from symplex.scenario import Scenario
+from symplex.scenario.integrators import integrator_of
+from symplex.scenario.scenario import Scenario
 from symplex.time.composition import Composition
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.solvers.newton import Newton
 
 BODY = """
 [[body]]

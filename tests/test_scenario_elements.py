@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from symplex.errors import ScenarioError
-from symplex.fem.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.run import simulate
-from symplex.scenario import Scenario
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
 
 TEXT = """
 [[body]]

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symplex.cli import main
 from symplex.errors import ScenarioError
-from symplex.history import read_history
-from symplex.integrators import integrator_of
-from symplex.run import simulate
-from symplex.scenario import Scenario
-from symplex.time.graham_jelenic import GrahamJelenic
+from symplex.runs.cli import main
+from symplex.runs.history import read_history
+from symplex.runs.run import simulate
+from symplex.scenario.integrators import integrator_of
+from symplex.scenario.scenario import Scenario
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
 
 BODY = """
 [[body]]

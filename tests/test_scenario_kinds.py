@@ -6,32 +6,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import symplex.run
-from symplex.cli import main
+import symplex.runs.run
 from symplex.errors import ScenarioError
-from symplex.history import read_history
-from symplex.integrators import integrator_of
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.save import save_mesh
-from symplex.methods import METHODS
-from symplex.run import simulate
-from symplex.scenario import Scenario
-from symplex.time.adaptive_variational import AdaptiveVariational
+from symplex.runs.cli import main
+from symplex.runs.history import read_history
+from symplex.runs.run import simulate
+from symplex.scenario.integrators import integrator_of
+from symplex.scenario.methods import METHODS
+from symplex.scenario.scenario import Scenario
 from symplex.time.composition import Composition
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.graham_jelenic import GrahamJelenic
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.variational_euler import VariationalEuler
+from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.langevin import Langevin
-from symplex.time.linearly_implicit import LinearlyImplicitNewmark
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
-from symplex.time.rattle import Rattle, Shake
-from symplex.time.variational import VariationalMidpoint
-from symplex.time.variational_euler import VariationalEuler
-from symplex.time.zhang_skeel import ZhangSkeel
+from symplex.time.solvers.newton import Newton
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.variational import VariationalMidpoint
+from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 BODY = """
 [[body]]
@@ -214,7 +214,7 @@ def test_thermostats_are_what_the_keys_say():
 
 def continues_bit_identically(text: Scenario, folder, monkeypatch) -> None:
     """Stop the run whose results are in ``whole``, go on with it, and compare the histories."""
-    original = symplex.run._Run._row
+    original = symplex.runs.run._Run._row
 
     def interrupted(self, state, motion):
         if state.t > 0.35:
@@ -222,7 +222,7 @@ def continues_bit_identically(text: Scenario, folder, monkeypatch) -> None:
         return original(self, state, motion)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.run._Run, "_row", interrupted)
+        patch.setattr(symplex.runs.run._Run, "_row", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(text, folder / "parts", progress=False)
     assert simulate(text, folder / "parts", resume=True, progress=False)["status"] == "finished"

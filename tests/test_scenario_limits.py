@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from symplex.cli import main
 from symplex.errors import ScenarioError, StepFailed
 from symplex.fem.system import System
-from symplex.report import check_report
-from symplex.scenario import Scenario
-from symplex.time.newmark import Newmark
+from symplex.runs.cli import main
+from symplex.runs.report import check_report
+from symplex.scenario.scenario import Scenario
+from symplex.time.explicit.newmark import Newmark
 
 BODY = """
 [[body]]

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from symplex.actions import History, Turn
-from symplex.scenario import Scenario
-from symplex.tables import MODELS, MaterialTable, MeshTable
+from symplex.scenario.actions import History, Turn
+from symplex.scenario.scenario import Scenario
+from symplex.scenario.tables import MODELS, MaterialTable, MeshTable
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,13 @@ from math import cos, pi, radians, sin
 import numpy as np
 import pytest
 
-import symplex.run
-from symplex.cli import main
+import symplex.runs.run
 from symplex.errors import ScenarioError
-from symplex.fem.support_motion import SupportRotation
-from symplex.history import read_history
-from symplex.run import simulate
-from symplex.scenario import Scenario
+from symplex.fem.actions.support_motion import SupportRotation
+from symplex.runs.cli import main
+from symplex.runs.history import read_history
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
 
 BODY = """
 [[body]]
@@ -148,7 +148,7 @@ def test_an_explicit_run_goes_on_bit_identically(tmp_path, monkeypatch):
     rest = REST.replace('"energy-momentum"\ndt = 0.01', '"newmark"').replace("[run]", "[run]\ncheckpoint = 1e-9")
     path.write_text(BODY + text + rest, "utf-8")
     simulate(path, tmp_path / "whole", progress=False)
-    original = symplex.run._Run._row
+    original = symplex.runs.run._Run._row
 
     def interrupted(self, state, moving):
         if state.t > 0.25:
@@ -156,7 +156,7 @@ def test_an_explicit_run_goes_on_bit_identically(tmp_path, monkeypatch):
         return original(self, state, moving)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.run._Run, "_row", interrupted)
+        patch.setattr(symplex.runs.run._Run, "_row", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(path, tmp_path / "parts", progress=False)
     simulate(path, tmp_path / "parts", resume=True, progress=False)

@@ -7,14 +7,14 @@ import pytest
 import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, StepFailed
+from symplex.fem.actions.loads import Gravity
 from symplex.fem.assembly import Pattern
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
-from symplex.fem.elements import TETRAHEDRON
-from symplex.fem.isoparametric import Isoparametric
-from symplex.fem.loads import Gravity
-from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
 from symplex.fem.secant import secant_product
-from symplex.fem.solid import Solid
+from symplex.fem.solids.elements import TETRAHEDRON
+from symplex.fem.solids.isoparametric import Isoparametric
+from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 

@@ -10,11 +10,11 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipkinc
 
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.time.manifold import ComposedMethod, ManifoldMethod, solve_increment
-from symplex.time.planar_pendulum import PlanarMethod, PlanarState, SwingPlane, planar_energies
-from symplex.time.sphere import AxialPotential, SpherePotential, SphereState, SphericalPendulum, hat
-from symplex.time.sphere_form import symplectic_defect, tangent_basis, two_form
-from symplex.time.sphere_methods import SphereEnergyMomentum, SphereMidpoint, SphereSymplectic
+from symplex.time.manifolds.manifold import ComposedMethod, ManifoldMethod, solve_increment
+from symplex.time.manifolds.planar_pendulum import PlanarMethod, PlanarState, SwingPlane, planar_energies
+from symplex.time.manifolds.sphere import AxialPotential, SpherePotential, SphereState, SphericalPendulum, hat
+from symplex.time.manifolds.sphere_form import symplectic_defect, tangent_basis, two_form
+from symplex.time.manifolds.sphere_methods import SphereEnergyMomentum, SphereMidpoint, SphereSymplectic
 
 METHODS = {
     "midpoint": SphereMidpoint(),

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from symplex.errors import StepFailed
-from symplex.fem.bars import Bars, GreenStrain
-from symplex.fem.mass import bar_mass, consistent_bar_mass
+from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
+from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.system import System
-from symplex.time.cayley_magnus import CM4, CM6, CM8
-from symplex.time.cayley_preconditioner import CayleyPreconditioner
-from symplex.time.conserving_schemes import EM, M4, SM
-from symplex.time.graham_jelenic import GrahamJelenic
-from symplex.time.rigid_prediction import rigid_prediction
-from symplex.time.step_solver import StepSolver
+from symplex.time.conserving.cayley_magnus import CM4, CM6, CM8
+from symplex.time.conserving.cayley_preconditioner import CayleyPreconditioner
+from symplex.time.conserving.conserving_schemes import EM, M4, SM
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.conserving.step_solver import StepSolver
+from symplex.time.solvers.rigid_prediction import rigid_prediction
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], float)
 PAIRS = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [2, 3], [3, 1], [4, 1], [4, 2], [4, 3], [0, 4]])

@@ -12,25 +12,25 @@ from scipy.sparse import csr_array
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain
-from symplex.fem.mass import bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
-from symplex.fem.support_motion import SupportMotion, SupportRotation, SupportTranslation
+from symplex.fem.actions.mass import bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
+from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
+from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
-from symplex.fem.time_function import TimeFunction
 from symplex.meshes.generate import box
 from symplex.time.composition import Composition
+from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.dense_output import Interpolant
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.energy_stepping import EnergyStepping
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.jacobi_reduction import JacobiReduction
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
-from symplex.time.polar_reduction import PolarReduction
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.reductions.polar_reduction import PolarReduction
+from symplex.time.solvers.newton import Newton
 
 POINTS = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.1, 2], [0.9, 2.0]])
 PAIRS = np.array(

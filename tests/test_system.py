@@ -6,11 +6,11 @@ import scipy.sparse as sp
 
 import symplex as sx
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.actions.loads import Gravity
+from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Energy
-from symplex.fem.loads import Gravity
-from symplex.fem.mass import consistent_mass, lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 

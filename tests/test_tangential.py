@@ -6,12 +6,12 @@ Numbers are binary fractions where a touch is to be exact.
 import numpy as np
 import pytest
 
+from reference.kuhn_walk import kuhn_walk
 from symplex.errors import StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, LennardJones, all_pairs
 from symplex.fem.energy import Energy
+from symplex.fem.measures.bars import Bars, EngineeringStrain, LennardJones, all_pairs
 from symplex.fem.system import State, System
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.kuhn_walk import kuhn_walk
+from symplex.time.events.force_stepping import ForceStepping
 
 
 class Slopes(Energy):

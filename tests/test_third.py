@@ -8,13 +8,13 @@ import pytest
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, PairLaw
-from symplex.fem.loads import Gravity
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import Material, MooneyRivlin, NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.actions.loads import Gravity
+from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, PairLaw
+from symplex.fem.solids.materials import Material, MooneyRivlin, NeoHookean
+from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.tensors import SYMMETRIC
 from symplex.fem.system import System
-from symplex.fem.tensors import SYMMETRIC
 from symplex.meshes.generate import box
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from symplex.errors import StepFailed
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.newmark import Newmark
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
 from symplex.time.trajectory import Recorder, march, record
 
 TIMES = np.linspace(0.0, 2e-6, 5)

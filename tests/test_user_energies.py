@@ -10,16 +10,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reference.algorithm_1_2 import algorithm_1_2
+from reference.kuhn_walk import kuhn_walk
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, all_pairs
 from symplex.fem.energy import Energy
-from symplex.fem.lattice_values import compile_lattice
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
+from symplex.fem.grid.lattice_values import compile_lattice
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, all_pairs
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
-from symplex.time.algorithm_1_2 import algorithm_1_2
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.kuhn_walk import kuhn_walk
+from symplex.time.events.force_stepping import ForceStepping
 
 TURN = np.array([[0.6, 0.8], [-0.8, 0.6]])
 

@@ -6,18 +6,18 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.bars import Bars, EngineeringStrain, InverseDistance, all_pairs
-from symplex.fem.damping import Dashpots, Drag
+from symplex.fem.actions.damping import Dashpots, Drag
+from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
+from symplex.fem.actions.support_motion import SupportTranslation
 from symplex.fem.energy import Energy
-from symplex.fem.mass import bar_mass, consistent_bar_mass
-from symplex.fem.support_motion import SupportTranslation
+from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, all_pairs
 from symplex.fem.system import System
-from symplex.time.adaptive_variational import AdaptiveVariational
-from symplex.time.extended_jacobian import extended_jacobian
-from symplex.time.midpoint import Midpoint
-from symplex.time.newton import Newton
-from symplex.time.step_search import StepSearch
-from symplex.time.variational import Attempt, VariationalMidpoint
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.solvers.newton import Newton
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.extended_jacobian import extended_jacobian
+from symplex.time.variational.step_search import StepSearch
+from symplex.time.variational.variational import Attempt, VariationalMidpoint
 
 
 class Potential(Energy):

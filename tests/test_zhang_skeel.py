@@ -9,21 +9,21 @@ import scipy.sparse as sp
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed, UnstableStep
-from symplex.fem.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
-from symplex.fem.damping import Drag
-from symplex.fem.loads import Gravity, NodalLoad
-from symplex.fem.mass import consistent_mass, lumped_mass
-from symplex.fem.materials import MooneyRivlin, NeoHookean
-from symplex.fem.solid import Solid
-from symplex.fem.support_motion import SupportTranslation
+from symplex.fem.actions.damping import Drag
+from symplex.fem.actions.loads import Gravity, NodalLoad
+from symplex.fem.actions.mass import consistent_mass, lumped_mass
+from symplex.fem.actions.support_motion import SupportTranslation
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
+from symplex.fem.solids.materials import MooneyRivlin, NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.composition import Composition
-from symplex.time.definite import DefiniteSolver
-from symplex.time.newmark import Newmark
-from symplex.time.newton import Newton
-from symplex.time.zhang_skeel import ZhangSkeel
-from symplex.time.zhang_skeel_force import ModifiedForce
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.solvers.definite import DefiniteSolver
+from symplex.time.solvers.newton import Newton
+from symplex.time.variational.zhang_skeel import ZhangSkeel
+from symplex.time.variational.zhang_skeel_force import ModifiedForce
 
 VARIANTS = ("full", "simplified", "push-forward")
 

@@ -10,11 +10,11 @@ from typing import Literal, final
 
 import numpy as np
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.fem.system import State, System
-from symplex.time.implicit import dividing
+from symplex.time.implicit.implicit import dividing
 from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion
-from symplex.time.jacobi_reduction import JacobiReduction
+from symplex.time.reductions.jacobi_reduction import JacobiReduction
 
 
 def _triple_jump(order: int) -> list[float]:

@@ -7,7 +7,7 @@ from typing import cast, final
 
 import numpy as np
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from symplex.arguments import is_real, told
+from symplex.base.arguments import is_real, told
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
@@ -366,8 +366,8 @@ class Integrator(Copyable, ABC):
     conserves : frozenset of str
         What it keeps to round-off: of ``energy``, ``momentum``, ``angular momentum``, ``symplectic form``.
     energy : str, default "total"
-        Which of the energies of a motion is meant (see `symplex.totals.TOTALS`): the one that is kept, or nearly kept
-        where ``conserves`` has no energy. Where loads do work, it is this less the work.
+        Which of the energies of a motion is meant (see `symplex.time.totals.TOTALS`): the one that is kept, or nearly
+        kept where ``conserves`` has no energy. Where loads do work, it is this less the work.
     symmetric : bool
         Whether a run with reversed velocities comes back.
     """

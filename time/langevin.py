@@ -9,14 +9,14 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.arguments import checked
+from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.composition import CompositionMotion
+from symplex.time.constraints.rattle import RattleMotion, ShakeMotion
 from symplex.time.integrator import FixedStepMotion, Integrator
-from symplex.time.rattle import RattleMotion, ShakeMotion
-from symplex.totals import LESS_WORK
+from symplex.time.totals import LESS_WORK
 
 BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
 

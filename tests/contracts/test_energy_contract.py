@@ -10,8 +10,11 @@ import pytest
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
-from symplex.fem.bars import (
+from symplex.fem.energy import Energy
+from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
+from symplex.fem.measures.bars import (
     Bars,
     EngineeringStrain,
     GreenStrain,
@@ -20,13 +23,10 @@ from symplex.fem.bars import (
     LennardJones,
     all_pairs,
 )
-from symplex.fem.constraints import RigidBars
-from symplex.fem.energy import Energy
-from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
-from symplex.fem.loads import Gravity, NodalForce
-from symplex.fem.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.fem.penalty import Penalty
-from symplex.fem.solid import Solid
+from symplex.fem.measures.constraints import RigidBars
+from symplex.fem.measures.penalty import Penalty
+from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.quadratic import quadratic
 

@@ -14,27 +14,27 @@ from scipy.integrate import solve_ivp
 
 import symplex
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
-from symplex.fem.mass import lumped_mass
-from symplex.fem.materials import NeoHookean
-from symplex.fem.solid import Solid
-from symplex.fem.support_motion import SupportTranslation
+from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.actions.support_motion import SupportTranslation
+from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
-from symplex.fem.time_function import TimeFunction
 from symplex.meshes.generate import box
-from symplex.time.adaptive_variational import AdaptiveVariational
 from symplex.time.composition import Composition
-from symplex.time.energy_momentum import EnergyMomentum
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.graham_jelenic import GrahamJelenic, Scheme
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic, Scheme
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.variational_euler import VariationalEuler
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
-from symplex.time.jacobi_reduction import JacobiReduction
-from symplex.time.linearly_implicit import LinearlyImplicitNewmark
-from symplex.time.midpoint import Midpoint
-from symplex.time.newmark import Newmark
-from symplex.time.variational import VariationalMidpoint
-from symplex.time.variational_euler import VariationalEuler
-from symplex.time.zhang_skeel import ZhangSkeel
+from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.variational import VariationalMidpoint
+from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 
 @dataclass(frozen=True)
@@ -394,7 +394,7 @@ def test_a_resumed_motion_is_bit_identical(case):
 
 def test_a_motion_stopped_on_its_way_goes_on_bit_identically(case, monkeypatch):
     for name in ("_EVENTS_AT_FIRST", "_EVENTS_AT_ONCE"):
-        monkeypatch.setattr(f"symplex.time.force_stepping.{name}", 37)
+        monkeypatch.setattr(f"symplex.time.events.force_stepping.{name}", 37)
     system, q, v = body()
     integrator, t = case.make(case.size, 0), 1.0 + 23 * case.size
     at_once = integrator.start(system, system.state(q, v, t=1.0)).advance(t)

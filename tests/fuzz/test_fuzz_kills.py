@@ -116,7 +116,7 @@ def home(folder: Path, case: tuple[str, str, str]) -> Path:
 
 def serve(folder: Path) -> None:
     """Run every case once in the folder, tell how long each took, and then start runs and wait for them as told."""
-    from symplex.cli import main
+    from symplex.runs.cli import main
 
     out = os.fdopen(os.dup(1), "w")
     seconds = []
@@ -139,7 +139,7 @@ def serve(folder: Path) -> None:
 
 def _answered(task: dict[str, Any]) -> int | None:
     """Start a run and return its process id; or return its exit status, or None if it goes on."""
-    from symplex.cli import main
+    from symplex.runs.cli import main
 
     if "wait" in task:
         pid, status = os.waitpid(task["wait"], os.WNOHANG)
@@ -286,8 +286,8 @@ def wrong_end(status: int | None, said: str, name: str) -> str:
 
 def difference(whole: Path, found: Path, series: str) -> str:
     """Return in what two results differ, if they do."""
-    from symplex.checkpoint import load_checkpoint
     from symplex.meshes.series import read_series
+    from symplex.runs.checkpoint import load_checkpoint
 
     if (whole / "history.csv").read_bytes() != (found / "history.csv").read_bytes():
         return "the histories differ"

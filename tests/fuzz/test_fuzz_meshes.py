@@ -185,7 +185,7 @@ def read_and_judged(path: Path, what: str) -> str:
     from symplex.meshes.quality import check_mesh, describe
     from symplex.meshes.read import read_mesh
     from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
-    from symplex.report import mesh_report
+    from symplex.runs.report import mesh_report
 
     try:
         mesh = read_mesh(path, require_volume=False)

@@ -152,7 +152,7 @@ def _times(chance: random.Random, strange: bool) -> list[str]:
 
 def outcome_of(words: list[str], folder: Path) -> str:
     """Run a command line on the results in a folder and judge what comes of it."""
-    from symplex.cli import main
+    from symplex.runs.cli import main
 
     target = folder / "pictures" / "picture"
     shutil.rmtree(target.parent, ignore_errors=True)
@@ -265,7 +265,7 @@ def trials(seed: int, count: int) -> Iterator[tuple[str, str]]:
 
 def prepare(folder: Path) -> None:
     """Run the scenarios, without pictures."""
-    from symplex.run import simulate
+    from symplex.runs.run import simulate
 
     for name, text in SCENARIOS.items():
         path = folder / f"{name}.toml"

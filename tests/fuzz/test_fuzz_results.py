@@ -185,10 +185,10 @@ def _make_bases(folder: Path) -> None:
     import pyvista  # noqa: F401
 
     import symplex.meshes.scene  # noqa: F401
-    from symplex.history import read_history
     from symplex.meshes.render import require_rendering
-    from symplex.plots import plot_history
-    from symplex.run import simulate
+    from symplex.runs.history import read_history
+    from symplex.runs.plots import plot_history
+    from symplex.runs.run import simulate
 
     require_rendering()
     for k, (_, _, _, stopped) in enumerate(BASES):
@@ -205,8 +205,8 @@ def _make_bases(folder: Path) -> None:
 
 
 def _stopped_run(base: Path, sample: int) -> None:
-    import symplex.run
-    from symplex.progress import Silent
+    import symplex.runs.run
+    from symplex.runs.progress import Silent
 
     class Stopping(Silent):
         left = sample
@@ -216,14 +216,14 @@ def _stopped_run(base: Path, sample: int) -> None:
             if not self.left:
                 raise KeyboardInterrupt
 
-    shown = symplex.run.display
-    symplex.run.display = lambda *_: Stopping()
+    shown = symplex.runs.run.display
+    symplex.runs.run.display = lambda *_: Stopping()
     try:
-        symplex.run.simulate(base / "a.toml", base / "out", pictures=False)
+        symplex.runs.run.simulate(base / "a.toml", base / "out", pictures=False)
     except KeyboardInterrupt:
         pass
     finally:
-        symplex.run.display = shown
+        symplex.runs.run.display = shown
 
 
 def scenario_of(base: int) -> str:
@@ -286,7 +286,7 @@ def _judged_run(limit: int, base: Path) -> str:
 
 def _command(name: str, drawn: bool) -> tuple[int, str]:
     """Run a command of the command line and return its exit status and what it says on standard error."""
-    import symplex.cli
+    import symplex.runs.cli
 
     run = ["run", "a.toml", "--output", "out", "--no-pictures"]
     arguments = {
@@ -303,7 +303,7 @@ def _command(name: str, drawn: bool) -> tuple[int, str]:
         os.dup2(err.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
         try:
-            status = symplex.cli.main(arguments)
+            status = symplex.runs.cli.main(arguments)
         except BaseException:
             traceback.print_exc()
             status = -1

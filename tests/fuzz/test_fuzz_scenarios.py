@@ -316,9 +316,9 @@ def furnish(folder: Path) -> None:
 
 def trial(task: dict[str, str]) -> str:
     """Return the outcome of a scenario (in a process of its own)."""
-    from symplex import report
     from symplex.errors import SymplexError
-    from symplex.scenario import Scenario
+    from symplex.runs import report
+    from symplex.scenario.scenario import Scenario
 
     report._TRIAL, report._WARM_UP = 0.02, 5.0
     folder = Path(task["folder"])
@@ -338,8 +338,8 @@ def briefly_run(scenario: Any, folder: Path) -> str:
     import numpy as np
 
     from symplex.errors import SymplexError
-    from symplex.history import read_history
-    from symplex.run import simulate
+    from symplex.runs.history import read_history
+    from symplex.runs.run import simulate
 
     shutil.rmtree(folder, ignore_errors=True)
     if scenario.tables.run.n_samples > 10_000:
@@ -362,7 +362,7 @@ def briefly_run(scenario: Any, folder: Path) -> str:
 
 
 def test_every_key_is_used():
-    from symplex.tables import MODELS
+    from symplex.scenario.tables import MODELS
 
     used: dict[str, set[str]] = {}
     for data in own_cases():

@@ -10,16 +10,16 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import eigsh, spsolve
 
 from symplex.errors import InvertedElement
+from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.assembly import Pattern
-from symplex.fem.elements import element_of, jacobians
-from symplex.fem.mass import consistent_mass, lumped_mass
-from symplex.fem.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.fem.solid import Solid
+from symplex.fem.solids.elements import element_of, jacobians
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quadratic import quadratic
-from symplex.time.energy_momentum import EnergyMomentum
+from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.trajectory import march
 
 KINDS = ["tetra", "hexahedron", "tetra10"]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from symplex.time.algorithm_1_2 import algorithm_1_2
-from symplex.time.force_stepping import ForceStepping
-from symplex.time.kuhn_walk import kuhn_walk
-from symplex.time.newmark import Newmark
+from reference.algorithm_1_2 import algorithm_1_2
+from reference.kuhn_walk import kuhn_walk
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
 
 GRID = 5e-4
 WALL_AXES = np.array([[1, 0, 0], [0, np.sqrt(0.5), np.sqrt(0.5)], [0, -np.sqrt(0.5), np.sqrt(0.5)]])

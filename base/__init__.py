@@ -1,0 +1,1 @@
+"""What all rooms stand on: arguments checked against annotations, files written whole, standard output."""

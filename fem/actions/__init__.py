@@ -1,0 +1,1 @@
+"""What acts on a system: mass, supports at rest and in motion, loads and damping."""

@@ -1,0 +1,429 @@
+"""Loads: constant ones, which have a potential, and those given as functions of time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked, is_real, told
+from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.actions.mass import nodal_masses, require_points
+from symplex.fem.copying import Copyable
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
+
+# How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
+History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
+
+
+_SOONEST = 1e-100  # s between two times of a table: slopes must be numbers
+
+# -- with a potential ----------------------------------------------------------------------------------------
+
+
+class DeadLoad(Energy):
+    """Constant forces on nodes, φ = −f·x: gravity, or given forces.
+
+    Attributes
+    ----------
+    nodes : int32 [m, 1]
+    forces : float64 [m, dim]
+        In N.
+    """
+
+    @property
+    @abstractmethod
+    def forces(self) -> Array:
+        """The forces [m, dim] in N."""
+
+    def value(self, x: Array) -> Array:
+        """Return −f·x [m] in J at the positions x [m, 1, dim]."""
+        return -np.einsum("mi,mi->m", self.forces, x[:, 0])
+
+    def gradient(self, x: Array) -> Array:
+        """Return −f [m, 1, dim] in N."""
+        return -self.forces[:, None]
+
+    def hessian(self, x: Array) -> Array:
+        """Return zeros [m, dim, dim]."""
+        return np.zeros((len(x), x.shape[2], x.shape[2]))
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return −f [m, 1, dim] in N: φ is linear."""
+        return self.gradient(x1)
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return zeros [m, dim, dim]."""
+        return self.hessian(x1)
+
+    def third(self, x: Array, a: Array) -> Array:
+        """Return zeros [m, 1, dim]."""
+        return np.zeros_like(x)
+
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add nothing."""
+
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add nothing."""
+
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+        """Return compiled differences of one node's energy, for force-stepping."""
+        from symplex.fem.grid.lattice_loads import dead_load_lattice  # compiled when first needed
+
+        return dead_load_lattice(self.forces if axes is None else self.forces @ axes.T)
+
+
+@checked
+@final
+class Gravity(DeadLoad):
+    """Weight, φ = −m a·x for each node.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        Nodal masses in kg, or the consistent mass matrix.
+    acceleration : float64 [dim]
+        In m/s², for example (0, 0, −9.81).
+
+    Raises
+    ------
+    InvalidSystem
+        If the acceleration is not finite, or masses are not those of nodes.
+    """
+
+    def __init__(self, mass: Array | sp.csr_array, acceleration: ArrayLike):
+        self.acceleration = _finite("Gravity: acceleration", acceleration)
+        lumped = nodal_masses("Gravity", mass)
+        self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
+        self._forces = lumped[:, None] * self.acceleration
+
+    @property
+    def forces(self) -> Array:
+        """The weights [n, dim] in N."""
+        return self._forces
+
+
+@checked
+@final
+class NodalForce(DeadLoad):
+    """Constant forces on some nodes.
+
+    Parameters
+    ----------
+    nodes : int [m]
+        Indices without repetition.
+    force : float64 [dim] or [m, dim]
+        The force in N on each of them.
+
+    Raises
+    ------
+    InvalidSystem
+        If a node is named twice or sizes do not fit.
+    """
+
+    def __init__(self, nodes: Nodes, force: ArrayLike):
+        flat = distinct_nodes("NodalForce", nodes)
+        self.nodes = flat[:, None]
+        self._forces = _per_node("NodalForce", flat, force)
+
+    @property
+    def forces(self) -> Array:
+        """The forces [m, dim] in N."""
+        return self._forces
+
+
+# -- functions of time ---------------------------------------------------------------------------------------
+
+
+class ProportionalLoad(ABC):
+    """Forces on some nodes that change with time but keep their direction, f(t) = factor(t) · forces.
+
+    Attributes
+    ----------
+    nodes : int32 [m]
+    forces : float64 [m, dim]
+        In N.
+    factor : callable
+        A function of t in s.
+    """
+
+    @abstractmethod
+    def __init__(self, nodes: IntArray, forces: Array, history: History):
+        self.nodes = nodes
+        self.forces = forces
+        self.factor = factor_of(history)
+        self._least_nodes = int(nodes.max(initial=-1)) + 1
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, dim] in N.
+
+        Raises
+        ------
+        InvalidSystem
+            If the positions q are too few, or of another dimension.
+        """
+        if q.shape[1] != self.forces.shape[1] or len(q) < self._least_nodes:
+            raise InvalidSystem(
+                f"{type(self).__name__}: positions have shape {q.shape}, wanted (n, {self.forces.shape[1]}), "
+                f"the dimension of the forces, with n at least {self._least_nodes}."
+            )
+        out = np.zeros_like(q)
+        out[self.nodes] = self.factor(t) * self.forces
+        return out
+
+
+@checked
+@final
+class NodalLoad(ProportionalLoad):
+    """Forces on some nodes that change with time, f(t) = factor(t) · force.
+
+    Parameters
+    ----------
+    nodes : int [m]
+        Indices without repetition.
+    force : float64 [dim] or [m, dim]
+        In N on each of them.
+    history : float, callable or (times, factors)
+        The factor: constant, a function of t in s, or a table that is interpolated linearly and keeps its first
+        and last value outside.
+
+    Raises
+    ------
+    InvalidSystem
+        If a node is named twice, sizes do not fit, or the table is not in order.
+    """
+
+    def __init__(self, nodes: Nodes, force: ArrayLike, history: History = 1.0):
+        flat = distinct_nodes("NodalLoad", nodes)
+        super().__init__(flat, _per_node("NodalLoad", flat, force), history)
+
+
+@checked
+@final
+class SurfaceTraction(ProportionalLoad):
+    """A traction on reference faces that keeps its direction (dead), F_a(t) = factor(t) ∫ N_a dA · traction.
+
+    Parameters
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions in m.
+    faces : int [f, 3, 4 or 6], or mapping of str to such
+        Triangles (linear or quadratic), quadrilaterals, or all by cell type (`Mesh.boundary_faces`).
+    traction : float64 [3]
+        Force per undeformed area in Pa.
+    history : float, callable or (times, factors)
+        As for `NodalLoad`.
+
+    Raises
+    ------
+    InvalidSystem
+        If there are no faces, sizes do not fit, or the table is not in order.
+    """
+
+    def __init__(
+        self,
+        points: Array,
+        faces: Nodes | Mapping[str, IntArray],
+        traction: ArrayLike,
+        history: History = 1.0,
+    ):
+        traction = _finite("SurfaceTraction: traction", traction)
+        if len(traction) != 3:
+            raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, wanted 3.")
+        require_points("SurfaceTraction", points)
+        areas = np.zeros(len(points))
+        for cells in _faces("SurfaceTraction", faces):
+            require_nodes("SurfaceTraction", cells, len(points))
+            shape, normals = _area_normals(np.asarray(points, float), cells)
+            local = np.einsum("ga,fg->fa", shape, np.linalg.norm(normals, axis=2))
+            np.add.at(areas, cells, local)
+        loaded = np.flatnonzero(areas).astype(np.int32)
+        super().__init__(loaded, areas[loaded, None] * traction, history)
+
+
+@checked
+@final
+class Pressure:
+    """A pressure on faces that turns and grows with them (follower), F_a = −p(t) ∫ N_a n da.
+
+    Parameters
+    ----------
+    faces : int [f, 3, 4 or 6], or mapping of str to such
+        Triangles (linear or quadratic), quadrilaterals, or all by cell type, numbered so that their normals point out
+        of the body (`Mesh.boundary_faces`).
+    pressure : float
+        In Pa; positive pushes into the body.
+    history : float, callable or (times, factors)
+        As for `NodalLoad`.
+
+    Raises
+    ------
+    InvalidSystem
+        If there are no faces, or the table is not in order.
+    """
+
+    def __init__(self, faces: Nodes | Mapping[str, IntArray], pressure: float, history: History = 1.0):
+        self.faces = _faces("Pressure", faces)
+        self.pressure = float(_finite("Pressure: pressure", [pressure])[0])
+        self.factor = factor_of(history)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, 3] in N at the positions q [n, 3]."""
+        out = np.zeros_like(q)
+        p = self.factor(t) * self.pressure
+        for cells in self.faces:
+            shape, normals = _area_normals(q, cells)
+            np.add.at(out, cells, -p * np.einsum("ga,fgi->fai", shape, normals))
+        return out
+
+
+def factor_of(history: History) -> Callable[[float], float]:
+    """Return a history as a function of time that gives finite factors only.
+
+    Raises
+    ------
+    InvalidSystem
+        If a table has times that do not ascend, differs in length, or holds a number that is not finite.
+    """
+    if callable(history):
+        return _Given(history)
+    if is_real(history):
+        constant = float(_finite("history", [cast(float, history)])[0])
+        return _Constant(constant)
+    if not isinstance(history, Sequence) or len(history) != 2:
+        raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")
+    times, factors = checked_table("history", *history, "factors")
+    return _Interpolated(times, factors)
+
+
+@dataclass(frozen=True)
+class _Given(Copyable):
+    """A user's function of time."""
+
+    function: Callable[[float], float]
+
+    def __call__(self, t: float) -> float:
+        factor = float(self.function(t))
+        if not np.isfinite(factor):
+            raise StepFailed(f"the history of a load gives {factor} at t = {t:.6g} s.")
+        return factor
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """The same at all times."""
+
+    factor: float
+
+    def __call__(self, t: float) -> float:
+        return self.factor
+
+
+@dataclass(frozen=True)
+class _Interpolated:
+    """Straight lines between the numbers of a table, whose first and last one hold beyond it."""
+
+    times: Array
+    factors: Array
+
+    def __call__(self, t: float) -> float:
+        return float(np.interp(t, self.times, self.factors))
+
+
+def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) -> tuple[Array, Array]:
+    """Return the times [k] and values [k] of a table as arrays; ``owner`` and ``called`` name it and its values.
+
+    Raises
+    ------
+    InvalidSystem
+        If times do not ascend, numbers differ, or one is not finite.
+    """
+    t, u = _finite(f"{owner}: times", times), _finite(f"{owner}: {called}", values)
+    if len(t) != len(u) or len(t) == 0:
+        raise InvalidSystem(f"{owner}: there are {len(t)} times, but {len(u)} {called}.")
+    back = np.flatnonzero(np.diff(t) <= _SOONEST)
+    if len(back):
+        raise InvalidSystem(
+            f"{owner}: times must ascend, but {t[back[0]]:.6g} s is followed by {t[back[0] + 1]:.6g} s."
+        )
+    return t, u
+
+
+# -- faces ---------------------------------------------------------------------------------------------------
+
+# Shape functions [g, k], their derivatives [g, k, 2] and weights [g] at Gauss points: one for triangles (the normal
+# is constant), 2 × 2 for quadrilaterals (exact for the area normals of bilinear ones), 3 × 3 folded for quadratic
+# triangles (exact up to degree 4, that of a shape function times the area normal).
+_CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+_GAUSS = _CORNERS / np.sqrt(3.0)
+_QUAD = 1.0 + _GAUSS[:, None] * _CORNERS
+
+
+def _quadratic_triangle() -> tuple[Array, Array, Array]:
+    """N_a = L_a (2 L_a − 1) at corners, 4 L_b L_c between; ξ = (u, (1 − u) v) with u, v on [0, 1]."""
+    x, w = np.polynomial.legendre.leggauss(3)
+    u, v = (0.5 * (1.0 + axis.ravel()) for axis in np.meshgrid(x, x))
+    weights = 0.25 * np.outer(w, w).ravel() * (1.0 - u)
+    L = np.column_stack([1.0 - u - (1.0 - u) * v, u, (1.0 - u) * v])
+    slopes, b, c = np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]), [0, 1, 2], [1, 2, 0]
+    shape = np.hstack([L * (2.0 * L - 1.0), 4.0 * L[:, b] * L[:, c]])
+    between = 4.0 * (L[:, b, None] * slopes[c] + L[:, c, None] * slopes[b])
+    return shape, np.concatenate([(4.0 * L - 1.0)[:, :, None] * slopes, between], axis=1), weights
+
+
+_RULES = {
+    3: (np.full((1, 3), 1 / 3), np.array([[[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]]), np.array([0.5])),
+    6: _quadratic_triangle(),
+    4: (0.25 * _QUAD[..., 0] * _QUAD[..., 1], 0.25 * _CORNERS * _QUAD[..., ::-1], np.ones(4)),
+}
+
+
+def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
+    """Return shape functions N [g, k] and weighted normals n dA [f, g, 3] at the Gauss points of faces on x [n, 3]."""
+    shape, slope, weight = _RULES[cells.shape[1]]
+    tangents = np.einsum("gad,fai->dfgi", slope, x[cells])
+    return shape, np.cross(tangents[0], tangents[1]) * weight[:, None]
+
+
+def _faces(owner: str, faces: Nodes | Mapping[str, IntArray]) -> list[IntArray]:
+    given = list(faces.values()) if isinstance(faces, Mapping) else [faces]
+    parts = [connectivity(owner, part) for part in given]
+    parts = [part for part in parts if part.size]
+    if not parts:
+        raise InvalidSystem(f"{owner} has no faces.")
+    for part in parts:
+        if part.ndim != 2 or part.shape[1] not in _RULES:
+            raise InvalidSystem(
+                f"{owner}: faces have shape {part.shape}, wanted triangles [f, 3] or [f, 6], or quads [f, 4]."
+            )
+    return parts
+
+
+# -- input ---------------------------------------------------------------------------------------------------
+
+
+def _finite(name: str, values: ArrayLike) -> Array:
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.") from None
+    if array.ndim != 1 or np.iscomplexobj(values) or not np.all(np.isfinite(array)):
+        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.")
+    return array
+
+
+def _per_node(owner: str, nodes: IntArray, force: ArrayLike) -> Array:
+    array = np.array(force, dtype=float)
+    if not np.all(np.isfinite(array)):
+        raise InvalidSystem(f"{owner}: the force must be finite; it is {force}.")
+    if array.ndim == 1:
+        return np.tile(array, (len(nodes), 1))
+    if array.ndim != 2 or len(array) != len(nodes):
+        raise InvalidSystem(f"{owner}: forces have shape {array.shape}, wanted one row for each of {len(nodes)} nodes.")
+    return array

@@ -1,0 +1,287 @@
+"""Mass of solid elements and of bars, lumped and consistent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem, MeshError
+from symplex.fem.assembly import Array, IntArray, Pattern, scatter_blocks
+from symplex.fem.kernels import kernel
+from symplex.fem.nodes import connectivity, require_nodes
+from symplex.fem.solids import tetrahedra
+from symplex.fem.solids.elements import TETRAHEDRON, Element, checked_determinants, element_of, jacobians
+
+_CHUNK = 4096  # elements whose Jacobians are found at once
+
+
+@checked
+def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> Array:
+    """Return nodal masses [n_nodes] in kg, all positive, which sum to the mass of the body.
+
+    Linear tetrahedra and hexahedra give each of their nodes ∫ ρ N_a (a quarter of a tetrahedron's mass). At the
+    corners of quadratic tetrahedra that is negative: their mass is shared as the diagonal ∫ ρ N_a² is (Hinton, Rock and
+    Zienkiewicz, Earthquake Engng Struct. Dyn. 4 (1976) 245).
+
+    Parameters
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions in m.
+    cells : int32 [m, k]
+        The nodes of the elements: k = 4 linear tetrahedra, 8 hexahedra, 10 quadratic tetrahedra.
+    density : float
+        Mass per undeformed volume in kg/m³.
+    n_nodes : int
+        Number of nodes of the system.
+
+    Raises
+    ------
+    MeshError
+        If an element is inverted or flat.
+    InvalidSystem
+        If an element refers to a node that does not exist, there are no such elements, a point is not finite, or the
+        density is not positive.
+    """
+    element = element_of("the mass", cells)
+    require_points("the mass", points)
+    _require_density(density)
+    require_nodes("the mass", cells, min(n_nodes, len(points)))
+    if element is TETRAHEDRON:
+        shares = np.repeat(0.25 * tetrahedra.checked_volumes(points, cells)[:, None], 4, axis=1)
+    else:
+        shares = np.empty(cells.shape)
+        N, _ = element.shapes(element.mass.points)
+        for part, w in _weights(element, points, cells):
+            diagonal = w @ (N if element.positive else N**2)
+            shares[part] = diagonal * (w.sum(axis=1) / diagonal.sum(axis=1))[:, None]
+    masses = np.bincount(cells.ravel(), weights=density * shares.ravel(), minlength=n_nodes)
+    return np.asarray(masses, dtype=float)
+
+
+@checked
+def consistent_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> sp.csr_array:
+    """Return the consistent mass matrix ∫ ρ N_a N_b [n_nodes, n_nodes] in kg; ρ V (1 + δ_ab)/20 per linear tetrahedron.
+
+    One row per node, the same for each direction. Parameters and errors are those of `lumped_mass`.
+    """
+    element_of("the mass", cells)
+    require_points("the mass", points)
+    _require_density(density)
+    pattern = Pattern(n_nodes, [cells])
+    values = np.zeros(len(pattern.indices))
+    add_consistent_mass(points, cells, density, pattern.slots[0], values)
+    return sp.csr_array((values, pattern.indices, pattern.indptr), shape=(n_nodes, n_nodes))
+
+
+def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: IntArray, out: Array) -> None:
+    """Add the consistent mass in kg of elements to the values out [nnz] of a matrix on a fixed pattern.
+
+    Parameters
+    ----------
+    points, cells, density
+        As in `lumped_mass`.
+    slots : int32 [m, k, k]
+        The place in out of each pair of nodes of each element (see `symplex.fem.assembly.Pattern`).
+    out : float64 [nnz]
+
+    Raises
+    ------
+    MeshError
+        If an element is inverted or flat.
+    InvalidSystem
+        If an element refers to a node that does not exist, or there are no such elements.
+    """
+    points, cells = np.ascontiguousarray(points, dtype=float), connectivity("the mass", cells)
+    element = element_of("the mass", cells)
+    require_nodes("the mass", cells, len(points))
+    if element is TETRAHEDRON:
+        if not _add_consistent_mass(points, cells, density, slots, out):
+            tetrahedra.checked_volumes(points, cells)
+        return
+    N, _ = element.shapes(element.mass.points)
+    products = density * np.einsum("ga,gb->gab", N, N).reshape(len(N), -1)
+    for part, w in _weights(element, points, cells):
+        local = (w @ products).reshape(len(w), element.n_nodes, element.n_nodes)
+        scatter_blocks(local, slots[part], out[:, None, None])
+
+
+def _weights(element: Element, points: Array, cells: IntArray) -> Iterator[tuple[slice, Array]]:
+    """Yield elements, some at a time, with the weights [e, g] in m³ of their points of quadrature."""
+    _, slopes = element.shapes(element.mass.points)
+    for first in range(0, len(cells), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        J = jacobians(points, cells[part], slopes)
+        yield part, checked_determinants(element, cells[part], J) * element.mass.weights
+
+
+def nodal_masses(what: str, mass: Array | sp.csr_array) -> Array:
+    """Return the masses [n] of nodes in kg that are given, or the row sums of a mass matrix; ``what`` names who asks.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not one for each node, or one of those given is negative or not finite.
+    """
+    if sp.issparse(mass):
+        return np.asarray(mass.sum(axis=1), dtype=float).ravel()
+    masses = np.asarray(mass, dtype=float)
+    if masses.ndim != 1 or not (np.isfinite(masses) & (masses >= 0)).all():
+        raise InvalidSystem(f"{what}: masses must be one for each node [n], not negative; they are {mass!r:.80}.")
+    return masses
+
+
+def require_points(what: str, points: Array) -> None:
+    """Check that positions are finite, [n, 3]; ``what`` names who asks.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not.
+    """
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InvalidSystem(f"{what}: points have shape {points.shape}, wanted (n, 3).")
+    if not np.isfinite(points).all():
+        node = int(np.argwhere(~np.isfinite(points))[0, 0])
+        raise InvalidSystem(f"{what}: points must be finite; point {node} is {points[node]}.")
+
+
+def _require_density(density: float) -> None:
+    if not 0.0 < density < np.inf:
+        raise InvalidSystem(f"the mass: the density must be positive and finite; it is {density} kg/m³.")
+
+
+def require_masses(mass: Array | sp.csr_array, massless: NDArray[np.bool_]) -> None:
+    """Check the mass of a system: positive at all nodes but those that are massless.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        In kg.
+    massless : bool [n]
+
+    Raises
+    ------
+    InvalidSystem
+        If it is not, or sizes do not match.
+    """
+    n = mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
+    consistent = sp.issparse(mass)
+    if mass.shape != ((n, n) if consistent else (n,)):
+        raise InvalidSystem(
+            f"the mass has shape {mass.shape}; wanted one mass per node [n], or a sparse matrix [n, n]."
+        )
+    # Row sums of a consistent mass may be negative, as at the corners of quadratic tetrahedra.
+    nodal = np.asarray(mass.diagonal() if consistent else mass)
+    infinite = np.flatnonzero(~np.isfinite(nodal))
+    if len(infinite):
+        raise InvalidSystem(f"the mass of node {infinite[0]} is {nodal[infinite[0]]} kg; fix what does not move.")
+    if massless.shape != (n,):
+        raise InvalidSystem(f"massless has shape {massless.shape}, wanted {(n,)}.")
+    if massless.any() and consistent:
+        raise InvalidSystem("massless nodes need lumped masses; this system has a consistent mass.")
+    heavy = np.flatnonzero(massless & (nodal != 0))
+    if len(heavy):
+        raise InvalidSystem(f"node {heavy[0]} is massless, but its mass is {nodal[heavy[0]]} kg.")
+    bad = np.flatnonzero((nodal <= 0) & ~massless)
+    if len(bad):
+        raise InvalidSystem(
+            f"{len(bad)} of {n} nodes have no mass (the first is node {bad[0]}); "
+            "remove the nodes that belong to no element, or give them mass."
+        )
+
+
+# -- bars -----------------------------------------------------------------------------------------------------
+
+
+@checked
+def bar_mass(points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int) -> Array:
+    """Return nodal masses [n_nodes] in kg: half of each bar's mass ρ A L to each of its ends.
+
+    Parameters
+    ----------
+    points : float64 [n, dim]
+        Undeformed positions in m.
+    pairs : int32 [m, 2]
+        The nodes of the bars: the ``line`` cells of a mesh.
+    density : float or float64 [m]
+        Mass per undeformed volume in kg/m³.
+    area : float or float64 [m]
+        Cross-sections in m².
+    n_nodes : int
+        Number of nodes of the system.
+
+    Raises
+    ------
+    MeshError
+        If a bar has no length.
+    InvalidSystem
+        If a bar refers to a node that does not exist, or a density or an area is not positive.
+    """
+    masses = _masses_of_bars(points, pairs, density, area, n_nodes)
+    nodal = np.bincount(pairs.ravel(), weights=np.repeat(0.5 * masses, 2), minlength=n_nodes)
+    return np.asarray(nodal, dtype=float)
+
+
+@checked
+def consistent_bar_mass(
+    points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int
+) -> sp.csr_array:
+    """Return the consistent mass matrix [n_nodes, n_nodes] in kg of bars: ρ A L (1 + δ_ab)/6 per bar.
+
+    Parameters and errors are those of `bar_mass`.
+    """
+    masses = _masses_of_bars(points, pairs, density, area, n_nodes)
+    pattern = Pattern(n_nodes, [pairs])
+    values = np.zeros(len(pattern.indices))
+    local = masses[:, None, None] * (1.0 + np.eye(2)) / 6.0
+    scatter_blocks(local, pattern.slots[0], values[:, None, None])
+    return sp.csr_array((values, pattern.indices, pattern.indptr), shape=(n_nodes, n_nodes))
+
+
+def _masses_of_bars(points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int) -> Array:
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidSystem(f"the mass of bars: pairs have shape {pairs.shape}, wanted (m, 2).")
+    require_nodes("the mass of bars", pairs, min(n_nodes, len(points)))
+    if points.ndim != 2 or not np.isfinite(points).all():
+        raise InvalidSystem(f"the mass of bars: points must be finite, [n, dim]; their shape is {points.shape}.")
+    lengths = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
+    bad = np.flatnonzero(~(lengths > 0))
+    if len(bad):
+        a, b = pairs[bad[0]]
+        raise MeshError(f"bar {bad[0]} (nodes {a} and {b}) has no length; merge its nodes, or remove it.")
+    for name, values, unit in (("density", density, "kg/m³"), ("area", area, "m²")):
+        if np.shape(values) not in ((), lengths.shape):
+            raise InvalidSystem(f"the mass of bars: {name} has shape {np.shape(values)}, but bars are {len(lengths)}.")
+        wrong = np.ravel(~((np.asarray(values) > 0) & np.isfinite(values)))
+        if wrong.any():
+            raise InvalidSystem(
+                f"the mass of bars: {name} is {np.ravel(values)[wrong][0]} {unit}; it must be positive and finite."
+            )
+    return lengths * np.asarray(density, dtype=float) * np.asarray(area, dtype=float)
+
+
+# -- compiled loop --------------------------------------------------------------------------------------------
+
+
+@kernel
+def _add_consistent_mass(points, cells, density, slots, out):
+    """Add ρ V (1 + δ_ab)/20; return whether no element is inverted or flat (see `tetrahedra.checked_volumes`)."""
+    good = True
+    for e in range(len(cells)):
+        o, x, y, z = points[cells[e, 0]], points[cells[e, 1]], points[cells[e, 2]], points[cells[e, 3]]
+        ux, uy, uz = x[0] - o[0], x[1] - o[1], x[2] - o[2]
+        vx, vy, vz = y[0] - o[0], y[1] - o[1], y[2] - o[2]
+        wx, wy, wz = z[0] - o[0], z[1] - o[1], z[2] - o[2]
+        determinant = ux * (vy * wz - vz * wy) + uy * (vz * wx - vx * wz) + uz * (vx * wy - vy * wx)
+        squares = (ux * ux + uy * uy + uz * uz) * (vx * vx + vy * vy + vz * vz) * (wx * wx + wy * wy + wz * wz)
+        good = good and determinant > tetrahedra.FLAT * np.sqrt(squares)
+        share = density * determinant / 120.0
+        for a in range(4):
+            for b in range(4):
+                out[slots[e, a, b]] += share
+            out[slots[e, a, a]] += share
+    return good

@@ -1,0 +1,1 @@
+"""Differences of energies between lattice points, for force-stepping."""

@@ -1,0 +1,263 @@
+"""Laws of two points: a function φ(s) of the squared distance s, its slopes, and its quotients along an increment.
+
+The force is 2 φ'(s) d, d = x_1 − x_0; along an increment of s a law has the quotient ξ = Δφ/(½ Δs), in closed forms
+without cancellation (see `symplex.fem.measures.pair_formulas`). `symplex.fem.measures.bars` makes energies of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem, MaterialError
+from symplex.fem.assembly import Array
+from symplex.fem.copying import Copyable
+from symplex.fem.measures import pair_formulas
+from symplex.fem.measures.pair_formulas import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE, LENNARD_JONES
+
+
+class PairLaw(Copyable, ABC):
+    """An energy φ(s) in J of two points at the squared distance s in m².
+
+    A law of one's own needs the five functions below.
+    """
+
+    @abstractmethod
+    def energy(self, s: Array) -> Array:
+        """Return φ(s) in J."""
+
+    @abstractmethod
+    def slope(self, s: Array) -> Array:
+        """Return dφ/ds in N/m."""
+
+    @abstractmethod
+    def curvature(self, s: Array) -> Array:
+        """Return d²φ/ds² in N/m³."""
+
+    @abstractmethod
+    def quotient(self, s0: Array, s1: Array) -> Array:
+        """Return ξ = (φ(s1) − φ(s0))/(½(s1 − s0)) in N/m, also where s1 = s0: then it is 2 dφ/ds."""
+
+    @abstractmethod
+    def quotient_slope(self, s0: Array, s1: Array) -> Array:
+        """Return ∂ξ/∂s1 in N/m³, also where s1 = s0: then it is d²φ/ds²."""
+
+    def third_slope(self, s: Array) -> Array:
+        """Return d³φ/ds³ in N/m⁵: optional, for methods that need third derivatives.
+
+        Raises
+        ------
+        InvalidSystem
+            If the law has none.
+        """
+        raise InvalidSystem(
+            f"the pair law {type(self).__name__} has no third derivative. Give it third_slope, or take a method that "
+            "needs the gradient and Hessian only."
+        )
+
+    @final
+    def mean_slope(self, s0: Array, s1: Array) -> Array:
+        """Return 2 dφ/ds in N/m at the mean length ½(l0 + l1)."""
+        return 2.0 * self.slope(0.25 * (np.sqrt(s0) + np.sqrt(s1)) ** 2)
+
+    @final
+    def mean_slope_rate(self, s0: Array, s1: Array) -> Array:
+        """Return the derivative of `mean_slope` with s1 in N/m³."""
+        l1 = np.sqrt(s1)
+        mean = 0.5 * (np.sqrt(s0) + l1)
+        return pair_formulas.ratio.py_func(self.curvature(mean * mean) * mean, l1)
+
+
+class CompiledLaw(PairLaw):
+    """A law whose formulas are compiled as well; its constants are numbers, or one for each pair.
+
+    Attributes
+    ----------
+    code : int
+        Which law it is in `symplex.fem.measures.pair_formulas`.
+    """
+
+    code: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def constants(self) -> Mapping[str, Array]:
+        """The one or two constants by name, in the order of the formulas."""
+
+    @final
+    def energy(self, s: Array) -> Array:
+        """Return φ(s) in J."""
+        return pair_formulas.energy.py_func(*self._arguments(), s)
+
+    @final
+    def slope(self, s: Array) -> Array:
+        """Return dφ/ds in N/m."""
+        return pair_formulas.slope.py_func(*self._arguments(), s)
+
+    @final
+    def curvature(self, s: Array) -> Array:
+        """Return d²φ/ds² in N/m³."""
+        return pair_formulas.curvature.py_func(*self._arguments(), s)
+
+    @final
+    def quotient(self, s0: Array, s1: Array) -> Array:
+        """Return ξ = (φ(s1) − φ(s0))/(½(s1 − s0)) in N/m, also where s1 = s0: then it is 2 dφ/ds."""
+        return pair_formulas.quotient.py_func(*self._arguments(), s0, s1)
+
+    @final
+    def quotient_slope(self, s0: Array, s1: Array) -> Array:
+        """Return ∂ξ/∂s1 in N/m³, also where s1 = s0: then it is d²φ/ds²."""
+        return pair_formulas.quotient_slope.py_func(*self._arguments(), s0, s1)
+
+    @final
+    def third_slope(self, s: Array) -> Array:
+        """Return d³φ/ds³ in N/m⁵."""
+        from symplex.fem.measures.third_pairs import third_slope  # compiled when first needed
+
+        return third_slope.py_func(*self._arguments(), s)
+
+    def _arguments(self) -> tuple[int, Array, Array]:
+        """The law as the formulas take it."""
+        a, b = (*self.constants.values(), np.zeros(()))[:2]
+        return self.code, a, b
+
+
+@checked
+@final
+class EngineeringStrain(CompiledLaw):
+    """A linear spring, φ = ½ k (l − L)².
+
+    Parameters
+    ----------
+    stiffness : float or float64 [m]
+        k in N/m: EA/L for a bar.
+    length : float or float64 [m]
+        The natural length L in m; 0 for a spring through the point.
+    """
+
+    code = ENGINEERING
+
+    def __init__(self, stiffness: ArrayLike, length: ArrayLike):
+        self.stiffness = _positive("stiffness", stiffness, "N/m")
+        self.length = _finite("natural length", length, "m", least=0.0)
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """K and L."""
+        return {"stiffness": self.stiffness, "length": self.length}
+
+
+@checked
+@final
+class GreenStrain(CompiledLaw):
+    """A bar of Green's strain, φ = ½ k ((s − L²)/2L)².
+
+    Parameters
+    ----------
+    stiffness : float or float64 [m]
+        k in N/m: EA/L for a bar.
+    length : float or float64 [m]
+        The natural length L in m.
+    """
+
+    code = GREEN
+
+    def __init__(self, stiffness: ArrayLike, length: ArrayLike):
+        self.stiffness = _positive("stiffness", stiffness, "N/m")
+        self.length = _positive("natural length", length, "m")
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """K and L."""
+        return {"stiffness": self.stiffness, "length": self.length}
+
+
+@checked
+@final
+class InverseDistance(CompiledLaw):
+    """Gravitation or Coulomb's law, φ = −γ/l.
+
+    Parameters
+    ----------
+    strength : float or float64 [m]
+        γ in J m: G m_0 m_1 for masses, −k q_0 q_1 for charges.
+    """
+
+    code = INVERSE
+
+    def __init__(self, strength: ArrayLike):
+        self.strength = _finite("strength", strength, "J m")
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """γ."""
+        return {"strength": self.strength}
+
+
+@checked
+@final
+class InverseSquare(CompiledLaw):
+    """φ = c/s: with c = Θ²/2μ, the centrifugal energy of a reduced mass μ with the angular momentum Θ.
+
+    Parameters
+    ----------
+    strength : float or float64 [m]
+        c in J m²; positive where it repels.
+    """
+
+    code = INVERSE_SQUARE
+
+    def __init__(self, strength: ArrayLike):
+        self.strength = _finite("strength", strength, "J m²")
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """C."""
+        return {"strength": self.strength}
+
+
+@checked
+@final
+class LennardJones(CompiledLaw):
+    """φ = 4ε [(σ/l)¹² − (σ/l)⁶].
+
+    Parameters
+    ----------
+    depth : float or float64 [m]
+        ε in J.
+    diameter : float or float64 [m]
+        σ in m, where φ is zero.
+    """
+
+    code = LENNARD_JONES
+
+    def __init__(self, depth: ArrayLike, diameter: ArrayLike):
+        self.depth = _positive("depth", depth, "J")
+        self.diameter = _positive("diameter", diameter, "m")
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """ε and σ."""
+        return {"depth": self.depth, "diameter": self.diameter}
+
+
+def _finite(name: str, values: ArrayLike, unit: str, least: float = -np.inf) -> Array:
+    array = np.asarray(values, dtype=float)
+    wrong = ~(np.isfinite(array) & (array >= least))
+    if np.any(wrong):
+        first = np.atleast_1d(array)[np.atleast_1d(wrong)][0]
+        bound = "" if least == -np.inf else f" and at least {least:g}"
+        raise MaterialError(f"the {name} of a pair law must be finite{bound}; it is {first:g} {unit}.")
+    return array
+
+
+def _positive(name: str, values: ArrayLike, unit: str) -> Array:
+    array = _finite(name, values, unit)
+    if np.any(array <= 0):
+        raise MaterialError(f"the {name} of a pair law must be positive; it is {np.min(array):g} {unit}.")
+    return array

@@ -1,0 +1,141 @@
+"""Constraints as stiff energies, for methods that know no multipliers."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
+from symplex.fem.energy import Array, Energy, OptionalFunction
+from symplex.fem.measures.constraints import Constraint
+
+
+@checked
+@final
+class Penalty(Energy):
+    """A constraint g = 0 as the energy φ = ½ k g², from which it departs by −λ/k.
+
+    Tao and Owhadi (2014), eq. 7, where g = |d|² − L² for a rod and k = ω²: with g = (|d|² − L²)/2L as in `RigidBars`
+    the same energy has k = 4 L² ω², and it is that of `GreenStrain`. Forces are k g ∇g. Where the discrete gradient of
+    the constraint is exact, as for rods, that of the energy is: ½ k (g0 + g1) times it.
+
+    Parameters
+    ----------
+    constraint : Constraint
+    stiffness : float or float64 [c]
+        k in N/m.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no constraint, or a stiffness is not positive or not there for each condition.
+    """
+
+    def __init__(self, constraint: Constraint, stiffness: ArrayLike):
+        if not isinstance(constraint, Constraint):
+            raise InvalidSystem(f"Penalty is of one Constraint; given is a {type(constraint).__name__}.")
+        self.constraint = constraint
+        self.nodes = constraint.nodes
+        stiff = np.asarray(stiffness, dtype=float)
+        if stiff.shape not in ((), (len(self.nodes),)):
+            raise InvalidSystem(f"Penalty: stiffness has shape {stiff.shape}, wanted one or {len(self.nodes)} numbers.")
+        if not (np.isfinite(stiff) & (stiff > 0.0)).all():
+            raise InvalidSystem(f"Penalty: stiffness must be positive; the least is {np.min(stiff)} N/m.")
+        self.stiffness = np.array(np.broadcast_to(stiff, len(self.nodes)))
+
+    def value(self, x: Array) -> Array:
+        """Return ½ k g² [c] in J at the positions x [c, k, dim] in m."""
+        return 0.5 * self.stiffness * self.constraint.value(x) ** 2
+
+    def gradient(self, x: Array) -> Array:
+        """Return k g ∇g [c, k, dim] in N."""
+        return self._pull(x)[:, None, None] * self.constraint.gradient(x)
+
+    def hessian(self, x: Array) -> Array:
+        """Return k (∇g ⊗ ∇g + g ∇²g) [c, k·dim, k·dim] in N/m."""
+        slope = self._flat(self.constraint.gradient(x))
+        outer = (self.stiffness[:, None] * slope)[:, :, None] * slope[:, None, :]
+        return outer + self._pull(x)[:, None, None] * self.constraint.hessian(x)
+
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] = k (2 (∇g·a) ∇²g a + (a·∇²g a) ∇g + g ∇³g[a, a]) [c, k, dim]."""
+        slope, direction = self._flat(self.constraint.gradient(x)), self._flat(a)
+        bent = np.einsum("cij,cj->ci", self.constraint.hessian(x), direction)
+        along, across = (np.einsum("ci,ci->c", one, direction) for one in (slope, bent))
+        curved = self.stiffness[:, None] * (2.0 * along[:, None] * bent + across[:, None] * slope)
+        return curved.reshape(x.shape) + self._pull(x)[:, None, None] * self.constraint.third(x, a)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return ½ k (g0 + g1) times the discrete gradient of g [c, k, dim] in N."""
+        return self._mean_pull(x0, x1)[:, None, None] * self.constraint.discrete_gradient(x0, x1)
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return the derivative [c, k·dim, k·dim] of the discrete gradient with respect to x1, in N/m."""
+        mean, slope = self._flat(self.constraint.discrete_gradient(x0, x1)), self._flat(self.constraint.gradient(x1))
+        outer = (0.5 * self.stiffness[:, None] * mean)[:, :, None] * slope[:, None, :]
+        return outer + self._mean_pull(x0, x1)[:, None, None] * self.constraint.discrete_hessian(x0, x1)
+
+    def has(self, optional: OptionalFunction) -> bool:
+        """Return whether the energy has an optional method: a third derivative only if the constraint has one."""
+        if optional == "third":
+            return type(self.constraint).third is not Constraint.third
+        return super().has(optional)
+
+    def multipliers(self, q: Array) -> Array:
+        """Return what takes the place of the multipliers, −k g [c], at the nodal positions q [n, dim].
+
+        It swings about them at the frequency of the penalty, by as much as they are themselves: see
+        `averaged_multipliers`.
+        """
+        return -self._pull(q[self.nodes])
+
+    def averaged_multipliers(self, t: Array, q: Array, width: float) -> tuple[Array, Array]:
+        """Return multipliers from a trajectory: means of −k g over a moving window.
+
+        Tao and Owhadi (2014), eq. 8, which assigns the mean to the beginning of its window; here it is returned with
+        the middle, where it is of second order in the width.
+
+        Parameters
+        ----------
+        t : float64 [r]
+            Times in s, ascending.
+        q : float64 [r, n, dim]
+            Positions in m.
+        width : float
+            Of the window in s: some swings of the penalty, but little of the motion.
+
+        Returns
+        -------
+        times : float64 [s]
+            The middles of the windows that begin at one of the times and end within them.
+        multipliers : float64 [s, c]
+
+        Raises
+        ------
+        InvalidSystem
+            If the window is longer than the trajectory, or not as long as one of its intervals.
+        """
+        if not (len(t) > 1 and np.diff(t).max() <= width <= t[-1] - t[0]):
+            raise InvalidSystem(
+                f"Penalty: a window of {width:.4g} s does not fit to {len(t)} times; it must be longer than the "
+                "intervals between them, and shorter than all of them together."
+            )
+        pulls = np.array([self.multipliers(moment) for moment in q])
+        steps = np.diff(t)[:, None]
+        integral = np.vstack([np.zeros(pulls.shape[1]), np.cumsum(0.5 * steps * (pulls[:-1] + pulls[1:]), axis=0)])
+        begin = t[t + width <= t[-1] + 1e-12 * width]
+        ends = np.column_stack([np.interp(begin + width, t, column) for column in integral.T])
+        return begin + 0.5 * width, (ends - integral[: len(begin)]) / width
+
+    def _pull(self, x: Array) -> Array:
+        """Return k g [c]."""
+        return self.stiffness * self.constraint.value(x)
+
+    def _mean_pull(self, x0: Array, x1: Array) -> Array:
+        return 0.5 * self.stiffness * (self.constraint.value(x0) + self.constraint.value(x1))
+
+    def _flat(self, local: Array) -> Array:
+        return local.reshape(len(local), -1)

@@ -1,0 +1,1 @@
+"""Elastic bodies: elements, laws, and the compiled loops over them."""

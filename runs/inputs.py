@@ -1,0 +1,139 @@
+"""What a run was computed from, and whether it is still the same when it is to go on."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symplex.base.files import read_whole
+from symplex.base.streams import printable
+from symplex.errors import OutputError
+from symplex.fem.system import System
+from symplex.meshes.mesh import Mesh
+from symplex.runs.checkpoint import Checkpoint
+from symplex.runs.results import Folder
+from symplex.scenario.scenario import Scenario
+
+# What may change before a run is resumed.
+_FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
+_AGAIN = "or start anew with --overwrite or another --output"
+_LONGEST = 40  # letters of a value in a message
+_MESHES = "meshes"
+
+
+def hashes(files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of files by name, empty for what is no file any more."""
+    return {f"file {name}": _of_file(path) for name, path in files.items()}
+
+
+def _of_file(path: Path) -> str:
+    if not path.is_file():  # nor is a pipe, which can be read only once
+        return ""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def fingerprint(mesh: Mesh, system: System) -> dict[str, str]:
+    """Return the hash of a mesh with its groups, and of the masses, supports and stencils of a system on it."""
+    digest = hashlib.sha256()
+
+    def add(name: str, array: np.ndarray) -> None:
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+
+    add("points", mesh.points)
+    for kind in sorted(mesh.cells):
+        add(kind, mesh.cells[kind])
+    for name, members in sorted(mesh.cell_groups.items()):
+        for kind in sorted(members):
+            add(f"{name} {kind}", members[kind])
+    for name, members in sorted(mesh.point_groups.items()):
+        add(f"{name} points", members)
+    add("mass", system.apply_mass(np.ones_like(mesh.points)))
+    add("fixed", system.fixed)
+    for name, energy in system.energies.items():
+        add(name, energy.nodes)
+    return {_MESHES: digest.hexdigest()}
+
+
+def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
+    """Refuse to go on with the run in a folder if its scenario was another.
+
+    Raises
+    ------
+    OutputError
+        If there is no run, or a value differs.
+    """
+    try:
+        stored = tomllib.loads(read_whole(folder.scenario).decode())
+    except FileNotFoundError:
+        raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise OutputError(
+            f"{folder.path} cannot be resumed: its {folder.scenario.name}, a copy of the scenario, cannot be read "
+            f"({error}). Put the scenario there again, {_AGAIN}."
+        ) from error
+    before, now = _flat(stored), _flat(tomllib.loads(scenario.text.replace("\r\n", "\n")))
+    for key in [*before, *now]:
+        if key in _FREE:
+            continue
+        old, new = (_told(values, key) for values in (before, now))
+        if (key in before) != (key in now) or before[key] != now[key]:
+            raise OutputError(
+                f"{folder.path} cannot be resumed: {scenario.path.name} has changed since ({key} was {old}, is {new}). "
+                f"Restore it, {_AGAIN}."
+            )
+
+
+def refuse_other_version(checkpoint: Checkpoint, version: str, folder: Folder) -> None:
+    """Refuse to go on from a checkpoint of another version of symplex.
+
+    Raises
+    ------
+    OutputError
+        If it is.
+    """
+    if checkpoint.version != version:
+        raise OutputError(
+            f"{folder.path} cannot be resumed: it was computed by symplex {printable(checkpoint.version)}, and this is "
+            f"symplex {version}, which may compute otherwise. Take that version, {_AGAIN}."
+        )
+
+
+def refuse_changed_files(before: Mapping[str, str], now: Mapping[str, str], folder: Folder) -> None:
+    """Refuse to go on with a run if a file or the meshes that there are now are not those that it was computed from.
+
+    Raises
+    ------
+    OutputError
+        If one differs.
+    """
+    for name, digest in now.items():
+        if digest != before.get(name):
+            what = "the meshes are no longer those of the run" if name == _MESHES else f"the {name} has changed since"
+            raise OutputError(f"{folder.path} cannot be resumed: {what}. Restore what it was, {_AGAIN}.")
+
+
+def _flat(value: Any, key: str = "") -> dict[str, Any]:
+    """Return the values of nested tables and lists by dotted keys."""
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list) and value:
+        items = ((str(k + 1), item) for k, item in enumerate(value))
+    else:
+        return {key: value}
+    return {k: v for name, item in items for k, v in _flat(item, f"{key}.{name}" if key else name).items()}
+
+
+def _told(values: Mapping[str, Any], key: str) -> str:
+    """Return a value as a message tells it."""
+    text = printable(str(values[key])) if key in values else "not given"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,356 @@
+"""The results folder of a run: which file is what, and what goes into a frame."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from symplex.base.files import aside_of, damage_told, is_file, read_whole, replacing
+from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
+from symplex.errors import OutputError
+from symplex.fem.energy import Array
+from symplex.fem.system import State
+from symplex.meshes.pvd import files_beside
+from symplex.meshes.redo import log_of
+from symplex.meshes.series import Block
+from symplex.scenario.integrators import axes_along
+from symplex.scenario.scenario import Problem
+from symplex.time.integrator import Motion
+
+_MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
+_PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene
+_RINGS = 24  # of a drawn sphere, from pole to pole
+
+
+class Folder:
+    """A results folder and the names of the files in it.
+
+    Parameters
+    ----------
+    path : path-like
+    series_format : {"vtkhdf", "pvd"}
+    """
+
+    def __init__(self, path: str | Path, series_format: str = "vtkhdf"):
+        self.path = Path(path)
+        self.series = self.path / f"motion.{series_format}"
+        self.scenario = self.path / "scenario.toml"
+        self.history = self.path / "history.csv"
+        self.checkpoint = self.path / "checkpoint.npz"
+        self.summary = self.path / "summary.json"
+        self.plot = self.path / "history.png"
+        self.snapshots = self.path / "snapshots.png"
+        self._lock = self.path / ".lock"
+        self._lock_file: IO[bytes] | None = None  # while it is held
+
+    @classmethod
+    def of_run(cls, path: str | Path) -> Folder:
+        """Return the folder of a run that has been made.
+
+        Raises
+        ------
+        OutputError
+            If there is no run in it.
+        """
+        folder = cls(path)
+        if not folder.path.is_dir():
+            raise OutputError(f"there is no results folder {path}.")
+        if not folder.holds_run:
+            raise OutputError(f"{path} is not a results folder: it has no {folder.scenario.name}.")
+        return folder if folder.series.exists() else cls(path, "pvd")
+
+    @property
+    def holds_run(self) -> bool:
+        """Whether there is a run in the folder."""
+        return self.scenario.exists() or self.summary.exists()
+
+    def film(self, suffix: str) -> Path:
+        """Return the file of a film in a format, ``mp4`` or ``gif``."""
+        return self.path / f"film.{suffix}"
+
+    # -- what is the run's, and what the user's -------------------------------------------------------------------
+
+    def refuse_taken(self, overwrite: bool = False) -> None:
+        """Refuse to begin a new run where there is one already, or where its files would take the place of others.
+
+        Parameters
+        ----------
+        overwrite : bool, default False
+            Whether a run that is there may be replaced.
+
+        Raises
+        ------
+        OutputError
+            If there is one, or there are files of the same names that are not of a run.
+        """
+        if self.is_of_run:
+            if self.holds_run and not overwrite:
+                raise OutputError(
+                    f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
+                    "or choose another folder with --output."
+                )
+        elif there := [path.name for path in self._files() if os.path.lexists(path)]:
+            raise OutputError(
+                f"{self.path} holds {' and '.join(there[:3])}, but no run that was begun there by symplex; what a run "
+                "writes would take their place. Move them away, or choose another folder with --output."
+            )
+        self.refuse_links()
+
+    def refuse_links(self) -> None:
+        """Refuse to write to a folder in which a name of a run's file is that of a link, a folder or the like.
+
+        Raises
+        ------
+        OutputError
+            If one is.
+        """
+        wanted_kinds = dict.fromkeys(self._files(), stat.S_ISREG)
+        if self.series.suffix == ".pvd":
+            wanted_kinds[self.series.with_suffix("")] = stat.S_ISDIR
+        for path, wanted in wanted_kinds.items():
+            try:
+                mode = path.lstat().st_mode
+            except OSError:  # it is not there; what else there may be, writing will tell
+                continue
+            if not wanted(mode):
+                kind = "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "file of another kind"
+                raise OutputError(f"{path} is a {kind}, to which a run does not write; remove it or move it away.")
+
+    def _files(self) -> list[Path]:
+        """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
+        indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
+        pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
+        whole = [self.checkpoint, self.summary, self.history, self.scenario, *pictures, *indices]
+        asides = [aside_of(path) for path in whole]
+        logs = [log_of(path) for path in (whole[-1], asides[-1])]
+        return [*whole, *asides, *logs, *files_beside(indices[0])]
+
+    @property
+    def is_of_run(self) -> bool:
+        """Whether what has the names of a run's files is of a run: there is its mark, or a summary or checkpoint.
+
+        Earlier versions left no mark.
+        """
+        try:
+            if is_file(self._lock) and self._lock.read_bytes() == _MARK:
+                return True
+            if not self.holds_run:
+                return False
+            if is_file(self.summary) and {"status", "scenario_sha256"} <= json.loads(self.summary.read_bytes()).keys():
+                return True
+            with np.load(self.checkpoint, allow_pickle=False) as file:
+                return {"sample", "wall_time"} <= set(file.files)
+        except Exception:  # whatever is wrong with files that need not be ours
+            return False
+
+    # -- a run in the folder --------------------------------------------------------------------------------------
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder if need be, and keep other processes from running in it; remove it if nothing comes in.
+
+        The operating system lets go of the lock when the process ends, however it ends. Where a file system knows no
+        locks, nothing is kept out.
+
+        Raises
+        ------
+        OutputError
+            If a run is going on in it, or it cannot be written.
+        """
+        made = not self.path.exists()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            begun = is_file(self._lock)
+            file = self._lock.open("r+b" if begun else "xb")
+        except FileExistsError:
+            raise OutputError(f"{self._lock} is not a file; remove it or move it away.") from None
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+        with file:
+            try:
+                _lock(file)
+            except (BlockingIOError, PermissionError):
+                raise OutputError(
+                    f"another process is running in {self.path}; wait for it, or choose another folder with --output."
+                ) from None
+            except OSError:
+                pass
+            self._lock_file = file
+            try:
+                yield
+            finally:
+                self._lock_file = None
+                if not begun and not self.holds_run:
+                    with suppress(OSError):  # on Windows a file that is open cannot be removed
+                        self._lock.unlink()
+                        if made:
+                            self.path.rmdir()
+
+    def create(self, scenario_text: str, overwrite: bool = False) -> None:
+        """Begin a new run in the folder, which is held, with a copy of its scenario.
+
+        Parameters
+        ----------
+        scenario_text : str
+        overwrite : bool, default False
+            Whether to remove a run that is there.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written; as `refuse_taken`.
+        """
+        self.refuse_taken(overwrite)
+        try:
+            self._clear()
+            if self._lock_file is not None:
+                self._lock_file.seek(0)
+                self._lock_file.write(_MARK)
+                self._lock_file.flush()
+            write_whole(self.scenario, scenario_text)
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+
+    def _clear(self) -> None:
+        """Remove what an earlier run has left, and nothing else: its checkpoint first, and not yet its scenario."""
+        for path in self._files():
+            if path != self.scenario:
+                path.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or holds something else
+            self.series.with_name("motion").rmdir()
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write ``summary.json``.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        try:
+            write_whole(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        except OSError as error:
+            raise OutputError(f"{self.summary} cannot be written: {_reason(error)}.") from error
+
+    def read_summary(self) -> dict[str, Any]:
+        """Return the content of ``summary.json``, empty if there is none.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be read.
+        """
+        with damage_told(self.summary, "summary", "remove it, and --resume writes it anew"):
+            try:
+                summary = json.loads(read_whole(self.summary))
+            except FileNotFoundError:
+                return {}
+            if not isinstance(summary, dict):
+                raise ValueError(f"a {type(summary).__name__} instead of an object")
+            return summary
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that it is there whole or not at all."""
+    # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
+    with replacing(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _reason(error: OSError) -> str:
+    """Return why the operating system refused, as part of a sentence."""
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Take the lock on a file that one process at a time can have, or raise an OSError."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+# -- frames -------------------------------------------------------------------------------------------------------
+
+
+def blocks_of(problem: Problem) -> dict[str, Block]:
+    """Return a block for each body and, standing still, for each obstacle."""
+    blocks = {name: Block.of({solid.kind: solid.nodes}) for name, solid in problem.solids.items()}
+    for name, contact in problem.contacts.items():
+        blocks[name] = block_of(contact.obstacle, problem.mesh.points)
+    return blocks
+
+
+def fields_of(problem: Problem, motion: Motion, state: State) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
+    """Return the wanted point data and cell data at a state."""
+    wanted = problem.scenario.tables.output.fields
+    at_points: dict[str, Array] = {}
+    if "velocity" in wanted:
+        at_points["velocity"] = state.v
+    if "contact_force" in wanted and problem.contacts:
+        at_points["contact_force"] = contact_forces(problem, motion, state)
+    at_cells = {}
+    if "von_mises" in wanted:
+        at_cells["von_mises"] = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
+    return at_points, at_cells
+
+
+def contact_forces(problem: Problem, motion: Motion, state: State) -> Array:
+    """Return the forces [n, 3] in N of all obstacles on the nodes, as the motion feels them."""
+    forces = np.zeros_like(state.q)
+    for contact in problem.contacts.values():
+        forces[contact.nodes[:, 0]] -= motion.gradient(contact, state)[:, 0]
+    return forces
+
+
+def block_of(obstacle: Obstacle, points: Array) -> Block:
+    """Return a block that shows an obstacle beside bodies at the points [n, 3]."""
+    if isinstance(obstacle, HalfSpace):
+        return Block.plane(_patch(obstacle, points))
+    if isinstance(obstacle, Sphere):
+        return Block.obstacle(*_globe(np.asarray(obstacle.center), obstacle.radius))
+    raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
+
+
+def _patch(plane: HalfSpace, points: Array) -> Array:
+    """Return the corners of a square of a plane below the bodies."""
+    n, first, second = axes_along(np.asarray(plane.normal))
+    low, high = points.min(axis=0), points.max(axis=0)
+    centre, half = 0.5 * (low + high), _PATCH * 0.5 * float(np.linalg.norm(high - low))
+    foot = centre - ((centre - plane.point) @ n) * n
+    return np.array([foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+
+
+def _globe(centre: Array, radius: float) -> tuple[Array, dict[str, np.ndarray]]:
+    """Return a sphere of triangles between circles of latitude."""
+    theta = np.linspace(0.0, np.pi, _RINGS + 1)[1:-1, None]
+    phi = np.linspace(0.0, 2.0 * np.pi, 2 * _RINGS, endpoint=False)
+    ring = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta) + 0.0 * phi], axis=-1)
+    directions = np.concatenate([[[0.0, 0.0, 1.0]], ring.reshape(-1, 3), [[0.0, 0.0, -1.0]]])
+    m = len(phi)
+    a = np.arange(m)
+    b = (a + 1) % m
+    top = np.stack([np.zeros(m, int), 1 + a, 1 + b], axis=1)
+    last = 1 + (_RINGS - 2) * m
+    bottom = np.stack([np.full(m, len(directions) - 1), last + b, last + a], axis=1)
+    triangles = [top, bottom]
+    for k in range(_RINGS - 2):
+        upper, lower = 1 + k * m, 1 + (k + 1) * m
+        triangles += [
+            np.stack([upper + a, lower + a, lower + b], axis=1),
+            np.stack([upper + a, lower + b, upper + b], axis=1),
+        ]
+    return centre + radius * directions, {"triangle": np.concatenate(triangles).astype(np.int32)}

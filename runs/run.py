@@ -1,0 +1,392 @@
+"""Running a scenario: the motion, its history and frames, checkpoints, pictures and a summary, in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.errors import OutputError, ScenarioError
+from symplex.fem.energy import Array
+from symplex.fem.system import State
+from symplex.meshes.series import SeriesWriter, open_series, resume_series
+from symplex.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from symplex.runs.history import HistoryWriter, read_history
+from symplex.runs.inputs import (
+    fingerprint,
+    hashes,
+    refuse_changed_files,
+    refuse_changed_scenario,
+    refuse_other_version,
+)
+from symplex.runs.interrupts import Stop, heeded
+from symplex.runs.progress import Display, display, told_of_compiling
+from symplex.runs.results import Folder, blocks_of, contact_forces, fields_of
+from symplex.runs.summary import Clock, summarize, versions
+from symplex.scenario.scenario import Problem, Scenario
+from symplex.time.integrator import Motion
+from symplex.time.langevin import Langevin
+from symplex.time.totals import kept_energy, relative_energy_change
+
+_WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
+_LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
+
+
+@checked
+def simulate(
+    scenario: Scenario | str | Path,
+    output: str | Path | None = None,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: bool = True,
+    pictures: bool = True,
+) -> dict[str, Any]:
+    """Run a scenario and keep everything in a results folder.
+
+    Parameters
+    ----------
+    scenario : Scenario or path-like
+    output : path-like, optional
+        The results folder; default: the scenario's ``output.directory``, or ``NAME-results`` here.
+    resume : bool, default False
+        Go on from the last checkpoint in the folder; the result is bit-identical to that of an uninterrupted run.
+    overwrite : bool, default False
+        Replace a run that is in the folder. Files that are not of a run are never replaced or removed.
+    progress : bool, default True
+        Whether to print how far it is.
+    pictures : bool, default True
+        Whether to draw a plot, snapshots and a film at the end.
+
+    Returns
+    -------
+    dict
+        The content of ``summary.json``.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is not valid.
+    OutputError
+        If the folder holds a run already, or files that a run would replace, cannot be written, or cannot be resumed.
+    StepFailed
+        If the motion cannot go on; all that was computed is kept.
+    Interrupted
+        On Ctrl-C, SIGTERM or SIGHUP, with a checkpoint to resume from; it is a KeyboardInterrupt.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.read(scenario)
+    folder = Folder(output or default_folder(scenario), scenario.tables.output.format)
+    shown = display(progress)
+    if not resume:
+        folder.refuse_taken(overwrite)
+        return _computed(scenario, folder, shown, None, overwrite, pictures)
+    refuse_changed_scenario(scenario, folder)
+    folder.refuse_links()
+    finished = folder.read_summary()
+    if finished.get("status") == "finished":
+        if isinstance(inputs := finished.get("inputs"), dict):  # earlier versions did not keep them
+            refuse_changed_files(inputs, hashes(scenario.files), folder)
+        shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
+        return finished
+    return _computed(scenario, folder, shown, _last_checkpoint(scenario, folder), True, pictures)
+
+
+def _computed(
+    scenario: Scenario, folder: Folder, shown: Display, checkpoint: Checkpoint | None, overwrite: bool, pictures: bool
+) -> dict[str, Any]:
+    """Run from a checkpoint, or else from the beginning, and return the summary."""
+    clock = Clock()
+    shown.say(scenario.tables.title or scenario.name)
+    with folder.held(), told_of_compiling(shown), ExitStack() as opened:
+        with clock.part("build"):
+            run = _Run(scenario.build(), folder, clock, shown, opened)
+        if checkpoint is None:
+            run.start()  # what fails at its start leaves nothing behind
+        with heeded() as stop:  # before, there was nothing to lose
+            if checkpoint is None:
+                folder.create(scenario.text, overwrite)
+            else:
+                run.resume(checkpoint)  # what is refused leaves all as it is
+            try:
+                run.go(stop)
+            except Exception as error:
+                with suppress(OutputError):  # where the disk is full, the first error is the one to tell
+                    run.finish("failed", str(error), pictures, stop)
+                raise
+            except KeyboardInterrupt:
+                with suppress(OutputError):
+                    run.finish("interrupted", "stopped from outside", False, stop)
+                raise
+            return run.finish("finished", "", pictures, stop)
+
+
+def _last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
+    """Return the checkpoint of a run, or None if it was killed before its first, with nothing computed.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be read, there is none though there was something computed, or the run is of other files.
+    """
+    if not folder.is_of_run:
+        raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
+    if folder.checkpoint.exists():
+        checkpoint = load_checkpoint(folder.checkpoint)
+        refuse_other_version(checkpoint, versions()["symplex"], folder)
+        refuse_changed_files(checkpoint.inputs, hashes(scenario.files), folder)
+        return checkpoint
+    try:
+        rows = folder.history.read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OutputError(f"{folder.history} cannot be read: {error.strerror or error}.") from error
+    if rows > 2:  # the names of the columns, and the row of the start, after which the first checkpoint comes
+        raise OutputError(
+            f"{folder.path} cannot be resumed: it has no {folder.checkpoint.name}, but a history of {rows - 1} rows. "
+            "Put the checkpoint there again, or start anew with --overwrite or another --output."
+        )
+    return None
+
+
+def default_folder(scenario: Scenario) -> Path:
+    """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here.
+
+    Raises
+    ------
+    ScenarioError
+        If it names one elsewhere, which only the user may.
+    """
+    directory = scenario.tables.output.directory
+    if directory is None:
+        return Path(f"{scenario.name}-results")
+    home = scenario.path.parent
+    try:
+        inside = (home / directory).resolve().is_relative_to(home.resolve())
+    except (OSError, ValueError, RuntimeError):  # no path, or links that go round
+        inside = False
+    if not inside:
+        raise ScenarioError(
+            f"{scenario.path.name}: [output]: directory is '{directory}', which is not in the folder of the scenario; "
+            "name it on the command line, with --output."
+        )
+    return home / directory
+
+
+class _Run:
+    """One run, from its first or from a stored sample to the end.
+
+    Parameters
+    ----------
+    problem, folder, clock, shown
+    opened : ExitStack
+        Closes the files of the run.
+    """
+
+    def __init__(self, problem: Problem, folder: Folder, clock: Clock, shown: Display, opened: ExitStack):
+        self._problem = problem
+        self._folder = folder
+        self._clock = clock
+        self._shown = shown
+        self._times = problem.scenario.times
+        self._version = versions()["symplex"]
+        self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
+        self._opened = opened
+        self._saved = perf_counter()  # the time of the last checkpoint
+        self._columns: list[str] = []  # of the history
+        self._statistics: Mapping[str, float] = {}
+        self._energy0: float | None = None
+        self._largest_kinetic = self._drift = 0.0
+        self._started: tuple[Motion, State] | None = None
+        self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
+
+    def start(self) -> None:
+        """Set the system in motion; nothing is written yet."""
+        with self._clock.part("prepare"):
+            motion = self._problem.integrator.start(self._problem.system, self._problem.state)
+            self._started = motion, self._advanced(motion, 0)
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Set the system in motion from a checkpoint, and cut history and series to its sample."""
+        with self._clock.part("prepare"):
+            self._resumed = self._continued(checkpoint)
+
+    def go(self, stop: Stop) -> None:
+        """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
+        with self._clock.part("prepare"):
+            motion, first, history, series = self._resumed or self._begun()
+        last = len(self._times) - 1
+        self._shown.begin(float(self._times[first]), float(self._times[-1]))
+        try:
+            for k in range(first + 1, last + 1):
+                self._approach(k, motion, stop)
+                with self._clock.part("stepping"):
+                    state = self._advanced(motion, k)
+                with self._clock.part("output"), stop.noted():
+                    self._record(k, state, motion, history, series)
+                    if k == last or self._is_due or stop.signal:
+                        self._save(k, motion)
+                self._shown.update(state.t, self._drift, self._done())
+                if k < last:
+                    stop.raise_if_asked()
+        finally:
+            self._shown.end()
+            self._opened.close()
+
+    def _approach(self, k: int, motion: Motion, stop: Stop) -> None:
+        """Let the motion go on to sample k, with checkpoints on the way if it takes long."""
+        reached = False
+        while not reached:
+            with self._clock.part("stepping"):
+                reached = motion.approach(float(self._times[k]), _LOOK)
+            if not reached and (self._is_due or stop.signal):
+                with self._clock.part("output"), stop.noted():
+                    self._save(k - 1, motion)
+                stop.raise_if_asked()
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether the last checkpoint is old."""
+        return perf_counter() - self._saved > self._problem.scenario.tables.run.checkpoint
+
+    def finish(self, status: str, reason: str, pictures: bool, stop: Stop) -> dict[str, Any]:
+        """Write the summary, draw pictures, and return the summary."""
+        with stop.noted():
+            summary = self._summarize(status, reason)
+        if pictures and self._problem.scenario.tables.output.pictures and "t_end" in summary:
+            skipped = self._draw(stop)
+            with stop.noted():
+                summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
+                self._folder.write_summary(summary)
+        return summary
+
+    def _summarize(self, status: str, reason: str) -> dict[str, Any]:
+        summary = summarize(self._problem, self._folder, self._clock, status, reason, self._statistics)
+        summary["inputs"] = self._inputs
+        self._folder.write_summary(summary)
+        return summary
+
+    def _draw(self, stop: Stop) -> str:
+        """Draw all pictures; return why some were skipped, if they were."""
+        from symplex.runs.pictures import draw_all
+
+        tables = self._problem.scenario.tables
+        try:
+            stop.raise_if_asked()  # at the last sample
+            with self._clock.part("pictures"), stop.noted(0):
+                skipped = draw_all(self._folder, film=tables.output.film, title=tables.title, show=self._shown.draw)
+        except KeyboardInterrupt:
+            skipped = f"stopped from outside; draw them with: symplex render {self._folder.path}"
+        finally:
+            self._shown.end()
+        if skipped:
+            self._shown.say(f"pictures skipped: {skipped}")
+        return skipped
+
+    # -- where it begins --------------------------------------------------------------------------------------
+
+    def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        """Return the motion at the first sample, with a history and a series that hold it."""
+        problem, folder, opened = self._problem, self._folder, self._opened
+        assert self._started is not None, "it would have been resumed"
+        motion, state = self._started
+        history = opened.enter_context(HistoryWriter(folder.history))
+        series = opened.enter_context(open_series(folder.series, problem.mesh.points, blocks_of(problem)))
+        self._record(0, state, motion, history, series)
+        self._save(0, motion)
+        return motion, 0, history, series
+
+    def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+        problem, folder, opened = self._problem, self._folder, self._opened
+        refuse_changed_files(checkpoint.inputs, self._inputs, folder)
+        self._clock.before = checkpoint.wall_time
+        motion = problem.integrator.resume(problem.system, checkpoint.motion)
+        t = float(self._times[checkpoint.sample])
+        for energy, kinetic in self._energies_until(checkpoint):  # before anything is cut
+            self._watch(energy, kinetic)
+        frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
+        series = opened.enter_context(resume_series(folder.series, t, frames))
+        history = opened.enter_context(HistoryWriter.resume(folder.history, t))
+        self._statistics = motion.statistics()
+        self._shown.say(f"resuming at t = {t:.6g} s")
+        return motion, checkpoint.sample, history, series
+
+    def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float]]:
+        """Return the energy to be kept and the kinetic energy of the samples up to one, as the history has them."""
+        path, sample = self._folder.history, checkpoint.sample
+        past = read_history(path)
+        until = past["t"][past["t"] <= self._times[sample]]
+        if not np.array_equal(until, self._times[: sample + 1]):
+            raise OutputError(
+                f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
+                f"wanted {sample + 1} at the times of the scenario. {_WAY_OUT}"
+            )
+        self._columns = list(checkpoint.columns)
+        if list(past) != self._columns:
+            odd = [name for name in (*self._columns, *past) if (name in self._columns) != (name in past)]
+            what = f"'{odd[0]}'" if odd else "in another order"
+            raise OutputError(
+                f"{self._folder.path} cannot be resumed: the columns of {path.name} are not those that the run wrote "
+                f"({what}). {_WAY_OUT}"
+            )
+        kept = past[kept_energy(self._problem.integrator.energy, past)]
+        return zip(kept[: sample + 1], past["kinetic"][: sample + 1], strict=True)
+
+    def _advanced(self, motion: Motion, k: int) -> State:
+        """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
+        t = float(self._times[k])
+        return replace(motion.advance(t), t=t)
+
+    # -- what is kept -----------------------------------------------------------------------------------------
+
+    def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
+        row = self._row(state, motion)
+        if k % self._problem.scenario.samples_per_frame == 0:
+            at_points, at_cells = fields_of(self._problem, motion, state)
+            series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
+        # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
+        self._columns = self._columns or list(row)
+        history.append({name: row[name] for name in self._columns})
+        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"])
+
+    def _row(self, state: State, motion: Motion) -> dict[str, float]:
+        """Return a row of the history: energies, momenta, contact and the integrator's counts."""
+        system = self._problem.system
+        row = {"t": state.t, **motion.energies(state)}
+        row |= _components("momentum", system.momentum(state))
+        row |= _components("angular_momentum", system.angular_momentum(state))
+        if self._problem.contacts:
+            row |= _components("contact_force", contact_forces(self._problem, motion, state).sum(axis=0))
+            row["penetration"] = max(max(c.deepest(state.q)[1], 0.0) for c in self._problem.contacts.values())
+        if isinstance(self._problem.integrator, Langevin):
+            row["temperature"] = self._problem.temperature(state)
+        self._statistics = motion.statistics()
+        return row | self._statistics
+
+    def _watch(self, energy: float, kinetic: float) -> None:
+        """Keep the energy drift up to date that the display shows."""
+        if self._energy0 is None:
+            self._energy0 = energy
+        self._largest_kinetic = max(self._largest_kinetic, kinetic)
+        self._drift = relative_energy_change(energy, self._energy0, self._largest_kinetic)
+
+    def _done(self) -> str:
+        name, count = next(iter(self._statistics.items()))
+        return f"{count:,} {name}"
+
+    def _save(self, k: int, motion: Motion) -> None:
+        """Keep the motion, at sample k or between that and the next one."""
+        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
+        save_checkpoint(self._folder.checkpoint, moment)
+        self._saved = perf_counter()
+
+
+def _components(name: str, vector: Array) -> dict[str, float]:
+    return {f"{name}_{axis}": float(x) for axis, x in zip("xyz", vector, strict=True)}

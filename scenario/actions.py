@@ -1,0 +1,183 @@
+"""The tables of what acts on bodies: supports, rods, gravity and loads, and how they change with time."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import model_validator
+
+from symplex.scenario.quantities import (
+    FilePath,
+    Name,
+    Table,
+    Text,
+    Triple,
+    number,
+    numbers,
+    one_of,
+    positive,
+    shown,
+    vector,
+)
+
+
+class History(Table):
+    """How a load or a support changes with time: the factor of its value.
+
+    ``table``: ``factors`` at ``times``, or both from a ``file``, linear between, constant before and after; ``ramp``:
+    from 0 to 1 within ``duration``, then 1; ``smooth-ramp``: the same without kinks; ``half-sine``: sin(πt/T) for the
+    ``duration`` T, then 0; ``sine``: sin(2πft) with the ``frequency`` f.
+    """
+
+    kind: Literal["table", "ramp", "smooth-ramp", "half-sine", "sine"]
+    times: Annotated[tuple[float, ...] | None, numbers("s")] = None
+    factors: Annotated[tuple[float, ...] | None, numbers("1")] = None
+    file: FilePath | None = None
+    duration: Annotated[float | None, positive("s")] = None
+    frequency: Annotated[float | None, positive("Hz")] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> History:
+        table = {"file"} if self.file is not None else {"times", "factors"}
+        needs = {"table": table, "sine": {"frequency"}}.get(self.kind, {"duration"})
+        keys = ("times", "factors", "file", "duration", "frequency")
+        given = {key for key in keys if getattr(self, key) is not None}
+        if given != needs:
+            raise ValueError(
+                f"of kind '{self.kind}' needs {' and '.join(sorted(needs))}; "
+                f"given: {', '.join(sorted(given)) or 'none'}"
+            )
+        if self.times is not None and self.factors is not None:
+            if len(self.times) != len(self.factors):
+                raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
+            if any(b <= a for a, b in pairwise(self.times)):
+                raise ValueError(f"times are {shown(list(self.times))}, must ascend (s)")
+        return self
+
+
+class Turn(Table):
+    """A rotation about an axis through a point; with a history, the angle where its factor is 1."""
+
+    point: Annotated[Triple, vector("m")]
+    axis: Annotated[Triple, vector("1")]
+    degrees: Annotated[float, number("°")]
+
+    @model_validator(mode="after")
+    def _check(self) -> Turn:
+        if not any(self.axis):
+            raise ValueError("axis is zero, must be a direction")
+        return self
+
+
+class Support(Table):
+    """Components of motion that the nodes of a body or of one of its groups don't have, or that are given."""
+
+    name: Name | None = None
+    body: Text
+    group: Text | None = None
+    components: Text = "xyz"
+    displacement: Annotated[Triple | None, vector("m")] = None
+    rotation: Turn | None = None
+    acceleration: Annotated[Triple | None, vector("m/s²")] = None
+    velocity: Annotated[Triple | None, vector("m/s")] = None
+    history: History | None = None
+    interpolation: Literal["spline", "linear"] = "spline"
+
+    @property
+    def moves(self) -> bool:
+        """Whether a motion is given."""
+        return any(getattr(self, key) is not None for key in _MOTIONS)
+
+    @model_validator(mode="after")
+    def _check(self) -> Support:
+        if not self.components or set(self.components) - set("xyz"):
+            raise ValueError(f"components is {shown(self.components)}, must be some letters of 'xyz'")
+        if not self.moves:
+            if self.history is not None:
+                raise ValueError("has a history, but nothing that it could change: give displacement or rotation")
+            return self
+        motion = one_of(self, _MOTIONS, "motion")
+        if self.name is None:
+            raise ValueError("moves, so it needs a name, by which its work is told")
+        if (self.history is None) != (motion == "velocity"):
+            raise ValueError(
+                "with velocity moves steadily, so it has no history"
+                if motion == "velocity"
+                else f"needs a history, by which {motion} is multiplied"
+            )
+        if motion == "acceleration" and self.history is not None and self.history.kind != "table":
+            raise ValueError(f"with acceleration needs a history of kind 'table', not '{self.history.kind}'")
+        self._check_components(motion)
+        return self
+
+    def _check_components(self, motion: str) -> None:
+        if motion == "rotation":
+            if set(self.components) != set("xyz"):
+                raise ValueError(f"components is '{self.components}', must be 'xyz' with rotation")
+            return
+        vector = getattr(self, motion)
+        if not any(vector):
+            raise ValueError(f"{motion} is zero; leave it out for a support at rest")
+        free = [axis for axis, x in zip("xyz", vector, strict=True) if x and axis not in self.components]
+        if free:
+            raise ValueError(f"{motion} is not zero in {free[0]}, which is not among the components")
+
+
+_MOTIONS = ("displacement", "rotation", "acceleration", "velocity")
+
+
+class Rod(Table):
+    """Rigid rods: along the lines of a group of a body's mesh, or from each of its nodes to a fixed point."""
+
+    name: Name
+    body: Text
+    group: Text
+    to: Annotated[Triple | None, vector("m")] = None
+
+
+class Gravity(Table):
+    """Weight of all bodies."""
+
+    acceleration: Annotated[Triple, vector("m/s²")]
+
+
+class _LoadTable(Table):
+    name: Name
+    body: Text
+    group: Text
+    history: History | None = None
+
+    @property
+    def has_potential(self) -> bool:
+        """Whether it is an energy: a constant force of constant direction."""
+        return self.history is None
+
+
+class NodalLoadTable(_LoadTable):
+    """The same force on each node of a group."""
+
+    kind: Literal["nodal"]
+    force: Annotated[Triple, vector("N per node")]
+
+
+class TractionTable(_LoadTable):
+    """A force per undeformed area of the faces of a group, of constant direction."""
+
+    kind: Literal["traction"]
+    traction: Annotated[Triple, vector("Pa")]
+
+
+class PressureTable(_LoadTable):
+    """A pressure on the faces of a group, normal to them as they move."""
+
+    kind: Literal["pressure"]
+    pressure: Annotated[float, number("Pa")]
+
+    @property
+    def has_potential(self) -> bool:
+        """No, as it follows the surface."""
+        return False
+
+
+LoadTable = NodalLoadTable | TractionTable | PressureTable

@@ -1,0 +1,131 @@
+"""From the tables of bodies to their meshes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from symplex.errors import MeshError
+from symplex.fem.directions import unit_vector
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.solids.elements import SOLIDS
+from symplex.meshes.bundled import bundled
+from symplex.meshes.generate import box, cube_mesh
+from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
+from symplex.meshes.mesh import Mesh, rows_among, take
+from symplex.meshes.quadratic import quadratic
+from symplex.meshes.quality import check_mesh
+from symplex.meshes.read import read_mesh
+from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.scenario.tables import Body, MeshTable, Rotation
+
+_ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
+
+
+def mesh_of(body: Body, folder: Path) -> Mesh:
+    """Return the mesh of one body, restricted to its group, checked and placed; files are looked for in a folder.
+
+    Raises
+    ------
+    MeshError
+        If it cannot be read, or not be computed with.
+    """
+    mesh, called = _source(body.mesh, body.scale, folder)
+    formulations = mesh.formulations
+    if body.repair:
+        mesh = drop_unconnected(orient(drop_duplicates(mesh)))
+    mesh = _elements_of(mesh, body.group, called)
+    for kind in mesh.volume_types if body.formulation is None else ():
+        if kind in formulations:
+            raise MeshError(
+                f"{called} has elements {', '.join(formulations[kind])}, but {kind} cells are computed in the standard "
+                'formulation, fully integrated, which may be much stiffer; formulation = "standard" takes them so.'
+            )
+    try:
+        check_mesh(mesh, called)
+    except MeshError as error:
+        if body.repair:
+            raise
+        raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
+    if body.quadratic and "tetra10" not in mesh.volume_types:
+        mesh = quadratic(mesh)
+    points = mesh.points
+    if body.rotate is not None:
+        points = points @ _rotation(body.rotate).T
+    points = np.ascontiguousarray(points + np.array(body.translate))
+    far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
+    if np.finfo(float).eps * far > _ROUNDED * size:
+        raise MeshError(
+            f"it lies up to {far:.3g} m from the origin, where positions are rounded to {np.spacing(far):.1g} m, too "
+            f"far for a size of {size:.3g} m; translate it to the origin."
+        )
+    return replace(mesh, points=points)
+
+
+def _source(table: MeshTable, scale: float, folder: Path) -> tuple[Mesh, str]:
+    """Return a mesh and what to call it in messages."""
+    if table.cube is not None:
+        mesh, called = cube_mesh(table.cube), f"cube {table.cube}"
+    elif table.box is not None and table.cells is not None:
+        mesh, called = box(table.box, table.cells, split=table.split), "box"
+    elif table.bundled is not None:
+        mesh, called = read_mesh(bundled(table.bundled)), table.bundled
+    else:
+        path = folder / str(table.file)
+        return read_mesh(path, scale=scale), path.name
+    return replace(mesh, points=mesh.points * scale), called
+
+
+def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
+    """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it.
+
+    Raises
+    ------
+    MeshError
+        If the group does not exist, or there are no elements, or elements of several types, or other volume cells.
+    """
+    known = [element.kind for element in SOLIDS]
+    if group is None:
+        kinds = mesh.volume_types
+        whose = called
+    else:
+        if group not in mesh.groups:
+            raise MeshError(f"group '{group}' is not in {called}; it has: {', '.join(mesh.groups) or 'none'}.")
+        members = mesh.cell_groups.get(group, {})
+        kinds = [kind for kind in mesh.volume_types if len(members.get(kind, ()))]
+        whose = f"group '{group}' of {called}"
+    others = [kind for kind in kinds if kind not in known]
+    if others:
+        raise MeshError(f"{whose} has {' and '.join(others)} cells; only {', '.join(known)} can be computed with.")
+    if len(kinds) > 1:
+        raise MeshError(f"{whose} has {' and '.join(kinds)} cells; a body has elements of one type.")
+    if not kinds:
+        raise MeshError(f"{whose} has no elements ({', '.join(known)}).")
+    return mesh if group is None else _part(mesh, {kinds[0]: mesh.cell_groups[group][kinds[0]]})
+
+
+def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
+    """Return the mesh of some volume cells, with their faces and the lines between their nodes."""
+    chosen = {kind: mesh.cells[kind][index] for kind, index in cells.items()}
+    on = np.zeros(len(mesh.points), bool)
+    for nodes in chosen.values():
+        on[nodes] = True
+    lower = {kind: on[c].all(axis=1) for kind, c in mesh.cells.items() if kind not in mesh.volume_types}
+    # A face of the rest of the mesh may well have all its nodes in this part.
+    own_faces = face_corners(faces_of_cells(chosen))
+    for kind, kept in lower.items():
+        if dimension_of(kind) == 2:
+            kept &= rows_among(face_corners({kind: mesh.cells[kind]}), own_faces)
+    return take(mesh, np.flatnonzero(on), {k: np.flatnonzero(kept) for k, kept in lower.items()} | dict(cells))
+
+
+def _rotation(rotate: Rotation) -> Array:
+    """Return the rotation matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e (Rodrigues)."""
+    e = unit_vector(np.array(rotate.axis))
+    theta = math.radians(rotate.degrees)
+    cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
+    return math.cos(theta) * np.eye(3) + math.sin(theta) * cross + (1.0 - math.cos(theta)) * np.outer(e, e)

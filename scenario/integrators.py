@@ -1,0 +1,253 @@
+"""From the tables of how time is stepped to an integrator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import cast
+
+import numpy as np
+
+from symplex.errors import InfeasibleStart, ScenarioError
+from symplex.fem.directions import unit_vector
+from symplex.fem.energy import Array
+from symplex.fem.measures.constraints import Constraint
+from symplex.fem.system import State, System
+from symplex.scenario.methods import (
+    AdaptiveVariationalTable,
+    EnergyMomentumTable,
+    EnergySteppingTable,
+    FixedStepTable,
+    ForceSteppingTable,
+    GeneralizedAlphaTable,
+    GrahamJelenicTable,
+    HilberHughesTaylorTable,
+    ImplicitTable,
+    IntegratorTable,
+    LinearlyImplicitNewmarkTable,
+    MidpointTable,
+    NewmarkTable,
+    RattleTable,
+    ShakeTable,
+    VariationalEulerTable,
+    VariationalMidpointTable,
+    ZhangSkeelTable,
+)
+from symplex.scenario.tables import ROUNDING, Run, Tables
+from symplex.time.composition import Composition
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.variational_euler import VariationalEuler
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.integrator import FixedStepIntegrator, Integrator
+from symplex.time.langevin import Langevin
+from symplex.time.solvers.newton import Newton
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.variational import VariationalMidpoint
+from symplex.time.variational.zhang_skeel import ZhangSkeel
+
+_FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
+_MOST_STEPS = 1e15  # beyond, times are no longer told apart
+# What these cannot do is known at their start only.
+_PARTICULAR = (
+    *(GrahamJelenicTable, ZhangSkeelTable, VariationalEulerTable, LinearlyImplicitNewmarkTable),
+    *(RattleTable, ShakeTable, EnergySteppingTable),
+)
+_NONE: Mapping[str, Constraint] = MappingProxyType({})
+
+
+def integrator_of(tables: Tables, rods: Mapping[str, Constraint] = _NONE) -> Integrator:
+    """Return the integrator that a scenario describes, with its rods as constraints."""
+    method, bath = _method_of(tables, rods), tables.thermostat
+    if bath is None:
+        return method
+    return Langevin(method, bath.temperature, bath.friction, bath.rate, bath.seed, bath.boltzmann)
+
+
+def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
+    """Return the method of the table [integrator]."""
+    match table := tables.integrator:
+        case ForceSteppingTable():
+            normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
+            axes = None if table.align is None else axes_along(np.array(normals[table.align]))
+            offset = np.array(table.offset) if isinstance(table.offset, tuple) else table.offset
+            return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
+        case EnergySteppingTable():
+            return EnergyStepping(table.step, table.offset, table.stride)
+        case NewmarkTable():
+            newton = Newton(linear=table.solver, halvings=table.halvings)
+            return _of_order(Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton), table.order)
+        case AdaptiveVariationalTable():
+            bounds = cast(tuple[float, float], table.bounds)
+            newton = Newton(linear=table.solver)
+            return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=newton)
+        case GrahamJelenicTable():
+            external, solver = _external(tables, table), table.solver
+            method = GrahamJelenic(table.dt, table.scheme, external, interpolant=table.interpolant, linear=solver)
+            return _of_order(method, table.order)
+        case ZhangSkeelTable():
+            newton = Newton(linear=table.solver)
+            method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)
+            return _of_order(method, table.order)
+        case VariationalEulerTable():
+            return VariationalEuler(table.dt)
+        case LinearlyImplicitNewmarkTable():
+            return LinearlyImplicitNewmark(table.dt, table.beta, table.guess, table.accelerations, linear=table.solver)
+        case RattleTable():
+            return _of_order(Rattle(table.dt, rods, beta=table.beta), table.order)
+        case ShakeTable():
+            return Shake(table.dt, rods, beta=table.beta)
+        case _:
+            return _implicit(table)
+
+
+def _implicit(table: ImplicitTable) -> FixedStepIntegrator:
+    """Return an implicit method."""
+    newton = Newton(linear=table.solver, halvings=table.halvings)
+    match table:
+        case VariationalMidpointTable():
+            return VariationalMidpoint(table.dt, newton=newton)
+        case GeneralizedAlphaTable():
+            return GeneralizedAlpha(table.dt, table.rho_inf, newton=newton)
+        case HilberHughesTaylorTable():
+            return HilberHughesTaylor(table.dt, table.alpha, newton=newton)
+        case EnergyMomentumTable():
+            return _of_order(EnergyMomentum(table.dt, table.compensated, newton=newton), table.order)
+        case MidpointTable():
+            return _of_order(Midpoint(table.dt, newton=newton), table.order)
+        case _:
+            raise TypeError(f"no method is known for a {type(table).__name__}")
+
+
+def _of_order(method: FixedStepIntegrator, order: int | None) -> FixedStepIntegrator:
+    """Return a method, composed if the order is above its own."""
+    return method if order is None or order <= method.order else Composition(method, order)
+
+
+def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: System, state: State) -> Integrator:
+    """Return the integrator that a scenario describes, with a step that fits its times.
+
+    Parameters
+    ----------
+    tables : Tables
+    rods : mapping of str to Constraint
+        The rigid rods by name.
+    system : System
+    state : State
+        At the start.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run on the system as it is told to.
+    SymplexError
+        As the integrators refuse systems and steps.
+    """
+    run, table = tables.run, tables.integrator
+    if system.fixed.all():
+        raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
+    interval = run.duration / run.n_samples
+    _refuse(table, system, state)
+    fitted = integrator_of(tables, rods).fit(system, state, interval)
+    if isinstance(table, FixedStepTable | NewmarkTable | AdaptiveVariationalTable):
+        _refuse_long(table, run)
+    _refuse_short(fitted, table, run.duration)
+    if isinstance(table, _PARTICULAR):
+        _try_start(fitted, system, state)
+    return fitted
+
+
+def _refuse(table: IntegratorTable, system: System, state: State) -> None:
+    """Refuse what does not go with a system or state."""
+    if isinstance(table, ForceSteppingTable):
+        largest = float(np.abs(state.q).max())
+        if table.grid < _FINEST * largest:  # positions, as they are stored, hardly move on it
+            raise ScenarioError(
+                f"grid is {table.grid:g} m, too fine for coordinates of up to {largest:.3g} m: must be at least "
+                f"{_FINEST * largest:.1g} m. Try a hundredth of an element."
+            )
+    if isinstance(table, EnergySteppingTable) and not state.v.any():
+        raise ScenarioError(
+            "all is at rest at the start, where energy-stepping holds it for ever, as nothing acts on a terrace; "
+            'give a body a velocity, or take kind = "force-stepping".'
+        )
+    if isinstance(table, GrahamJelenicTable):
+        for name in table.external or ():
+            if name in system.energies and system.energies[name].has("secant"):
+                raise ScenarioError(
+                    f"external names '{name}', which has a secant form: the scheme takes it as it is, and keeps its "
+                    "order only so; leave it out."
+                )
+
+
+def _refuse_long(table: FixedStepTable | NewmarkTable | AdaptiveVariationalTable, run: Run) -> None:
+    """Refuse a step that is longer than the run, or than the time between samples or frames whose number is given."""
+    dt = 0.0 if table.dt == "auto" else table.dt
+    if isinstance(table, AdaptiveVariationalTable):
+        if dt > run.duration * (1.0 + ROUNDING):
+            raise ScenarioError(f"the first step dt = {dt:g} s is longer than the run of {run.duration:g} s.")
+        return
+    name, number = ("samples", run.n_samples) if run.gives("samples") else ("frames", run.frames)
+    if run.gives(name) and dt > run.duration / number * (1.0 + ROUNDING):
+        or_auto = ', or dt = "auto"' if isinstance(table, NewmarkTable) and not table.implicit else ""
+        raise ScenarioError(
+            f"dt = {dt:g} s is longer than the {run.duration / number:g} s between {name}; "
+            f"take fewer {name} ([run] frames, samples){or_auto}."
+        )
+    if dt > run.duration * (1.0 + ROUNDING):
+        raise ScenarioError(f"dt = {dt:g} s is longer than the run of {run.duration:g} s.")
+
+
+def _refuse_short(integrator: Integrator, table: IntegratorTable, duration: float) -> None:
+    """Refuse steps that are too many for a duration in s."""
+    dt = table.dt if isinstance(table, AdaptiveVariationalTable) else step_of(integrator)
+    if dt is None or duration <= _MOST_STEPS * dt:
+        return
+    if getattr(table, "dt", None) == "auto":
+        why = f"the step that is stable, {dt:.3g} s, is too short for"
+        advice = "look at the units of stiffness, density and duration, or take an implicit method"
+    else:
+        why, advice = f"dt = {dt:.3g} s is too short for", "take longer steps"
+    raise ScenarioError(
+        f"{why} a run of {duration:g} s: that makes {duration / dt:.1g} steps, at most {_MOST_STEPS:.0g} can be taken; "
+        f"{advice}."
+    )
+
+
+def _try_start(integrator: Integrator, system: System, state: State) -> None:
+    """Start a motion, for what is refused only then."""
+    try:
+        integrator.start(system, state)
+    except InfeasibleStart as error:
+        told = str(error).partition(" Take project(")[0]
+        raise ScenarioError(
+            f"{told} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
+        ) from None
+
+
+def step_of(integrator: Integrator) -> float | None:
+    """Return the step in s of a method with steps of one size that has been fitted, or None."""
+    method = integrator.integrator if isinstance(integrator, Langevin) else integrator
+    return float(method.dt) if isinstance(method, FixedStepIntegrator) else None
+
+
+def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
+    """Return the names of the energies that act like loads: by default all but those of bodies."""
+    if not table.takes_external or table.external is not None:
+        return tuple(table.external or ())
+    return *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces
+
+
+def axes_along(normal: Array) -> Array:
+    """Return three orthogonal unit vectors [3, 3], in rows, the first along a vector."""
+    n = unit_vector(normal)
+    # The second is orthogonal to a coordinate axis, too.
+    second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+    second /= np.linalg.norm(second)
+    return np.array([n, second, np.cross(n, second)], dtype=float)

@@ -1,0 +1,333 @@
+"""The tables of how time is stepped: [integrator], with a model for each kind, and [thermostat]."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from symplex.scenario.quantities import (
+    Table,
+    Text,
+    Triple,
+    between,
+    not_negative,
+    number,
+    numbers,
+    one_of,
+    positive,
+    positive_or_auto,
+    shown,
+    vector_or_random,
+    whole,
+    yes_or_no_by_direction,
+)
+from symplex.time.conserving.cayley_magnus import Interpolant
+from symplex.time.conserving.graham_jelenic import GrahamJelenic, Scheme
+from symplex.time.implicit.linearly_implicit import Accelerations, Guess
+from symplex.time.langevin import BOLTZMANN
+from symplex.time.variational.zhang_skeel_force import Variant
+
+Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
+Order = Literal[2, 4, 6, 8]
+Feature = Literal["consistent mass", "moving supports", "loads without potential", "rods", "thermostat"]
+MOST_HALVINGS = 30  # to 1e-9 of a step
+LARGEST_SEED = 2**63 - 1
+WITH_SECANT: tuple[Scheme, ...] = ("A-theta", "M4", "CM4", "CM6", "CM8")
+
+
+class Method(Table):
+    """What the tables of all kinds have in common."""
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """What the method cannot be combined with."""
+        return {"rods"}
+
+
+class FixedStepTable(Method):
+    """What methods with steps of one size have in common."""
+
+    dt: Annotated[float, positive("s")]
+
+
+class ImplicitTable(FixedStepTable):
+    """What methods with implicit steps have in common."""
+
+    solver: Solver = "auto"
+    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
+
+
+class NewmarkTable(Method):
+    """Newmark's method, explicit (central differences) if beta is 0."""
+
+    kind: Literal["newmark"]
+    dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
+    beta: Annotated[float, between(0.0, math.inf)] = 0.0
+    gamma: Annotated[float, between(0.5, math.inf)] = 0.5
+    order: Order = 2
+    safety: Annotated[float, positive("1")] = 0.8
+    solver: Solver = "auto"
+    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
+
+    @property
+    def implicit(self) -> bool:
+        """Whether its steps need equations to be solved."""
+        return self.beta > 0
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """A consistent mass, if it is explicit."""
+        return {"rods"} if self.implicit else {"rods", "consistent mass"}
+
+    @model_validator(mode="after")
+    def _check(self) -> NewmarkTable:
+        if self.safety > 1:
+            raise ValueError(f"safety is {self.safety:g}, must be at most 1")
+        if self.implicit and self.dt == "auto":
+            raise ValueError(f'dt is "auto", must be a number (s) if beta is not 0; beta is {self.beta:g}')
+        if not self.implicit and self.gamma != 0.5:
+            raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
+        if self.order > 2 and self.gamma != 0.5:
+            raise ValueError(f"order is {self.order}, for which gamma must be 0.5; it is {self.gamma:g}")
+        return self
+
+
+class EnergyMomentumTable(ImplicitTable):
+    """The energy-momentum method, or its composition to a higher order."""
+
+    kind: Literal["energy-momentum"]
+    order: Order = 2
+    compensated: bool = False
+
+
+class MidpointTable(ImplicitTable):
+    """The symplectic midpoint rule, or its composition to a higher order."""
+
+    kind: Literal["midpoint"]
+    order: Order = 2
+
+
+class VariationalMidpointTable(ImplicitTable):
+    """The midpoint rule as a variational integrator, which tells the discrete energy of its steps."""
+
+    kind: Literal["variational-midpoint"]
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """Supports that move."""
+        return {"rods", "moving supports"}
+
+
+class AdaptiveVariationalTable(Method):
+    """The variational integrator whose steps have the size that keeps the discrete energy; dt is the first."""
+
+    kind: Literal["adaptive-variational"]
+    dt: Annotated[float, positive("s")]
+    bounds: Annotated[tuple[float, ...], numbers("1")] = (0.25, 4.0)
+    hold: bool = True
+    carry: bool = True
+    solver: Solver = "auto"
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """Supports that move, and friction and noise after steps of one size."""
+        return {"rods", "moving supports", "thermostat"}
+
+    @model_validator(mode="after")
+    def _check(self) -> AdaptiveVariationalTable:
+        if len(self.bounds) != 2 or not 0 < self.bounds[0] < 1 < self.bounds[1]:
+            raise ValueError(f"bounds is {shown(list(self.bounds))}, must be a number between 0 and 1 and one above 1")
+        return self
+
+
+class GeneralizedAlphaTable(ImplicitTable):
+    """The generalised-alpha method."""
+
+    kind: Literal["generalized-alpha"]
+    rho_inf: Annotated[float, between(0.0, 1.0)] = 0.8
+
+
+class HilberHughesTaylorTable(ImplicitTable):
+    """The HHT-alpha method."""
+
+    kind: Literal["hht"]
+    alpha: Annotated[float, between(-1.0 / 3.0, 0.0)] = -0.05
+
+
+class GrahamJelenicTable(FixedStepTable):
+    """A method of Graham and Jelenić; by default all that is no body acts like a load where the scheme needs it."""
+
+    kind: Literal["graham-jelenic"]
+    scheme: Scheme = "CM6"
+    external: list[Text] | None = None
+    interpolant: Interpolant = "stable"
+    order: Order | None = None
+    solver: Solver = "auto"
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """Supports that move."""
+        return {"rods", "moving supports"}
+
+    @property
+    def takes_external(self) -> bool:
+        """Whether the scheme is made of secant matrices, so that energies without one act like loads."""
+        return self.scheme in WITH_SECANT
+
+    @model_validator(mode="after")
+    def _check(self) -> GrahamJelenicTable:
+        if self.external and not self.takes_external:
+            raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
+        if self.interpolant == "hermite" and not self.scheme.startswith("CM"):
+            raise ValueError(f'interpolant = "hermite" is for CM4, CM6 and CM8; {self.scheme} has no interpolant')
+        scheme = GrahamJelenic(1.0, self.scheme)
+        order = scheme.order if self.order is None else self.order
+        if order < scheme.order:
+            raise ValueError(f"order is {order}, must be at least {scheme.order:g}, that of {self.scheme} itself")
+        if order > scheme.order and scheme.no_composition:
+            raise ValueError(f"order is {order}, which {self.scheme} cannot be composed to: {scheme.no_composition}")
+        return self
+
+
+class ZhangSkeelTable(FixedStepTable):
+    """A method of Zhang and Skeel, or its composition to a higher order."""
+
+    kind: Literal["zhang-skeel"]
+    beta: Annotated[float, between(0.0, math.inf)] = 0.4
+    variant: Variant = "full"
+    stiff: list[Text] = Field(default=[])
+    order: Order = 2
+    solver: Solver = "auto"
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """Supports that move."""
+        return {"rods", "moving supports"}
+
+    @model_validator(mode="after")
+    def _check(self) -> ZhangSkeelTable:
+        if self.stiff and self.variant == "push-forward":
+            raise ValueError('stiff is for the variants "full" and "simplified"; "push-forward" has no stiff part')
+        return self
+
+
+class VariationalEulerTable(FixedStepTable):
+    """The variational Euler method."""
+
+    kind: Literal["variational-euler"]
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """A consistent mass, and supports that move."""
+        return {"rods", "consistent mass", "moving supports"}
+
+
+class LinearlyImplicitNewmarkTable(FixedStepTable):
+    """Newmark's method with one iteration of Newton's method in each step."""
+
+    kind: Literal["linearly-implicit-newmark"]
+    beta: Annotated[float, positive("1")] = 0.25
+    guess: Guess = "last"
+    accelerations: Accelerations = "linearised"
+    solver: Solver = "auto"
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """Supports that move."""
+        return {"rods", "moving supports"}
+
+
+class RattleTable(FixedStepTable):
+    """RATTLE, for rods, or its composition to a higher order."""
+
+    kind: Literal["rattle"]
+    beta: Annotated[float, between(0.0, math.inf)] = 0.0
+    order: Order = 2
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """A consistent mass, and with beta supports that move."""
+        return {"consistent mass", "moving supports"} if self.beta > 0 else {"consistent mass"}
+
+
+class ShakeTable(FixedStepTable):
+    """SHAKE, for rods."""
+
+    kind: Literal["shake"]
+    beta: Annotated[float, between(0.0, math.inf)] = 0.0
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """A consistent mass, supports that move, and friction and noise."""
+        return {"consistent mass", "moving supports", "thermostat"}
+
+
+class ForceSteppingTable(Method):
+    """Force-stepping by events."""
+
+    kind: Literal["force-stepping"]
+    grid: Annotated[float, positive("m")]
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
+    offset: Annotated[Triple | Literal["random"] | None, vector_or_random("grid sizes")] = None
+    mirrored: Annotated[bool | tuple[bool, bool, bool], yes_or_no_by_direction()] = False
+    align: Text | None = None
+    count_crossings: bool = False
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """All that is not a potential."""
+        return {"rods", "consistent mass", "moving supports", "loads without potential", "thermostat"}
+
+
+class EnergySteppingTable(Method):
+    """Energy-stepping by events."""
+
+    kind: Literal["energy-stepping"]
+    step: Annotated[float, positive("J")]
+    offset: Annotated[float, number("1")] = 0.5
+    stride: Annotated[float, positive("m")] = math.inf
+
+    @property
+    def refuses(self) -> set[Feature]:
+        """All that is not a potential."""
+        return {"rods", "moving supports", "loads without potential", "thermostat"}
+
+
+IntegratorTable = (
+    NewmarkTable
+    | ForceSteppingTable
+    | EnergySteppingTable
+    | EnergyMomentumTable
+    | MidpointTable
+    | VariationalMidpointTable
+    | AdaptiveVariationalTable
+    | GeneralizedAlphaTable
+    | HilberHughesTaylorTable
+    | GrahamJelenicTable
+    | ZhangSkeelTable
+    | VariationalEulerTable
+    | LinearlyImplicitNewmarkTable
+    | RattleTable
+    | ShakeTable
+)
+# By the word for ``kind``.
+METHODS: dict[str, type[Table]] = {
+    get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(IntegratorTable)
+}
+
+
+class Thermostat(Table):
+    """Friction and noise that hold a temperature."""
+
+    temperature: Annotated[float, not_negative("K")]
+    rate: Annotated[float | None, positive("1/s")] = None
+    friction: Annotated[float | None, positive("kg/s")] = None
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
+    boltzmann: Annotated[float, positive("J/K")] = BOLTZMANN
+
+    @model_validator(mode="after")
+    def _check(self) -> Thermostat:
+        one_of(self, ["rate", "friction"], "damping")
+        return self

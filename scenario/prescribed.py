@@ -1,0 +1,181 @@
+"""What a scenario gives as functions of time: the factors of loads, and the motions of supports."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.errors import ScenarioError
+from symplex.fem.actions.loads import checked_table
+from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
+from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.energy import Array
+from symplex.scenario.actions import History, Support
+from symplex.scenario.quantities import MOST, shown
+
+
+def factor(history: History, folder: Path) -> Callable[[float], float] | tuple[Array, Array]:
+    """Return the factor of a load as a function of time, or as a table; files are looked for in a folder.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be read.
+    """
+    return _record(history, folder) if history.kind == "table" else _course(history).value
+
+
+def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path) -> SupportMotion:
+    """Return the motion of a support.
+
+    Parameters
+    ----------
+    table : Support
+        One that moves.
+    nodes : int [m]
+    points : float64 [n, 3]
+        The positions in m of all nodes at the start.
+    folder : Path
+        Where files are looked for.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be read.
+    InvalidSystem
+        If a table is not in order.
+    """
+    if table.velocity is not None:
+        return SupportTranslation(nodes, table.velocity, TimeFunction.steady(1.0), components=table.components)
+    course = _motion(table, cast(History, table.history), folder)
+    if table.rotation is not None:
+        turn = table.rotation
+        angle = course.scaled(math.radians(turn.degrees))
+        return SupportRotation(nodes, points, angle, center=turn.point, axis=turn.axis)
+    direction = table.displacement if table.acceleration is None else table.acceleration
+    return SupportTranslation(nodes, cast(tuple, direction), course, components=table.components)
+
+
+def _motion(table: Support, history: History, folder: Path) -> TimeFunction:
+    """Return the factor of a displacement, of a rotation, or of an acceleration integrated twice."""
+    if history.kind != "table":
+        return _course(history)
+    times, factors = _record(history, folder)
+    if table.acceleration is not None:
+        return TimeFunction.of_accelerations(times, factors)
+    return TimeFunction.table(times, factors, smooth=table.interpolation == "spline")
+
+
+def _course(history: History) -> TimeFunction:
+    """Return a factor given by a formula, with its derivatives."""
+    if history.kind == "sine":
+        w = 2.0 * math.pi * cast(float, history.frequency)
+        return TimeFunction(
+            lambda t: math.sin(w * t), lambda t: w * math.cos(w * t), lambda t: -w * w * math.sin(w * t)
+        )
+    T = cast(float, history.duration)
+    if history.kind == "ramp":
+        return TimeFunction(lambda t: min(t / T, 1.0), lambda t: 1.0 / T if t < T else 0.0, lambda t: 0.0, smooth=False)
+    if history.kind == "smooth-ramp":  # 10 s³ − 15 s⁴ + 6 s⁵, whose two derivatives are 0 at both ends
+
+        def part(t: float) -> float:
+            return min(t / T, 1.0)
+
+        return TimeFunction(
+            lambda t: part(t) ** 3 * (10.0 - 15.0 * part(t) + 6.0 * part(t) ** 2),
+            lambda t: 30.0 * part(t) ** 2 * (1.0 - part(t)) ** 2 / T,
+            lambda t: 60.0 * part(t) * (1.0 - part(t)) * (1.0 - 2.0 * part(t)) / T**2,
+        )
+    w = math.pi / T
+    return TimeFunction(
+        lambda t: math.sin(w * t) if t < T else 0.0,
+        lambda t: w * math.cos(w * t) if t < T else 0.0,
+        lambda t: -w * w * math.sin(w * t) if t < T else 0.0,
+        smooth=False,
+    )
+
+
+def _record(history: History, folder: Path) -> tuple[Array, Array]:
+    """Return the times and factors of a table, from its file if it names one."""
+    if history.file is None:
+        times, factors = history.times, history.factors
+    else:
+        times, factors = read_table(folder / history.file, history.file)
+    return checked_table(history.file or "history", np.array(times), np.array(factors), "factors")
+
+
+# -- tables in files ----------------------------------------------------------------------------------------------
+
+# A digit that is no part of a word or unit, such as those of "a1", "m/s^2", "s-2" or "[1]".
+_DIGIT = re.compile(r"(?<![\w^\[(/*+\-−.])[+\-−.]*\d")
+
+
+def read_table(path: Path, called: str) -> tuple[list[float], list[float]]:
+    """Return the two columns of a file of comma-separated numbers.
+
+    The first row may be a heading: one without any number. Empty lines are left out. All else must be two finite
+    numbers; nothing is skipped.
+
+    Parameters
+    ----------
+    path : Path
+        Text in UTF-8, with or without the mark of byte order that spreadsheets put in front.
+    called : str
+        What messages call the file.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read, or a row is not two numbers; with the number of its line in the file.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise ScenarioError(f"{called} is not a file.")
+        rows = list(_rows(path.read_bytes().decode("utf-8-sig")))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a text file in UTF-8"
+        raise ScenarioError(f"{called} cannot be read: {why}.") from None
+    if rows and _is_heading(rows[0][1]):
+        del rows[0]
+    if not rows:
+        raise ScenarioError(f"{called} has no numbers; wanted two columns, times (s) and factors.")
+    numbers = [[_number(word) for word in row] for _, row in rows]
+    for (line, row), values in zip(rows, numbers, strict=True):
+        if len(values) != 2 or not all(map(math.isfinite, values)):
+            raise ScenarioError(
+                f"{called}, line {line} is {shown(','.join(row))}; wanted two numbers with a comma between them and "
+                "points for decimals, time (s) and factor. Only a first line without any number is a heading."
+            )
+        if max(map(abs, values)) > MOST:
+            raise ScenarioError(f"{called}, line {line} is {shown(','.join(row))}; numbers must be below {MOST:g}.")
+    times, factors = zip(*numbers, strict=True)
+    return list(times), list(factors)
+
+
+def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a text that are not empty, with the numbers of their lines."""
+    reader, line = csv.reader(io.StringIO(text, newline="")), 1
+    for row in reader:
+        if row:
+            yield line, row
+        line = reader.line_num + 1
+
+
+def _is_heading(row: list[str]) -> bool:
+    return all(math.isnan(_number(word)) and word.strip().lower() != "nan" and not _DIGIT.search(word) for word in row)
+
+
+def _number(word: str) -> float:
+    """Return the number that a word is, or NaN."""
+    try:
+        return math.nan if "_" in word else float(word)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,283 @@
+"""From parsed TOML to the tables of a scenario, with one clear line for each mistake."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from symplex.errors import ScenarioError
+from symplex.scenario.methods import FixedStepTable, NewmarkTable, RattleTable, ShakeTable, ZhangSkeelTable
+from symplex.scenario.quantities import Quantity, Table, check_text, listed, printable, shown
+from symplex.scenario.tables import MODELS, NEEDED, RESERVED, SEVERAL, Tables
+
+_TOLD = 50  # mistakes that are told one by one
+_COMPARED = 100  # letters of a word that are compared with known ones
+
+
+def read_tables(data: Mapping[str, Any], name: str) -> Tables:
+    """Return the tables of a scenario.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed TOML.
+    name : str
+        The file's name, for messages.
+
+    Raises
+    ------
+    ScenarioError
+        With one line for each mistake.
+    """
+    lines: list[str] = []
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        if key == "title":
+            found[key] = value
+            try:
+                check_text(value)
+            except ValueError as error:
+                lines.append(f"title {error}.")
+        elif key not in MODELS:
+            lines.append(f"unknown table {shown(key)}; {suggestion(key, ['title', *MODELS])}")
+        elif key in SEVERAL:
+            if not isinstance(value, list):
+                lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
+                continue
+            names = [item.get("name") if isinstance(item, Mapping) else None for item in value]
+            found[key] = [_validated(key, item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+        else:
+            found[key] = _validated(key, value, place(key), lines)
+    meant = {close for key in data if key not in MODELS for close in difflib.get_close_matches(key, MODELS, n=1)}
+    absent = [key for key in NEEDED if not data.get(key) and key not in meant]
+    if absent:
+        named = (f"[[{key}]]" if key in SEVERAL else f"[{key}]" for key in absent)
+        lines.append(f"there is no {' and no '.join(named)} table.")
+    if not lines:
+        tables = Tables(**found)
+        lines = [*_wrong_names(tables), *_unsupported(tables)]
+    if lines:
+        raise mistakes(name, lines)
+    return _with_default_samples(tables)
+
+
+def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
+    """Return the error that tells all mistakes in a file, one line each."""
+    told = [printable(f"{name}: {line}") for line in lines[:_TOLD]]
+    if len(lines) > _TOLD:
+        told.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes."))
+    return ScenarioError("\n".join(told))
+
+
+def _with_default_samples(tables: Tables) -> Tables:
+    """Return tables in which the default number of samples gives way to a longer step."""
+    table = tables.integrator
+    if not isinstance(table, FixedStepTable | NewmarkTable) or table.dt == "auto":
+        return tables
+    return replace(tables, run=tables.run.with_steps(table.dt))
+
+
+def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
+    """Return a table by its model; add a line for each mistake and return None if there is one."""
+    model = MODELS[key]
+    if isinstance(value, list):
+        lines.append(f"{key} must be written [{key}], with single brackets; there is only one.")
+        return None
+    if not isinstance(value, Mapping):
+        lines.append(f"{here} must be a table, not {shown(value)}.")
+        return None
+    if isinstance(model, dict):
+        kind = value.get("kind")
+        if not isinstance(kind, str) or kind not in model:
+            is_ = "is missing" if kind is None else f"is {shown(kind)}"
+            lines.append(f"{here}: kind {is_}; {suggestion(kind, list(model))}")
+            return None
+        model = model[kind]
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+        meant = {_closest(model, mistake["loc"]) for mistake in wrong if mistake["type"] == "extra_forbidden"}
+        wrong = [mistake for mistake in wrong if mistake["type"] != "missing" or mistake["loc"] not in meant]
+        lines += dict.fromkeys(f"{here}: {_sentence(model, mistake)}" for mistake in wrong)
+        return None
+
+
+def place(table: str, index: int | None = None, name: Any = None) -> str:
+    """Return how messages call a table: ``[run]``, ``[[body]] #2 'arm'``."""
+    if index is None:
+        return f"[{table}]"
+    return f"[[{table}]] #{index + 1}" + (f" {shown(name)}" if name and isinstance(name, str) else "")
+
+
+def suggestion(word: Any, known: Sequence[str]) -> str:
+    """Return a hint at the known word closest to what is not one, or the list of the known ones."""
+    close = _close(word, known)
+    return f"did you mean '{close[0]}'?" if close else f"known are: {listed(known)}."
+
+
+def _close(word: Any, known: Sequence[str]) -> list[str]:
+    """Return the known word closest to one that is of a similar length, if any is close."""
+    return difflib.get_close_matches(word[:_COMPARED], known, n=1) if isinstance(word, str) else []
+
+
+def _wrong_names(tables: Tables) -> list[str]:
+    """Return lines about names that are used twice, or that name no body."""
+    lines, seen = [], {}
+    for table in ("body", "obstacle", "support", "rod", "load"):
+        for k, item in enumerate(getattr(tables, table)):
+            if item.name is None:
+                continue
+            here = place(table, k, item.name)
+            if item.name in RESERVED:
+                lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
+            elif item.name in seen:
+                lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
+            seen.setdefault(item.name, place(table, k))
+    bodies = [body.name for body in tables.body]
+    for table in ("support", "rod", "load"):
+        for k, item in enumerate(getattr(tables, table)):
+            if item.body not in bodies:
+                here = place(table, k, getattr(item, "name", None))
+                lines.append(f"{here}: there is no body {shown(item.body)}; {suggestion(item.body, bodies)}")
+    for k, obstacle in enumerate(tables.obstacle):
+        for name in obstacle.bodies or []:
+            if name not in bodies:
+                lines.append(
+                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, bodies)}"
+                )
+    planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
+    align = getattr(tables.integrator, "align", None)
+    if align is not None and align not in planes:
+        lines.append(
+            f"[integrator]: align names no half-space: there is no {shown(align)}; {suggestion(align, planes)}"
+        )
+    if isinstance(tables.integrator, ZhangSkeelTable):
+        energies = [*bodies, *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces]
+        lines += [
+            f"[integrator]: stiff names no energy: there is no {shown(name)}; {suggestion(name, energies)}"
+            for name in tables.integrator.stiff
+            if name not in energies
+        ]
+    return lines
+
+
+def _unsupported(tables: Tables) -> list[str]:
+    """Return lines about what the chosen integrator cannot do."""
+    table, kind = tables.integrator, tables.integrator.kind
+    explicit = "explicit " if isinstance(table, NewmarkTable) else ""
+    lines = []
+    if "consistent mass" in table.refuses:
+        lines += [
+            f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
+            f'with {explicit}{kind} take mass = "lumped".'
+            for k, body in enumerate(tables.body)
+            if body.mass == "consistent"
+        ]
+    if "moving supports" in table.refuses:
+        lines += [
+            f"{place('support', k, support.name)}: it moves, which {kind} cannot follow; take another integrator, "
+            'such as kind = "newmark" or "energy-momentum".'
+            for k, support in enumerate(tables.support)
+            if support.moves
+        ]
+    if "loads without potential" in table.refuses:
+        for k, load in enumerate(tables.load):
+            if load.has_potential:
+                continue
+            why = "changes with time" if load.history is not None else "follows the surface"
+            lines.append(
+                f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
+                'take another integrator, such as kind = "newmark", or a constant nodal load or traction.'
+            )
+    return [*lines, *_wrong_rods(tables), *_wrong_thermostat(tables)]
+
+
+def _wrong_rods(tables: Tables) -> list[str]:
+    """Return lines about rods that the integrator does not keep, or that it lacks."""
+    table = tables.integrator
+    if "rods" in table.refuses:
+        return [
+            f'{place("rod", k, rod.name)}: {table.kind} does not keep rods; take kind = "rattle" or "shake".'
+            for k, rod in enumerate(tables.rod)
+        ]
+    if not tables.rod:
+        return [
+            f"[integrator]: {table.kind} is for rods, but there is no [[rod]] table; "
+            'without rods it is kind = "newmark", or with beta kind = "zhang-skeel".'
+        ]
+    return []
+
+
+def _wrong_thermostat(tables: Tables) -> list[str]:
+    """Return lines about a thermostat that the integrator cannot be given."""
+    table, thermostat = tables.integrator, tables.thermostat
+    if thermostat is None:
+        return []
+    if "thermostat" in table.refuses:
+        if isinstance(table, ShakeTable):
+            why = 'the velocities of shake are not along its rods; take kind = "rattle".'
+        else:
+            why = f'it acts after steps of one size, which {table.kind} has not; take kind = "newmark" or "midpoint".'
+        return [f"[thermostat]: {why}"]
+    lines = [
+        f'{place("body", k, body.name)}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'
+        for k, body in enumerate(tables.body)
+        if body.mass == "consistent"
+    ]
+    if isinstance(table, RattleTable) and thermostat.rate is None:
+        lines.append("[thermostat]: with rods friction must be in proportion to mass; give a rate (1/s) instead.")
+    return lines
+
+
+# -- pydantic's mistakes in words ---------------------------------------------------------------------------------
+
+_WANTED = {
+    "string_type": "must be a text in quotes",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "model_type": "must be a table",
+}
+
+
+def _sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
+    """Return one of pydantic's errors as a sentence."""
+    keys, kind, ctx, value = mistake["loc"], mistake["type"], mistake.get("ctx", {}), mistake["input"]
+    key = ".".join(str(k + 1) if isinstance(k, int) else k for k in keys)
+    if kind == "extra_forbidden":
+        inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
+        return f"unknown key {shown(keys[-1])}{inside}; {suggestion(keys[-1], _keys_of(model, keys[:-1]))}"
+    if kind == "missing":
+        field = _model_of(model, keys[:-1]).model_fields[str(keys[-1])]
+        unit = next((item.unit for item in field.metadata if isinstance(item, Quantity)), "")
+        return f"{key} is missing{f' ({unit})' if unit else ''}."
+    if kind == "literal_error":
+        known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]
+        return f"{key} is {shown(value)}; {suggestion(value, known)}"
+    if kind == "value_error":
+        return f"{key} {ctx['error']}".strip() + "."
+    return f"{key} is {shown(value)}, {_WANTED.get(kind, mistake['msg'])}."
+
+
+def _closest(model: type[Table], loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Return the location of the known key that an unknown one is closest to."""
+    return *loc[:-1], *_close(loc[-1], _keys_of(model, loc[:-1]))
+
+
+def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:
+    """Return the keys of the table inside a table that keys lead to."""
+    return [item.alias or name for name, item in _model_of(model, keys).model_fields.items()]
+
+
+def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
+    """Return the model of the table inside a table that keys lead to."""
+    for key in keys:
+        annotation = next(i.annotation for n, i in model.model_fields.items() if key == (i.alias or n))
+        parts = [annotation, *get_args(annotation)]
+        model = next(part for part in parts if isinstance(part, type) and issubclass(part, Table))
+    return model

@@ -1,0 +1,1 @@
+"""Methods that keep energy and momenta by construction: energy-momentum, and those of Graham and Jelenić."""

@@ -1,0 +1,1 @@
+"""Methods that keep constraints with multipliers: SHAKE and RATTLE."""

@@ -1,0 +1,439 @@
+"""The constraints of a motion, assembled: their gradients G, and the matrix G M⁻¹ Gᵀ that multipliers solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+
+from symplex.base.arguments import checked
+from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
+from symplex.fem.assembly import Array
+from symplex.fem.kernels import kernel
+from symplex.fem.measures.constraints import Constraint
+from symplex.fem.named import by_name
+from symplex.fem.nodes import require_nodes
+from symplex.fem.system import State, System
+from symplex.time.constraints.multiplier_matrix import BandMatrix, SparseMatrix
+
+_EPS = float(np.finfo(float).eps)
+_FLOOR = 4.0 * _EPS  # of the terms of g: what round-off leaves of it
+_AT_FLOOR = 16.0  # how far above that a violation may be that falls no further
+_SLOW = 0.25  # a correction with an old matrix that does not do better than this factor asks for a new one
+_ITERATIONS = 50
+_FEASIBLE = 1e-8  # how far from the constraints a start may be, relative to the positions
+_BAND = 64  # half the bandwidth up to which a banded factorisation is faster than a sparse one
+_SHIFT = 4e-15  # of a matrix with ones on the diagonal, to factorise it also where it is singular
+_DEPENDENT = (
+    1e-12  # least eigenvalue of that matrix below which constraints are redundant; a chain of 10⁵ rods has 1e-10
+)
+_NAMED = 6  # constraints in a message, at most
+
+
+@final
+class Multipliers:
+    """Conditions g = 0 of a system, one after the other, and the solver for their multipliers.
+
+    Gradients are stored flat, one row for each node of each condition.
+
+    Parameters
+    ----------
+    system : System
+        With lumped masses.
+    constraints : mapping of str to Constraint
+    wanted_by : str
+        Begins messages.
+
+    Attributes
+    ----------
+    size : int
+        Number of conditions c.
+
+    Raises
+    ------
+    InvalidSystem
+        If there are no constraints, one refers to nodes that do not exist or to fixed ones only, or the mass is not
+        lumped.
+    """
+
+    def __init__(self, system: System, constraints: Mapping[str, Constraint], wanted_by: str):
+        self.system, self.wanted_by = system, wanted_by
+        advice = "Energies act by themselves, in the system."
+        self.constraints = by_name(f"{wanted_by}: constraints", constraints, Constraint, advice)
+        self.inverse_mass = np.where(system.fixed, 0.0, 1.0 / system.lumped_mass(wanted_by)[:, None])
+        for name, constraint in self.constraints.items():
+            nodes = np.asarray(constraint.nodes)
+            if nodes.ndim != 2 or not np.issubdtype(nodes.dtype, np.integer):
+                raise InvalidSystem(
+                    f"{wanted_by}: the nodes of constraint '{name}' have shape {nodes.shape} and type {nodes.dtype}; "
+                    "wanted whole numbers, one row for each condition."
+                )
+            require_nodes(f"constraint '{name}'", constraint.nodes, system.n_nodes)
+        sizes = [len(constraint.nodes) for constraint in self.constraints.values()]
+        self.size = sum(sizes)
+        if self.size == 0:
+            raise InvalidSystem(f"{wanted_by} has no constraints. Take Newmark, which is the same method without them.")
+        ends = np.cumsum(sizes)
+        self._parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        stencils = [constraint.nodes for constraint in self.constraints.values()]
+        self._nodes = np.concatenate([nodes.ravel() for nodes in stencils]).astype(np.int32)
+        widths = np.repeat([nodes.shape[1] for nodes in stencils], sizes)
+        self._rows = np.repeat(np.arange(self.size, dtype=np.int32), widths)
+        flat_ends = np.cumsum([nodes.size for nodes in stencils])
+        self._flat = [slice(end - nodes.size, end) for end, nodes in zip(flat_ends, stencils, strict=True)]
+        self._refuse_immovable()
+        self._matrix = self._on_pattern()
+        self._values, self._floor = np.zeros(self.size), np.zeros(self.size)
+        self._later = self.empty_gradients()  # within an iteration
+
+    def _on_pattern(self) -> BandMatrix | SparseMatrix:
+        """Set up which products of two gradients make the matrix, and return it."""
+        incidence = sp.csr_array((np.ones(len(self._nodes)), self._nodes, np.arange(len(self._nodes) + 1)))
+        shared = sp.coo_array(incidence @ incidence.T)
+        self._first, self._second = shared.coords[0].astype(np.int32), shared.coords[1].astype(np.int32)
+        i, j = self._rows[self._first], self._rows[self._second]
+        pattern = sp.csr_array((np.ones(len(i)), (i, j)), shape=(self.size, self.size))
+        order = sp.csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True)
+        place = np.argsort(order)
+        width = int(np.abs(place[i] - place[j]).max())
+        return BandMatrix(place[i], place[j], order, width) if width <= _BAND else SparseMatrix(i, j, self.size)
+
+    def _refuse_immovable(self) -> None:
+        moving = np.zeros(self.size, bool)
+        np.logical_or.at(moving, self._rows, ~self.system.fixed[self._nodes].all(axis=1))
+        if not moving.all():
+            where = self.name(int(np.argmin(moving)))
+            raise InvalidSystem(
+                f"{self.wanted_by}: {where} has fixed nodes only, so that it can move none; leave it out."
+            )
+
+    def name(self, row: int) -> str:
+        """Return what a message calls a condition: 'rods' 3 (nodes 3, 4)."""
+        for (name, constraint), part in zip(self.constraints.items(), self._parts, strict=True):
+            if row < part.stop:
+                nodes = constraint.nodes[row - part.start]
+                which = f"node{'s' * (len(nodes) > 1)} {', '.join(map(str, nodes))}"
+                return f"constraint '{name}' {row - part.start} ({which})"
+        raise IndexError(row)
+
+    def by_name(self, values: Array) -> dict[str, Array]:
+        """Return values [c] as one array for each constraint."""
+        return {name: values[part].copy() for name, part in zip(self.constraints, self._parts, strict=True)}
+
+    # -- values and gradients -----------------------------------------------------------------------------------
+
+    def empty_gradients(self) -> Array:
+        """Return room for gradients."""
+        return np.zeros((len(self._nodes), self.system.dim))
+
+    def write_values(self, q: Array, out: Array) -> None:
+        """Write g at the positions q [n, dim] to out [c]."""
+        for constraint, part in zip(self.constraints.values(), self._parts, strict=True):
+            constraint.write_values(q, out[part])
+
+    def write_gradients(self, q: Array, out: Array) -> None:
+        """Write ∇g at the positions q [n, dim] to out."""
+        for constraint, part in zip(self.constraints.values(), self._flat, strict=True):
+            constraint.write_gradients(q, out[part])
+
+    def rates(self, gradients: Array, v: Array) -> Array:
+        """Return G v [c]."""
+        out = np.zeros(self.size)
+        _add_rates(gradients, self._rows, self._nodes, v, out)
+        return out
+
+    def bends(self, q: Array, v: Array) -> Array:
+        """Return vᵀ ∇²g v [c]."""
+        out = np.empty(self.size)
+        for constraint, part in zip(self.constraints.values(), self._parts, strict=True):
+            local = v[constraint.nodes].reshape(len(constraint.nodes), -1)
+            out[part] = np.einsum("ci,cij,cj->c", local, constraint.hessian(q[constraint.nodes]), local)
+        return out
+
+    def push(self, gradients: Array, impulses: Array, scale: float, out: Array) -> None:
+        """Add scale · M⁻¹ Gᵀ impulses to out [n, dim]."""
+        _push(gradients, self._rows, self._nodes, self.inverse_mass, impulses, scale, out)
+
+    def forces(self, gradients: Array, multipliers: Array) -> Array:
+        """Return Gᵀ multipliers [n, dim]."""
+        out = np.zeros(self.inverse_mass.shape)
+        _push(gradients, self._rows, self._nodes, np.ones(out.shape), multipliers, 1.0, out)
+        return out
+
+    # -- the matrix ---------------------------------------------------------------------------------------------
+
+    def factorise(self, left: Array, right: Array) -> None:
+        """Factorise G_left M⁻¹ G_rightᵀ.
+
+        Raises
+        ------
+        StepFailed
+            If it is singular.
+        """
+        matrix = self._matrix
+        self._assemble(left, right)
+        singular = matrix.factorise()
+        if singular >= 0:
+            raise StepFailed(
+                f"the matrix of the multipliers is singular at {self.name(singular)}: its force moves nothing there "
+                "that those of others do not. Try a smaller step, or leave out constraints that follow from others."
+            )
+
+    def solve(self, b: Array) -> Array:
+        """Return x [c] with the matrix that was factorised last."""
+        return self._matrix.solve(b)
+
+    def _assemble(self, left: Array, right: Array) -> None:
+        values = self._matrix.values
+        values[...] = 0.0
+        _add_products(
+            left, right, self._first, self._second, self._matrix.slots, self._nodes, self.inverse_mass, values.ravel()
+        )
+
+    # -- positions that satisfy the constraints -----------------------------------------------------------------
+
+    def sizes(self, q: Array) -> Array:
+        """Return for each condition [c] the size of the terms that g may be a difference of, |∇g|²/|∇²g|.
+
+        For a rod or a sphere it is its length, however near to the origin the positions are.
+        """
+        gradients, out = self.empty_gradients(), np.zeros(self.size)
+        self.write_gradients(q, gradients)
+        np.add.at(out, self._rows, np.einsum("ei,ei->e", gradients, gradients))
+        for constraint, part in zip(self.constraints.values(), self._parts, strict=True):
+            bend = np.abs(constraint.hessian(q[constraint.nodes])).max(axis=(1, 2), initial=0.0)
+            out[part] = np.divide(out[part], bend, out=np.zeros(len(bend)), where=bend > 0.0)
+        return out
+
+    def close(self, target: Array, gradients: Array, h: float, sizes: Array, impulses: Array, q: Array) -> int:
+        """Find impulses [c] in N s with g(q) = 0 to round-off at q = target + h M⁻¹ Gᵀ impulses; write both.
+
+        By Newton's method with the matrix factorised before, as long as that does, and new ones then.
+
+        Parameters
+        ----------
+        target : float64 [n, dim]
+            Positions without them.
+        gradients
+            G.
+        h : float
+            In s.
+        sizes : float64 [c]
+            See `sizes`.
+        impulses : float64 [c]
+            A guess, which is overwritten.
+        q : float64 [n, dim]
+            Overwritten.
+
+        Returns
+        -------
+        corrections : int
+            How many it took.
+
+        Raises
+        ------
+        StepFailed
+            If there are none to be found.
+        """
+        np.multiply(sizes, _FLOOR, out=self._floor)
+        _add_round_off(gradients, self._rows, self._nodes, target, _FLOOR, self._floor)
+        before, worst = np.inf, 0
+        for corrections in range(_ITERATIONS):
+            q[...] = target
+            self.push(gradients, impulses, h, q)
+            self.write_values(q, self._values)
+            excess, worst = _worst(self._values, self._floor)
+            if not np.isfinite(excess):
+                break
+            slow = excess > _SLOW * before
+            if excess <= 1.0 or (slow and excess <= _AT_FLOOR):
+                return corrections
+            if slow:
+                self.write_gradients(q, self._later)
+                self.factorise(self._later, gradients)
+            impulses -= self.solve(self._values) / h
+            before = excess
+        raise StepFailed(
+            f"the multipliers cannot be found: {self.name(worst)} is still violated by {self._values[worst]:.3g}. "
+            "Try a smaller step."
+        )
+
+    def require_same_side(self, before: Array, after: Array) -> None:
+        """Check that no gradient has turned by more than a right angle, as it does on the way to a wrong solution.
+
+        Raises
+        ------
+        StepFailed
+            If one has.
+        """
+        out = np.zeros(self.size)
+        _add_alignments(before, after, self._rows, self._nodes, self.inverse_mass, out)
+        worst = int(np.argmin(out))
+        if not out[worst] > 0.0:
+            raise StepFailed(f"{self.name(worst)} turns by more than a right angle in the step. Try a smaller step.")
+
+    # -- what a start must be -----------------------------------------------------------------------------------
+
+    def require_independent(self, q: Array) -> None:
+        """Check that the gradients at the positions q [n, dim] are linearly independent.
+
+        By inverse iteration with G M⁻¹ Gᵀ, scaled to ones on the diagonal.
+
+        Raises
+        ------
+        InvalidSystem
+            If a gradient is zero.
+        RedundantConstraints
+            If some depend on others; the message names them.
+        """
+        gradients = self.empty_gradients()
+        self.write_gradients(q, gradients)
+        self._assemble(gradients, gradients)
+        diagonal = self._matrix.values.ravel()[self._matrix.diagonal]
+        still = np.flatnonzero(~(diagonal > 0.0))
+        if len(still):
+            raise InvalidSystem(
+                f"{self.wanted_by}: {self.name(int(still[0]))} has no gradient at the start along which its nodes can "
+                "move; are two of them at the same place, or held by supports?"
+            )
+        gradients /= np.sqrt(diagonal)[self._rows, None]
+        self._assemble(gradients, gradients)
+        self._matrix.values.ravel()[self._matrix.diagonal] += _SHIFT
+        x = np.random.default_rng(0).standard_normal(self.size)
+        singular = self._matrix.factorise()
+        for _ in range(4 if singular < 0 else 0):
+            x = self._matrix.solve(x / np.linalg.norm(x))
+        if singular < 0 and 1.0 / np.linalg.norm(x) > _DEPENDENT:
+            return
+        involved = np.flatnonzero(np.abs(x) > 0.05 * np.abs(x).max()) if singular < 0 else [singular]
+        names = ", ".join(self.name(int(row)) for row in involved[:_NAMED])
+        more = f" and {len(involved) - _NAMED} more" if len(involved) > _NAMED else ""
+        raise RedundantConstraints(
+            f"{self.wanted_by}: constraints are redundant, so that their forces are not determined: of {names}{more}, "
+            "one follows from the others, or contradicts them. Leave one out."
+        )
+
+    def require_feasible(self, state: State, tangent: float) -> None:
+        """Check that a state satisfies the constraints, its velocities to a part ``tangent`` of their size.
+
+        Raises
+        ------
+        InfeasibleStart
+            If it does not.
+        """
+        gradients, values, norms = self.empty_gradients(), np.zeros(self.size), np.zeros(self.size)
+        self.write_values(state.q, values)
+        self.write_gradients(state.q, gradients)
+        np.add.at(norms, self._rows, np.einsum("ei,ei->e", gradients, gradients))
+        norms = np.sqrt(norms)
+        advice = "Take project(system, constraints, state), or mend it."
+        allowed = _FEASIBLE * np.maximum(np.abs(state.q[self._nodes]).max(), self.sizes(state.q) / norms)
+        away = np.abs(values) / norms
+        worst = int(np.argmax(away - allowed))
+        if not away[worst] <= allowed[worst]:
+            raise InfeasibleStart(
+                f"{self.wanted_by}: at the start {self.name(worst)} is violated by {values[worst]:.4g}, its nodes "
+                f"being {away[worst]:.3g} m from where it holds ({np.sum(away > allowed)} of {self.size} are). {advice}"
+            )
+        speeds = np.abs(self.rates(gradients, state.v)) / norms
+        worst = int(np.argmax(speeds))
+        fastest = np.abs(state.v[self._nodes]).max()
+        if not speeds[worst] <= tangent * fastest:
+            raise InfeasibleStart(
+                f"{self.wanted_by}: the velocities at the start leave {self.name(worst)} at {speeds[worst]:.3g} m/s, "
+                f"{speeds[worst] / fastest:.2g} of the largest. {advice}"
+            )
+
+
+@partial(checked, but=("constraints",))
+def project(system: System, constraints: Mapping[str, Constraint], state: State) -> State:
+    """Return the state with positions moved onto the constraints and velocities along them.
+
+    Positions move along M⁻¹∇g until g = 0 to round-off; then velocities lose M⁻¹Gᵀ(G M⁻¹ Gᵀ)⁻¹ G v, which is the least
+    kinetic energy that does it. Both keep the linear momentum of a free system of rods, the second the angular one.
+
+    Parameters
+    ----------
+    system : System
+        With lumped masses.
+    constraints : mapping of str to Constraint
+    state : State
+
+    Raises
+    ------
+    InvalidSystem, RedundantConstraints
+        If the constraints do not fit the system or depend on each other.
+    StepFailed
+        If the positions are too far away.
+    """
+    multipliers = Multipliers(system, constraints, "project")
+    multipliers.require_independent(state.q)
+    gradients, impulses = multipliers.empty_gradients(), np.zeros(multipliers.size)
+    multipliers.write_gradients(state.q, gradients)
+    multipliers.factorise(gradients, gradients)
+    q, v = np.empty_like(state.q), system.held(state.t, state.v)
+    multipliers.close(state.q, gradients, 1.0, multipliers.sizes(state.q), impulses, q)
+    multipliers.write_gradients(q, gradients)
+    multipliers.factorise(gradients, gradients)
+    multipliers.push(gradients, multipliers.solve(multipliers.rates(gradients, v)), -1.0, v)
+    return system.state(q, v, state.t)
+
+
+@kernel
+def _add_rates(gradients, rows, nodes, v, out):
+    """Add G v."""
+    for e in range(len(rows)):
+        for i in range(v.shape[1]):
+            out[rows[e]] += gradients[e, i] * v[nodes[e], i]
+
+
+@kernel
+def _push(gradients, rows, nodes, inverse_mass, impulses, scale, out):
+    """Add scale · M⁻¹ Gᵀ impulses."""
+    for e in range(len(rows)):
+        impulse = scale * impulses[rows[e]]
+        for i in range(out.shape[1]):
+            out[nodes[e], i] += inverse_mass[nodes[e], i] * (impulse * gradients[e, i])
+
+
+@kernel
+def _add_products(left, right, first, second, slots, nodes, inverse_mass, out):
+    """Add left · M⁻¹ · right of pairs of gradients at one node to their entries of the matrix."""
+    for p in range(len(first)):
+        product = 0.0
+        for i in range(left.shape[1]):
+            product += left[first[p], i] * inverse_mass[nodes[first[p]], i] * right[second[p], i]
+        out[slots[p]] += product
+
+
+@kernel
+def _add_alignments(left, right, rows, nodes, inverse_mass, out):
+    """Add the diagonal of G_left M⁻¹ G_rightᵀ, for conditions that have a node once."""
+    for e in range(len(rows)):
+        for i in range(left.shape[1]):
+            out[rows[e]] += left[e, i] * inverse_mass[nodes[e], i] * right[e, i]
+
+
+@kernel
+def _add_round_off(gradients, rows, nodes, q, factor, out):
+    """Add factor · |G| |q|."""
+    for e in range(len(rows)):
+        for i in range(q.shape[1]):
+            out[rows[e]] += factor * abs(gradients[e, i] * q[nodes[e], i])
+
+
+@kernel
+def _worst(values, floor):
+    """Return the greatest violation over its floor, infinite if one is not a number, and where it is."""
+    greatest, where = 0.0, 0
+    for c in range(len(values)):
+        violation = abs(values[c])
+        excess = violation / floor[c] if violation > 0.0 else 0.0
+        if not excess <= greatest:
+            greatest, where = excess, c
+            if not np.isfinite(excess):
+                return np.inf, where
+    return greatest, where

@@ -1,0 +1,1 @@
+"""Relative equilibria of free bodies, and how well computed motions keep to them."""

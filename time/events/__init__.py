@@ -1,0 +1,1 @@
+"""Methods that go from event to event: force-stepping and energy-stepping."""

@@ -1,0 +1,170 @@
+"""Which coordinates interact: neighbourhoods of nodes and the local energies they share, as flat tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import CFUNCTYPE, c_double, c_void_p
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from symplex.errors import InvalidSystem
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.time.events.lattice_lanes import LANES
+
+STAR, HELD, PLACE = range(3)  # columns of Interactions.node
+NOWHERE = 2**16 - 1
+
+
+class Interactions(NamedTuple):
+    """Neighbourhoods and stencils, laid out for compiled loops; n nodes in dim dimensions have n·dim dofs.
+
+    The *star* of a node are the nodes that share a local energy with it, itself first. Stencils are numbered through
+    all energies (*families*). Unsigned, as unsigned indices compile to fewer instructions.
+
+    Attributes
+    ----------
+    node : uint32 [n + 1, 4]
+        Where star, stencils and places of each node begin: columns ``STAR``, ``HELD`` and ``PLACE``.
+    star : uint32 [...]
+    held : uint32 [...]
+        The stencils that hold a node.
+    place : uint16 [...]
+        For each stencil that holds a node, the places of all its nodes in the star of that node, in groups of LANES
+        filled up with ``NOWHERE``.
+    first : uint32 [families + 1]
+        The first stencil of each family.
+    width : uint32 [families]
+        The number of nodes of its stencils.
+    parameters, row : int64 [families]
+        The address of the parameters of the first stencil, and the bytes from one to the next.
+    value, difference, mixed : int64 [families]
+        Addresses of the local functions of each family.
+    """
+
+    node: NDArray[np.uint32]
+    star: NDArray[np.uint32]
+    held: NDArray[np.uint32]
+    place: NDArray[np.uint16]
+    first: NDArray[np.uint32]
+    width: NDArray[np.uint32]
+    parameters: NDArray[np.int64]
+    row: NDArray[np.int64]
+    value: NDArray[np.int64]
+    difference: NDArray[np.int64]
+    mixed: NDArray[np.int64]
+
+
+def lattice_functions(energies: Mapping[str, Energy], dim: int, axes: Array | None = None) -> list[LatticeFunctions]:
+    """Return the local functions of all energies, in rotated axes [dim, dim] if given.
+
+    Raises
+    ------
+    InvalidSystem
+        If those of an energy do not fit its stencils in this dimension of space.
+    """
+    found = []
+    for name, energy in energies.items():
+        functions = energy.lattice_functions(np.eye(dim) if axes is None else axes)
+        m, k = energy.nodes.shape
+        if functions.size not in (0, k * dim) or len(functions.parameters) != m:
+            raise InvalidSystem(
+                f"energy '{name}' ({type(energy).__name__}) has {m} stencils of {k} nodes in {dim} dimensions, but its "
+                f"lattice functions are for {len(functions.parameters)} stencils of {functions.size} coordinates."
+            )
+        found.append(functions)
+    return found
+
+
+def infinite_stencil(
+    energies: Mapping[str, Energy], functions: list[LatticeFunctions], x: Array, spacing: Array, i: int
+) -> tuple[str, int] | None:
+    """Return the energy and the stencil that is infinite at the lattice vertex x or next to it.
+
+    Parameters
+    ----------
+    x, spacing : float64 [n, dim]
+        The vertex, in the axes of the lattice; it need be one for the neighbours of dof i only. Grid sizes.
+    i : int
+        The dof that an event happened to, with or without another.
+
+    Returns
+    -------
+    tuple of str, int; or None
+    """
+    value_type = CFUNCTYPE(c_double, c_void_p, c_void_p)
+    node, component = divmod(int(i), x.shape[1])
+    for (name, energy), local in zip(energies.items(), functions, strict=True):
+        value = value_type(local.value)
+        for stencil in np.flatnonzero((energy.nodes == node).any(axis=1)):
+            members, row = energy.nodes[stencil], local.parameters[stencil]
+            step = np.where(members == node, spacing[node, component], 0.0)[:, None] * np.eye(x.shape[1])[component]
+            steps = [step.ravel(), *np.diag(spacing[members].ravel())]
+            for mine, other in product((0.0, 1.0, -1.0), repeat=2):
+                for along in steps:
+                    at = x[members] + (mine * steps[0] + other * along).reshape(step.shape)
+                    if not np.isfinite(value(row.ctypes.data, at.ctypes.data)):
+                        return name, int(stencil)
+    return None
+
+
+def interactions(n_nodes: int, stencils: list[IntArray], functions: list[LatticeFunctions]) -> Interactions:
+    """Build the tables from the stencils [m, k] and local functions of each energy.
+
+    The addresses point into the arrays of ``functions``: keep those alive as long as the tables.
+    """
+    width = _joined([np.full(len(nodes), nodes.shape[1]) for nodes in stencils])
+    members = _joined([nodes.ravel() for nodes in stencils])
+    stencil_ptr = np.concatenate([[0], np.cumsum(width)])
+    star_ptr, star, pair = _stars(n_nodes, width, members)
+
+    # All members of all stencils, by node: the stencils that hold a node, ascending.
+    by_node = np.argsort(members, kind="stable")
+    held = np.repeat(np.arange(len(width)), width)[by_node]
+    held_ptr = np.searchsorted(members[by_node], np.arange(n_nodes + 1))
+    # Each of those with all members of its stencil.
+    count = width[held]
+    member_ptr = np.concatenate([[0], np.cumsum(count)])
+    number = np.arange(member_ptr[-1]) - np.repeat(member_ptr[:-1], count)
+    owner = np.repeat(members[by_node].astype(np.int64), count)
+    key, order = pair
+    entry = order[np.searchsorted(key, owner * n_nodes + members[np.repeat(stencil_ptr[held], count) + number])]
+    place_ptr = np.concatenate([[0], np.cumsum(-(-count // LANES) * LANES)])
+    place = np.full(place_ptr[-1], NOWHERE, np.uint16)
+    place[np.repeat(place_ptr[:-1], count) + number] = entry - star_ptr[owner]
+    node = np.zeros((n_nodes + 1, 4), np.uint32)
+    node[:, STAR], node[:, HELD], node[:, PLACE] = star_ptr, held_ptr, place_ptr[held_ptr]
+    return Interactions(
+        node=node,
+        star=star.astype(np.uint32),
+        held=held.astype(np.uint32),
+        place=place,
+        first=np.cumsum([0] + [len(nodes) for nodes in stencils]).astype(np.uint32),
+        width=np.array([nodes.shape[1] for nodes in stencils], np.uint32),
+        parameters=np.array([f.parameters.ctypes.data for f in functions], np.int64),
+        row=np.array([f.parameters.strides[0] for f in functions], np.int64),
+        value=np.array([f.value for f in functions], np.int64),
+        difference=np.array([f.difference for f in functions], np.int64),
+        mixed=np.array([f.mixed for f in functions], np.int64),
+    )
+
+
+def _stars(n_nodes: int, width: NDArray, members: NDArray) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray]]:
+    """Return row pointers and nodes of all stars, and where each pair first · n + second, ascending, is in them."""
+    stencil_of = np.repeat(np.arange(len(width)), width)
+    holds = sp.csr_array((np.ones(len(members), np.int32), (members, stencil_of)), shape=(n_nodes, len(width)))
+    pattern = sp.csr_array(holds @ holds.T + sp.eye_array(n_nodes))
+    pattern.sort_indices()
+    ptr, second = pattern.indptr, pattern.indices.astype(np.int64)
+    first = np.repeat(np.arange(n_nodes, dtype=np.int64), np.diff(ptr))
+    order = np.lexsort((second, second != first, first))  # each node itself comes first
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return ptr, second[order], (first * n_nodes + second, place)
+
+
+def _joined(parts: list[NDArray]) -> NDArray:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)

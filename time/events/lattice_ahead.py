@@ -1,0 +1,143 @@
+"""Asking for the memory of events some time before they come up.
+
+Successive events are far apart in space, so that each finds nothing of what it needs in the caches: its cost is that of
+waiting for memory. But the calendar knows what comes next. While one event is processed, those of the buckets
+ahead are prepared in stages, each of which asks for what the next one needs to know more. Nothing is changed,
+and whether something is asked for in vain does not matter.
+"""
+
+# Intrinsics are declared with the typing context, which compiled code does not pass.
+# pyright: reportCallIssue=false
+
+import numpy as np
+
+from symplex.fem.kernels import event_formula, event_inlined
+from symplex.fem.prefetch import prefetch_at
+from symplex.time.events.event_queue import CAPACITY, CURRENT
+from symplex.time.events.interaction import HELD, PLACE, STAR
+from symplex.time.events.lattice_access import (
+    DOF_BYTES,
+    FOUR,
+    NODE_BYTES,
+    ONE,
+    SITE_BYTES,
+    TRACK_BYTES,
+    address,
+    family_of,
+    find,
+    groups,
+    parameters_of,
+    partner_at,
+    row_of,
+    split,
+)
+from symplex.time.events.lattice_lanes import LANES
+from symplex.time.events.lattice_tracks import PARTNER, TIME, UNKNOWN
+
+_LINE = 64
+_AT_ONCE = 2  # records of each stage in one event: all of a bucket are through when it is the next one's turn
+
+# What is asked for so many buckets ahead
+_DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 5, 4, 3, 2, 1
+
+
+@event_inlined
+def _fetch(start, size):
+    """Ask for ``size`` bytes from an address on."""
+    prefetch_at(start)
+    for last in range(start + size - 1, start, -_LINE):
+        prefetch_at(last)
+
+
+@event_inlined
+def _fetch_dof(things, tracks, i):
+    node, _ = split(i)
+    prefetch_at(address(tracks.dof) + DOF_BYTES * np.int64(i))
+    prefetch_at(address(things.node) + NODE_BYTES * np.int64(node))
+
+
+@event_inlined
+def _fetch_neighbours(things, lattice, tracks, i):
+    """Ask for the star of a dof and for its row."""
+    node, component = split(i)
+    first = np.int64(things.node[node, STAR])
+    size = np.int64(things.node[node + ONE, STAR]) - first
+    _fetch(address(things.star) + 4 * first, 4 * size)
+    _fetch(address(tracks.gap) + row_of(things, lattice, node, component), LANES * size)
+
+
+@event_inlined
+def _fetch_stencils(things, i):
+    """Ask for the lists of stencils that hold a dof."""
+    node, _ = split(i)
+    here, there = things.node[node], things.node[node + ONE]
+    _fetch(address(things.held) + 4 * np.int64(here[HELD]), 4 * np.int64(there[HELD] - here[HELD]))
+    _fetch(address(things.place) + 2 * np.int64(here[PLACE]), 2 * np.int64(there[PLACE] - here[PLACE]))
+
+
+@event_inlined
+def _fetch_tracks(things, tracks, i):
+    """Ask for the parabolas of the star of a dof."""
+    node, _ = split(i)
+    for k in range(things.node[node, STAR], things.node[node + ONE, STAR]):
+        _fetch(address(tracks.track) + TRACK_BYTES * np.int64(things.star[k]), TRACK_BYTES)
+
+
+@event_inlined
+def _fetch_energies(things, tracks, i, partner):
+    """Ask for the parameters and vertices of the stencils that hold a dof (and its partner, if it is a dof)."""
+    node, _ = split(i)
+    place, first = things.node[node, PLACE], things.node[node, STAR]
+    for s in range(things.node[node, HELD], things.node[node + ONE, HELD]):
+        stencil = things.held[s]
+        family = family_of(things, stencil)
+        width = things.width[family]
+        if partner < 0 or find(things, place, width, np.uint32(partner) // FOUR) < width:
+            _fetch(parameters_of(things, family, stencil), things.row[family])
+            for k in range(width):
+                near = things.star[first + things.place[place + k]]
+                prefetch_at(address(tracks.site) + SITE_BYTES * np.int64(near))
+        place += groups(width)
+
+
+@event_inlined
+def _prepare(things, lattice, tracks, i, stage):
+    """Ask for what the event of dof i needs, at a stage."""
+    partner = tracks.next[i, PARTNER]
+    alone = partner == UNKNOWN  # to be scheduled only
+    if stage == _LISTS:
+        _fetch_neighbours(things, lattice, tracks, i)
+        if not alone:
+            _fetch_stencils(things, i)
+        return
+    if stage == _STAR:
+        _fetch_tracks(things, tracks, i)
+        if not alone:
+            _fetch_energies(things, tracks, i, partner)
+    if partner < 0:
+        return
+    node, _ = split(i)
+    j = partner_at(things, node, partner)
+    if stage == _STAR:
+        _fetch_dof(things, tracks, j)
+    elif stage == _PARTNER_LISTS:
+        _fetch_neighbours(things, lattice, tracks, j)
+    else:
+        _fetch_tracks(things, tracks, j)
+
+
+@event_formula
+def look_ahead(things, lattice, tracks):
+    """Go on to prepare the events of the next buckets, by some records of each."""
+    calendar = tracks.calendar
+    current = calendar.state[CURRENT]
+    for stage in range(1, len(calendar.seen)):
+        bucket = current + stage
+        stop = min(np.int64(min(calendar.fill[bucket], CAPACITY)), calendar.seen[stage] + _AT_ONCE)
+        for k in range(calendar.seen[stage], stop):
+            i = calendar.dof[bucket * CAPACITY + k]
+            if stage == _DOF:
+                _fetch_dof(things, tracks, i)
+            elif tracks.dof[i, TIME] == calendar.time[bucket * CAPACITY + k]:
+                _prepare(things, lattice, tracks, i, stage)
+        calendar.seen[stage] = max(stop, calendar.seen[stage])

@@ -1,0 +1,145 @@
+"""When a coordinate has its next event: the nearest of its own planes and of the dofs of its star.
+
+Most dofs of a star are out of reach before the best time so far. A bound tells so without a root, for all components
+of a node at once (`symplex.time.events.lattice_lanes`); roots are taken for the few that are left.
+"""
+
+import numpy as np
+
+from symplex.fem.kernels import event_inlined
+from symplex.time.events.event_queue import enter
+from symplex.time.events.interaction import STAR
+from symplex.time.events.lattice_access import (
+    FOUR,
+    ONE,
+    TRACK_BYTES,
+    address,
+    layer_of,
+    partner_at,
+    row_of,
+    split,
+    version_of,
+)
+from symplex.time.events.lattice_lanes import LANES, may_meet, meetings
+from symplex.time.events.lattice_tracks import (
+    ACCEL,
+    FIXED,
+    FRACTION,
+    LATER,
+    LATER_PARTNER,
+    LATER_VERSION,
+    LOWER,
+    PARTNER,
+    RATE,
+    START,
+    TIME,
+    UNKNOWN,
+    UPPER,
+    VERSION,
+)
+
+_TIE = 1e-9  # distance in lattice units under which two coordinates, or one and a plane, count as tied
+_MARGIN = 1.2  # how much further than to its next event to look for the second event of a dof
+_LONG = 1e100  # longer than any time, and its square a number
+
+
+@event_inlined
+def _first_root(c, b, a):
+    """Smallest τ ≥ 0 at which c + b τ + a τ²/2 leaves c ≥ 0, or infinity.
+
+    Written by the sign of b so that nothing cancels, and so that a root at 0 that is being left does not return.
+    """
+    c = max(c, 0.0)
+    disc = b * b - 2.0 * a * c
+    if b < 0.0:
+        return 2.0 * c / (-b + np.sqrt(disc)) if disc >= 0.0 else np.inf
+    if a < 0.0:
+        return (b + np.sqrt(disc)) / (-a)
+    return np.inf
+
+
+@event_inlined
+def parabola_at(parabola, c, t):
+    """Return f, ḟ and f̈ of component c of a node (its track) at the time t."""
+    tau, a = t - parabola[START, c], parabola[ACCEL, c]
+    return parabola[FRACTION, c] + tau * (parabola[RATE, c] + 0.5 * tau * a), parabola[RATE, c] + tau * a, a
+
+
+@event_inlined
+def move(parabola, c, t):
+    """Restart the parabola of component c of a node at the time t."""
+    parabola[FRACTION, c], parabola[RATE, c], _ = parabola_at(parabola, c, t)
+    parabola[START, c] = t
+
+
+@event_inlined
+def schedule(things, lattice, tracks, i, t, other, local):
+    """Find the two earliest events of dof i after the time t, with its own planes or any dof of its star.
+
+    Returns whether i is tied: on one of its planes, or on a plane with a dof of its star besides ``other``.
+    """
+    node, component = split(i)
+    layer = layer_of(tracks, node, component)
+    f_i, w_i, a_i = parabola_at(tracks.track[node], component, t)
+
+    best, partner = _first_root(f_i, w_i, a_i), np.int64(LOWER)
+    second, second_partner = _first_root(1.0 - f_i, -w_i, -a_i), np.int64(UPPER)
+    if second < best:
+        best, partner, second, second_partner = second, second_partner, best, partner
+    tied = min(f_i, 1.0 - f_i) < _TIE
+
+    first = things.node[node, STAR]
+    row = row_of(things, lattice, node, component)
+    gaps = address(tracks.gap) + row
+    parabolas = address(tracks.track)
+    all_lanes = (np.int64(1) << np.int64(lattice.dim)) - np.int64(1)
+    for k in range(things.node[node + ONE, STAR] - first):
+        near = things.star[first + k]
+        until = min(second, _MARGIN * min(best, _LONG))
+        track, gap = parabolas + TRACK_BYTES * np.int64(near), gaps + LANES * np.int64(k)
+        mask = all_lanes & may_meet(track, gap, layer, t, f_i, w_i, a_i, until, _TIE)
+        # Out of reach before the best times so far: most nodes end here, without a root.
+        if mask == 0:
+            continue
+        now = meetings(track, gap, layer, t, f_i, w_i, a_i, _TIE, address(local))
+        for c in range(lattice.dim):
+            j = near * FOUR + c
+            if not (mask >> np.int64(c)) & 1 or j == i or tracks.track[near, FRACTION, c] == FIXED:
+                continue
+            tied |= (now >> np.int64(c)) & 1 != 0 and j != other
+            when = local[c]
+            if when < second:
+                second, second_partner = when, np.int64(FOUR * k + c)
+                if when < best:
+                    best, partner, second, second_partner = second, second_partner, best, partner
+
+    if second > _MARGIN * best:  # beyond what has been looked at
+        second, second_partner = _MARGIN * best, np.int64(UNKNOWN)
+    me, mine = tracks.dof[i], tracks.next[i]
+    me[TIME] = t + best
+    me[LATER] = t + second
+    mine[PARTNER] = partner
+    mine[LATER_PARTNER] = second_partner
+    if partner >= 0:
+        me[VERSION] = version_of(tracks, partner_at(things, node, partner))
+    if second_partner >= 0:
+        me[LATER_VERSION] = version_of(tracks, partner_at(things, node, second_partner))
+    enter(tracks.calendar, me[TIME], i)
+    return tied
+
+
+@event_inlined
+def take_later(things, tracks, i):
+    """Let the second event of dof i take the place of its first, which is stale; return whether it is not, too."""
+    me, mine = tracks.dof[i], tracks.next[i]
+    place = mine[LATER_PARTNER]
+    if place == UNKNOWN and me[TIME] == me[LATER]:
+        return False
+    if place >= 0:
+        j = partner_at(things, split(i)[0], place)
+        if version_of(tracks, j) != me[LATER_VERSION]:
+            return False
+    me[TIME] = me[LATER]
+    mine[PARTNER], me[VERSION], mine[LATER_PARTNER] = place, me[LATER_VERSION], UNKNOWN
+    enter(tracks.calendar, me[TIME], i)
+    return True

@@ -1,0 +1,1 @@
+"""Explicit methods: central differences and the symplectic Euler method."""

@@ -1,0 +1,298 @@
+"""Newmark's family: central differences, and the implicit members by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, final
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.errors import StepFailed, UnstableStep
+from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
+from symplex.fem.system import State, System
+from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
+from symplex.time.implicit.implicit import dividing, retold, with_work
+from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, stored_grid
+from symplex.time.solvers.newton import Newton
+from symplex.time.stability import latent_frequency, stable_step
+
+
+@checked
+@final
+@dataclass(frozen=True)
+class Newmark(FixedStepIntegrator):
+    """Newmark's method: explicit with β = 0 and γ = ½ (the default), otherwise implicit.
+
+    q1 = q0 + dt v0 + dt² [(½ − β) a0 + β a1],  v1 = v0 + dt [(1 − γ) a0 + γ a1],  M a1 = f(t1, q1, v1) − ∇V(q1)
+
+    The explicit member is central differences, or velocity Verlet. It is symplectic and keeps both momenta, but energy
+    only nearly. Loads that depend on velocity see the prediction v0 + dt a0, which keeps the second order.
+
+    The implicit members keep linear momentum. Those with γ = ½ are of second order and symmetric, the others of first
+    order, with damping if γ > ½. For linear systems they are stable at any step if 2β ≥ γ, otherwise up to
+    dt ω = (γ/2 − β)^(−½). Members with a name: `trapezoidal`, `linear_acceleration`, `fox_goodwin`.
+
+    Parameters
+    ----------
+    dt : float or "auto"
+        Step in s; ``"auto"``, for the explicit member, takes ``safety`` times the stability limit at the start, or
+        less to resolve contact.
+    beta, gamma : float
+        β ≥ 0 and γ ≥ ½; with β = 0 only γ = ½.
+    safety : float, default 0.8
+        For ``dt="auto"``: the frequencies of a body grow when it is compressed.
+    contact_safety : float, default 0.2
+        For ``dt="auto"`` with penalty contact: the same for one node on the contact's stiffness. A node should bounce
+        in some eight steps: just below the limit the motion is stable, but a hard impact errs in energy (at 0.8 by
+        10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent).
+    newton : Newton, optional
+        How the equations of the implicit members are solved.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+
+    dt: float | Literal["auto"] = "auto"
+    beta: float = 0.0
+    gamma: float = 0.5
+    safety: float = 0.8
+    contact_safety: float = 0.2
+    newton: Newton = field(default=Newton(), kw_only=True)
+
+    @classmethod
+    def trapezoidal(cls, dt: float, **options: Any) -> Newmark:
+        """Return the member with β = ¼: the average acceleration, stable for linear systems at any step."""
+        return cls(dt, beta=0.25, **options)
+
+    @classmethod
+    def linear_acceleration(cls, dt: float, **options: Any) -> Newmark:
+        """Return the member with β = 1/6: the acceleration is linear over the step; stable up to dt ω = 2√3."""
+        return cls(dt, beta=1.0 / 6.0, **options)
+
+    @classmethod
+    def fox_goodwin(cls, dt: float, **options: Any) -> Newmark:
+        """Return the member with β = 1/12: linear undamped periods to fourth order; stable up to dt ω = √6."""
+        return cls(dt, beta=1.0 / 12.0, **options)
+
+    @property
+    def explicit(self) -> bool:
+        """Whether β = 0."""
+        return self.beta == 0.0
+
+    @property
+    def order(self) -> float:
+        """2 for γ = ½, else 1."""
+        return 2 if self.gamma == 0.5 else 1
+
+    @property
+    def conserves(self) -> frozenset[str]:
+        """Momentum, and by the explicit member angular momentum and the symplectic form as well."""
+        more = {"angular momentum", "symplectic form"} if self.explicit else set()
+        return frozenset({"momentum", *more})
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether γ = ½."""
+        return self.gamma == 0.5
+
+    def __post_init__(self):
+        if not (0.0 <= self.beta < math.inf and 0.5 <= self.gamma < math.inf):
+            raise ValueError(
+                f"Newmark: beta must be at least 0 and gamma at least 1/2 (less is never stable); "
+                f"they are {self.beta} and {self.gamma}."
+            )
+        if self.explicit and self.gamma != 0.5:
+            raise ValueError(f"Newmark: with beta = 0, gamma must be 1/2; it is {self.gamma}.")
+        for name, value in (("safety", self.safety), ("contact_safety", self.contact_safety)):
+            if not 0.0 < value <= 1.0:
+                raise ValueError(f"Newmark: {name} must be in (0, 1]; it is {value}.")
+        auto = self.dt == "auto" and self.explicit
+        if not auto and not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
+            allowed = ', or "auto"' if self.explicit else " with an implicit member"
+            raise ValueError(f"Newmark: dt must be positive{allowed}; it is {self.dt!r}.")
+
+    def start(self, system: System, state: State) -> NewmarkMotion | GeneralizedAlphaMotion:
+        """Return the motion that begins at the positions and velocities of a state.
+
+        Its accelerations follow from these, and supports are at rest or move as given, however the state was made.
+
+        Raises
+        ------
+        UnstableStep
+            If dt is above the stability limit (which is not looked for with implicit members and a consistent mass).
+        InvalidSystem
+            If the member is explicit and the mass is not lumped.
+        StepFailed
+            If dt is ``"auto"`` but nothing has stiffness.
+        """
+        motion = self._motion(system, state.t, self._step(system, state), 0)
+        v = system.held(state.t, state.v)
+        motion._restore(motion._initial(state.q, v, system.accelerations_at(state.t, state.q, v)))
+        return motion
+
+    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> NewmarkMotion | GeneralizedAlphaMotion:
+        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
+        motion = self._motion(system, *stored_grid(checkpoint))
+        motion._restore(checkpoint)
+        return motion
+
+    def fit(self, system: System, state: State, interval: float) -> Newmark:
+        """Return the method with the largest step not above its own that divides an interval in s.
+
+        Raises
+        ------
+        UnstableStep, InvalidSystem, StepFailed
+            As `start`.
+        """
+        return replace(self, dt=dividing(self._step(system, state), interval))
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | GeneralizedAlphaMotion:
+        if self.explicit:
+            return NewmarkMotion(system, t0, dt, n)
+        coefficients = Coefficients(0.0, 0.0, self.beta, self.gamma)
+        return GeneralizedAlphaMotion("Newmark", system, t0, dt, n, coefficients, self.newton)
+
+    def _step(self, system: System, state: State) -> float:
+        """Return dt in s, checked against the stability limit where there is one."""
+        if not self.explicit:
+            require_stable(system, state, float(self.dt), self.beta, self.gamma)
+            return float(self.dt)
+        limit = stable_step(system, state.q)
+        contact = latent_frequency(system)
+        advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
+        if self.dt == "auto":
+            if advised == math.inf:
+                raise StepFailed('Newmark: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+            return advised
+        if self.dt > limit:
+            raise UnstableStep(
+                f"dt = {self.dt:.4g} s is above the stability limit of explicit Newmark, {limit:.4g} s. "
+                f'Try dt = {advised:.3g} s, or dt = "auto".'
+            )
+        return float(self.dt)
+
+
+def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
+    """Check a step dt in s of an implicit member against its stability limit, if it has one and the mass is lumped.
+
+    Raises
+    ------
+    UnstableStep
+        If it is above.
+    """
+    if 2.0 * beta >= gamma or not system.is_lumped:
+        return
+    # stable_step is 2/ω, the limit of the explicit member.
+    limit = 0.5 * stable_step(system, state.q) / math.sqrt(0.5 * gamma - beta)
+    if dt > limit:
+        raise UnstableStep(
+            f"dt = {dt:.4g} s is above the stability limit of Newmark's method with beta = {beta:.4g}, {limit:.4g} s. "
+            f"Try dt = {0.8 * limit:.3g} s, or beta = 0.25."
+        )
+
+
+@final
+class NewmarkMotion(FixedStepMotion):
+    """A motion by explicit Newmark; see `Newmark`."""
+
+    moves_supports = True
+
+    def __init__(self, system: System, t0: float, dt: float, n: int = 0):
+        super().__init__(system, t0, dt, n)
+        mass = system.lumped_mass("explicit Newmark")
+        shape = (system.n_nodes, system.dim)
+        self._q, self._v, self._a, self._gradient = (np.zeros(shape) for _ in range(4))
+        self._mass = mass[:, None]
+        self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
+        self._loads, self._moving = list(system.loads.values()), system.moving
+        self._works = np.zeros(len(self._loads) + len(self._moving))
+        # Where work is done: the force of each load at present; where supports move: their positions less u(t)
+        self._acting = np.zeros((len(self._loads), *shape))
+        self._origin = np.zeros(shape if self._moving else 0)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        arrays = {"q": self._q, "v": self._v, "a": self._a}
+        if len(self._works):
+            arrays |= {"work": self._works, "acting": self._acting}
+        if self._moving:
+            arrays |= {"origin": self._origin, "gradient": self._gradient}
+        return arrays
+
+    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
+        acting = np.zeros_like(self._acting)
+        for force, load in zip(acting, self._loads, strict=True):
+            force[...] = load(self.t, q, v)
+        arrays = {"q": q, "v": v, "a": a, "work": np.zeros_like(self._works), "acting": acting}
+        if self._moving:
+            gradient = self.system.gradient(q) - acting.sum(axis=0)
+            arrays |= {"origin": q - self._moving.displacements(self.t), "gradient": gradient}
+        return arrays
+
+    def _run(self, n_steps: int) -> None:
+        system, q, v, a, gradient = self.system, self._q, self._v, self._a, self._gradient
+        dt, inverse_mass, works = self.dt, self._inverse_mass, len(self._works) > 0
+        try:
+            for _ in range(n_steps):
+                if works:
+                    self._step_with_work(self.t0 + (self.n + 1) * dt)
+                else:
+                    _drift(q, v, a, dt)
+                    system.gradient(q, gradient)
+                    _kick(v, a, gradient, inverse_mass, dt)
+                self.n += 1
+        except StepFailed as error:
+            t = self.t0 + (self.n + 1) * dt
+            raise retold(error, f"Newmark stopped at t = {t:.6g} s (dt = {self.dt:.4g} s): {error}") from None
+
+    def _step_with_work(self, t: float) -> None:
+        """Take a step to the time t in s with loads or moving supports, and add up their work."""
+        q, v, a, gradient, dt, given = self._q, self._v, self._a, self._gradient, self.dt, self._moving.mask
+        q0, v0, gradient0, acting0 = q.copy(), v.copy(), gradient.copy(), self._acting.copy()
+        predicted = v + dt * a
+        _drift(q, v, a, dt)
+        if self._moving:
+            np.copyto(q, self._origin + self._moving.displacements(t), where=given)
+            np.copyto(predicted, self._moving.velocities(t), where=given)
+        self.system.gradient(q, gradient)
+        for force, load in zip(self._acting, self._loads, strict=True):
+            force[...] = load(t, q, predicted)
+            gradient -= force
+        _kick(v, a, gradient, self._inverse_mass, dt)
+        dq, n = q - q0, len(self._loads)
+        self._works[:n] += [0.5 * float(np.vdot(f0 + f1, dq)) for f0, f1 in zip(acting0, self._acting, strict=True)]
+        if self._moving:
+            np.copyto(v, predicted, where=given)
+            np.copyto(a, self._moving.accelerations(t), where=given)
+            on_mass = 0.5 * self._mass * (v - v0) * (v + v0)
+            self._works[n:] += self._moving.works(0.5 * (gradient0 + gradient) * dq + on_mass)
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies in J, and the work of loads and moving supports, by the mean forces at the ends of steps.
+
+        See `symplex.time.implicit.implicit.ImplicitMotion.energies`.
+        """
+        return with_work(self.system, self.system.energies_of(state), self._works)
+
+
+@kernel
+def _drift(q, v, a, dt):
+    """Do v += dt/2 a, q += dt v."""
+    for n in range(q.shape[0]):
+        for i in range(q.shape[1]):
+            v[n, i] += 0.5 * dt * a[n, i]
+            q[n, i] += dt * v[n, i]
+
+
+@kernel
+def _kick(v, a, gradient, inverse_mass, dt):
+    """Do a = −M⁻¹ gradient, v += dt/2 a, with the loads taken off the gradient."""
+    for n in range(v.shape[0]):
+        for i in range(v.shape[1]):
+            a[n, i] = -gradient[n, i] * inverse_mass[n, i]
+            v[n, i] += 0.5 * dt * a[n, i]

@@ -1,0 +1,1 @@
+"""Systems whose configurations form a manifold: rigid bodies and spherical pendula."""

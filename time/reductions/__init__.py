@@ -1,0 +1,1 @@
+"""Methods in reduced coordinates, by translations and by rotations."""

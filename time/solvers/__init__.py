@@ -1,0 +1,1 @@
+"""The equations of implicit steps: Newton's method, linear solvers and their preconditioners."""

@@ -1,0 +1,179 @@
+"""Direct solvers for implicit steps."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+
+from symplex.fem.assembly import Array, Pattern
+from symplex.fem.kernels import kernel
+from symplex.time.solvers.linear_solver import LinearSolver
+from symplex.time.solvers.singular import loose_part, singular
+
+_PIVOT = 0.1  # a diagonal pivot may be this part of the largest one of its column
+_REFINE = 1e-12  # relative residual above which a solution is improved
+_BROKEN = 1e-8  # and above which, after that, the factors are made anew with all pivoting
+_SINGULAR = 1e-3  # and above which the matrix is taken for singular, whose solutions leave about 1
+_LOST = 1e-13  # a pivot that is this part of the largest number in its column may be nothing but rounding
+
+
+@final
+class DenseSolver(LinearSolver):
+    """LU factors of the full matrix, for a few nodes."""
+
+    def __init__(self, pattern: Pattern, dim: int):
+        from scipy.linalg.lapack import dgetrf, dgetrs, dpotrf  # pyright: ignore[reportAttributeAccessIssue]
+
+        self._factorise, self._substitute, self._symmetric = dgetrf, dgetrs, dpotrf
+        self._pattern = pattern
+        size = pattern.n_nodes * dim
+        self._matrix, self._largest = np.zeros((size, size)), np.zeros(size)
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
+        self._blocks = blocks
+        _fill(blocks, self._pattern.indptr, self._pattern.indices, self._matrix)
+        _set_largest(self._matrix, self._largest)
+        # LAPACK's order is by columns: it gets the transpose, without a copy, and solves with its transpose.
+        self._lu, self._pivots, info = self._factorise(self._matrix.T, overwrite_a=1)
+        self.counts["factorisations"] += 1
+        if info > 0:
+            raise singular(self._pattern, blocks)
+        if _any_lost(self._lu, self._largest):
+            _require_regular(self._pattern, blocks)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix, if symmetric, is positive definite: whether it has a Cholesky factor."""
+        whole = self._pattern.matrix(self._blocks).toarray()
+        return self._symmetric(whole, overwrite_a=1)[1] == 0
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim]."""
+        x, _ = self._substitute(self._lu, self._pivots, b.reshape(-1), trans=1)
+        return x.reshape(b.shape)
+
+
+@final
+class SparseSolver(LinearSolver):
+    """Sparse LU factors (SuperLU) in an order that is found once.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    dim : int
+    pivot : float, default 0.1
+        Which part of the largest one of its column a diagonal pivot may be. With 0 there is no pivoting, which
+        symmetric positive definite matrices do not need.
+    """
+
+    def __init__(self, pattern: Pattern, dim: int, pivot: float = _PIVOT):
+        self._pattern, self._pivot = pattern, pivot
+        blocks = np.arange(len(pattern.indices) * dim * dim, dtype=float).reshape(-1, dim, dim)
+        self._places = sp.csc_array(pattern.matrix(blocks))  # where each entry is in the blocks
+        self._order = None
+        self._test = np.random.default_rng(0).standard_normal(len(self._places.indptr) - 1)
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim]."""
+        from scipy.sparse.linalg import splu
+
+        self._blocks = blocks
+        options = {"diag_pivot_thresh": self._pivot, "options": {"SymmetricMode": True}}
+        if self._order is None:
+            self._matrix = self._with_values(blocks)
+            self._lu = self._guarded(splu, permc_spec="MMD_AT_PLUS_A", **options)
+            self._order = np.argsort(self._lu.perm_c)
+            self._places = sp.csc_array(self._places[self._order][:, self._order])
+            self._places.sort_indices()
+        self._matrix = self._with_values(blocks)
+        self._lu = self._guarded(splu, permc_spec="NATURAL", **options)
+        self.counts["factorisations"] += 1
+        # A motion without force that the right-hand side happens not to excite: pivots that are lost show here
+        # (SuperLU does not give them without a copy of all its factors).
+        if not np.abs(self._lu.solve(self._test)).max() * np.abs(self._matrix.data).max(initial=0.0) < 1.0 / _LOST:
+            _require_regular(self._pattern, blocks)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix, if symmetric, is positive definite: all pivots on its diagonal are."""
+        lu = self._lu
+        if not np.array_equal(lu.perm_r, lu.perm_c):  # which positive matrices do not need, but may have got
+            from scipy.sparse.linalg import splu
+
+            options = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+            lu = self._guarded(splu, permc_spec="NATURAL", **options)
+        return np.array_equal(lu.perm_r, lu.perm_c) and bool(np.all(lu.U.diagonal() > 0.0))
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim], improved by iterative refinement where little pivoting has lost digits."""
+        rhs = b.reshape(-1)[self._order]
+        x = self._lu.solve(rhs)
+        size = np.linalg.norm(rhs)
+        residual = rhs - self._matrix @ x
+        if np.linalg.norm(residual) > _REFINE * size:
+            x += self._lu.solve(residual)
+            if not np.linalg.norm(rhs - self._matrix @ x) <= _BROKEN * size:
+                x = self._with_full_pivoting(rhs)
+        out = np.empty_like(x)
+        out[self._order] = x
+        return out.reshape(b.shape)
+
+    def _with_values(self, blocks: Array) -> sp.csc_array:
+        places = self._places
+        data = blocks.reshape(-1)[places.data.astype(np.intp)]
+        return sp.csc_array((data, places.indices, places.indptr), shape=places.shape)
+
+    def _with_full_pivoting(self, rhs: Array) -> Array:
+        from scipy.sparse.linalg import splu
+
+        self._lu = self._guarded(splu, permc_spec="COLAMD")
+        x = self._lu.solve(rhs)
+        if not np.linalg.norm(rhs - self._matrix @ x) <= _SINGULAR * np.linalg.norm(rhs):
+            raise singular(self._pattern, self._blocks)
+        return x
+
+    def _guarded(self, splu, **options):
+        try:
+            return splu(self._matrix, **options)
+        except RuntimeError as error:  # "Factor is exactly singular"
+            raise singular(self._pattern, self._blocks) from error
+
+
+def _require_regular(pattern: Pattern, blocks: Array) -> None:
+    """Raise if something is loose in a matrix that may be ill-conditioned only."""
+    loose = loose_part(pattern, blocks)
+    if loose is not None:
+        raise singular(pattern, blocks, loose)
+
+
+@kernel
+def _fill(blocks, indptr, indices, out):
+    """Write the blocks into the full matrix out."""
+    dim = blocks.shape[1]
+    out[...] = 0.0
+    for a in range(len(indptr) - 1):
+        for s in range(indptr[a], indptr[a + 1]):
+            for i in range(dim):
+                for j in range(dim):
+                    out[a * dim + i, indices[s] * dim + j] = blocks[s, i, j]
+
+
+@kernel
+def _set_largest(matrix, out):
+    """Set out to the largest absolute value of each row."""
+    for i in range(len(matrix)):
+        out[i] = 0.0
+        for j in range(len(matrix)):
+            out[i] = max(out[i], abs(matrix[i, j]))
+
+
+@kernel
+def _any_lost(lu, largest):
+    """Return whether a pivot may be no more than rounding of the largest number in its column."""
+    below = False
+    for i in range(len(largest)):
+        below |= abs(lu[i, i]) <= _LOST * largest[i]
+    return below

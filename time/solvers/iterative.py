@@ -1,0 +1,202 @@
+"""Iterative linear solvers for implicit steps: block-incomplete factors with conjugate gradients or BiCGStab."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from symplex.errors import StepFailed
+from symplex.fem.assembly import Array, Pattern
+from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
+from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
+from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.krylov import Solution, bicgstab, conjugate_gradients
+from symplex.time.solvers.linear_solver import LinearSolver
+from symplex.time.solvers.singular import floating_part, loose_part, singular
+
+EXACT_ENOUGH = 1e-3  # a residual at which rounding may end an iteration; solutions of singular systems leave about 1
+LARGEST_DIRECT = 60_000  # unknowns up to which sparse factors are tried where iterations fail: some 4 GB
+
+_ENDS = {
+    "rounding": "could not improve it",
+    "stagnated": "stagnated",
+    "indefinite": "met a direction without stiffness",
+    "broken down": "met numbers that are not finite",
+    "out of iterations": "was stopped",
+}
+
+
+@final
+class KrylovSolver(LinearSolver):
+    """Conjugate gradients with block IC(0), or BiCGStab with block ILU(0) if the matrix is not symmetric.
+
+    A symmetric matrix that turns out not to be positive definite is handed to BiCGStab, too, and counted in ``counts``.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    dim : int
+
+    """
+
+    def __init__(self, pattern: Pattern, dim: int):
+        self._pattern = pattern
+        self._rows = BlockPattern(pattern.indptr, pattern.indices, dim)
+        self._cholesky: tuple[Array, IncompleteCholesky] | None = None
+        self._lu: tuple[Array, IncompleteLU] | None = None
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Factorise the matrix with the given blocks [nnz, dim, dim] incompletely."""
+        self.counts["factorisations"] += 1
+        self._blocks = blocks
+        largest = self._rows.largest_on_diagonal(blocks)
+        if not 0.0 < largest < np.inf:
+            raise StepFailed(f"the largest number on the diagonal of the matrix of the step is {largest}.")
+        # A power of two that makes it about 1: factors in single precision hold whatever the units are.
+        self._scale = 2.0 ** -np.frexp(largest)[1]
+        self._definite = symmetric and self._factorize_symmetric()
+        self._factorized = self._definite or self._factorize_any()
+
+    def _factorize_symmetric(self) -> bool:
+        if self._cholesky is None:
+            self._cholesky = _room(self._rows.lower), IncompleteCholesky(self._rows)
+        values, factor = self._cholesky
+        self._rows.take(self._rows.lower, self._blocks, self._scale, values)
+        definite = factor.factorize(values) < 0
+        if definite and factor.shift > 0.0:
+            self.counts["shifted"] += 1
+            loose = floating_part(self._pattern, self._blocks)  # which iterations need not notice
+            if loose is not None:
+                raise singular(self._pattern, self._blocks, loose)
+        self.counts["indefinite"] += not definite
+        return definite
+
+    def _factorize_any(self) -> bool:
+        if self._lu is None:
+            self._lu = _room(self._rows.whole), IncompleteLU(self._rows)
+        values, factor = self._lu
+        self._rows.take(self._rows.whole, self._blocks, self._scale, values)
+        return factor.factorize(values) < 0
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix is symmetric, and no direction was met along which it is not positive."""
+        return self._definite
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|, or as small as rounding lets it be.
+
+        Raises
+        ------
+        StepFailed
+            If the tolerance is not reached.
+        """
+        x = self.attempt(b, tolerance)
+        if x is None:
+            raise self.failure(tolerance)
+        return x
+
+    def attempt(self, b: Array, tolerance: float) -> Array | None:
+        """Return x as `solve` does, or None if the tolerance is not reached: then `failure` says why."""
+        self._last: Solution | None = None
+        size = float(np.max(np.abs(b), initial=0.0))
+        if size == 0.0:
+            return np.zeros_like(b)
+        if not size < np.inf:
+            raise StepFailed("the right-hand side of the equations of the step is not finite.")
+        rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
+        if self._definite and self._cholesky:
+            self._last = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance))
+            if self._last.outcome == "indefinite":
+                self.counts["indefinite"] += 1
+                self._definite = False
+                self._factorized = self._factorize_any()
+        if not self._definite and self._factorized and self._lu:
+            self._last = self._note(bicgstab(self._rows, *self._lu, rhs, tolerance))
+        if self._last is None or not _is_solved(self._last):
+            return None
+        return self._rows.scatter(self._last.x) * (self._scale * size)
+
+    def _note(self, solution: Solution) -> Solution:
+        self.counts["iterations"] += solution.iterations
+        return solution
+
+    def failure(self, tolerance: float) -> StepFailed:
+        """Return what is to be said of the last attempt."""
+        loose = loose_part(self._pattern, self._blocks)
+        if loose is not None:
+            return singular(self._pattern, self._blocks, loose)
+        told = "the matrix of the step has no incomplete factors"
+        if self._last is not None:
+            told = (
+                f"the linear solver left a residual of {self._last.residual:.1e} of the right-hand side (wanted "
+                f"{tolerance:.1e}) and {_ENDS[self._last.outcome]} after {self._last.iterations} iterations"
+            )
+        return StepFailed(f'{told}. Try a smaller step, or linear="sparse" if memory allows.')
+
+
+def _is_solved(solution: Solution) -> bool:
+    return solution.outcome == "converged" or (solution.outcome == "rounding" and solution.residual <= EXACT_ENOUGH)
+
+
+def _room(rows: BlockRows) -> Array:
+    return np.empty((len(rows.indices), 9))
+
+
+@final
+class AutomaticSolver(LinearSolver):
+    """`KrylovSolver`, and sparse factors for a matrix that it doesn't get done with, if they fit into memory.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    dim : int
+    """
+
+    def __init__(self, pattern: Pattern, dim: int):
+        self._pattern, self._dim = pattern, dim
+        self._krylov = KrylovSolver(pattern, dim)
+        self._sparse: SparseSolver | None = None
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Those of `KrylovSolver`, which counts on."""
+        return self._krylov.counts
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+        """Take the matrix with the given blocks [nnz, dim, dim]."""
+        self._matrix = blocks, symmetric, positions
+        self._direct = False
+        self._krylov.update(blocks, symmetric, positions)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix is symmetric, and no direction was met along which it is not positive."""
+        return self._krylov.definite
+
+    def solve(self, b: Array, tolerance: float) -> Array:
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|.
+
+        Raises
+        ------
+        StepFailed
+            If the tolerance is not reached.
+        """
+        if not self._direct:
+            x = self._krylov.attempt(b, tolerance)
+            if x is not None:
+                return x
+            if self._pattern.n_nodes * self._dim > LARGEST_DIRECT:
+                raise self._krylov.failure(tolerance)
+        return self._factors().solve(b, tolerance)
+
+    def _factors(self) -> SparseSolver:
+        """Return the direct solver with the present matrix."""
+        self._sparse = self._sparse or SparseSolver(self._pattern, self._dim)
+        if not self._direct:
+            self._sparse.update(*self._matrix)
+            self._direct = True
+            self.counts["direct"] += 1
+        return self._sparse

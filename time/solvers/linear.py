@@ -1,0 +1,32 @@
+"""The choice of a linear solver for implicit steps."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from symplex.fem.assembly import Pattern
+from symplex.time.solvers.direct import DenseSolver, SparseSolver
+from symplex.time.solvers.linear_solver import LinearSolver
+
+# Which solver: "dense" and "sparse" are direct, "krylov" and "multigrid" iterate; "auto" takes the one for the size,
+# and a direct one where iterations fail.
+Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
+
+DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
+_SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
+
+
+def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
+    """Return the solver of a kind for matrices on a pattern."""
+    size = pattern.n_nodes * dim
+    if kind == "dense" or (kind == "auto" and size <= DENSE):
+        return DenseSolver(pattern, dim)
+    if kind == "sparse" or (kind == "auto" and size <= _SPARSE):
+        return SparseSolver(pattern, dim)
+    if kind == "multigrid":
+        from symplex.time.solvers.multigrid import MultigridSolver
+
+        return MultigridSolver(pattern, dim)
+    from symplex.time.solvers.iterative import AutomaticSolver, KrylovSolver  # compiled when first needed
+
+    return KrylovSolver(pattern, dim) if kind == "krylov" else AutomaticSolver(pattern, dim)

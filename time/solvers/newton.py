@@ -1,0 +1,409 @@
+"""Newton's method for the increment of an implicit step, down to the floor of round-off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Protocol, final
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.errors import StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
+from symplex.fem.system import System
+from symplex.time.solvers.continuation import followed
+from symplex.time.solvers.linear import Linear, linear_solver
+
+_EPS = float(np.finfo(float).eps)
+_FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
+_DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
+_HALVINGS = 12
+_LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
+_STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
+_FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
+_PATIENCE = 20  # corrections: where fewer are allowed, it is not tried to follow the root instead
+_CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
+_FOLLOWED = 8  # where it takes so many at most
+_CLOSE = 1e-4  # part of an increment that such a root may err by
+# Relative error of a linear solution, at most; it falls with the residual. At 0.1 steps take a fifth more corrections.
+_FORCING = 1e-2
+
+
+@checked
+@final
+@dataclass(frozen=True)
+class Newton:
+    """How the equations of an implicit step are solved.
+
+    Parameters
+    ----------
+    iterations : int, default 50
+        Corrections after which a step fails, unless they converge quadratically: the last one by a factor of 1000. Four
+        or five are usual.
+    linear : str, default "auto"
+        The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
+        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
+    halvings : int, default 0
+        How often a step that fails may be halved: its parts are then steps of the method of their own. They keep what
+        the method keeps in each step; but with steps of different sizes it is no longer symmetric, nor bounded in
+        energy where it was so by being symplectic. How many were halved is among the statistics.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+
+    iterations: int = 50
+    linear: Linear = "auto"
+    halvings: int = 0
+
+    def __post_init__(self):
+        if self.iterations < 1:
+            raise ValueError(f"Newton: iterations must be at least 1; it is {self.iterations}.")
+        if self.halvings < 0:
+            raise ValueError(f"Newton: halvings must not be negative; it is {self.halvings}.")
+        if self.linear not in Linear.__args__:
+            raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
+
+
+class StepEquations(Protocol):
+    """The equations r(Δq) = inertia · M Δq + impulse · G(Δq) − constant = 0 of a step, in kg m/s.
+
+    Attributes
+    ----------
+    inertia, impulse : float
+        Factors of M Δq in 1/s and of the forces in s, not negative.
+    constant : float64 [n, dim]
+        In kg m/s.
+    symmetric : bool
+        Whether ∂G/∂Δq is.
+    """
+
+    inertia: float
+    impulse: float
+    constant: Array
+    symmetric: bool
+
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write G(Δq) [n, dim] in N to out; `StepFailed` where there is none."""
+
+    def blocks(self, dq: Array, out: Array) -> None:
+        """Write ∂G/∂Δq [nnz, dim, dim] in N/m on the system's pattern to out."""
+
+
+@final
+class NewtonSolver:
+    """Solves the equations of one step after the other of a system.
+
+    The increment starts at zero, but for supports that move: which root is found is part of a scheme. Each correction
+    must make the residual smaller, measured by |M^(−1/2) r|, or else the next correction that the same matrix would
+    give (Deuflhard's natural monotonicity test: a stiff body that turns is strained by the square of the correction,
+    which the residual takes for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted
+    element). The end is where the residual is as small as round-off lets it be: no longer falling, and below
+    16 ε (inertia |M||Δq| + |constant| + impulse (|G| + |∂G/∂Δq||q|)).
+
+    Parameters
+    ----------
+    system : System
+    settings : Newton
+
+    Attributes
+    ----------
+    increment : float64 [n, dim]
+        Δq of the last solution in m.
+    forces : float64 [n, dim]
+        G there in N.
+    """
+
+    def __init__(self, system: System, settings: Newton):
+        self.system = system
+        self.settings = settings
+        self._linear = linear_solver(settings.linear, system.pattern, system.dim)
+        lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
+        # Weights of norms; a massless node counts like the others.
+        self._mass = np.where(system.massless, lumped[~system.massless].mean(), lumped)
+        self._blocks = system.pattern.zeros(system.dim)
+        shape = (system.n_nodes, system.dim)
+        self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
+        self._trial, self._trial_forces, self._trial_residual = (np.zeros(shape) for _ in range(3))
+        # Of M Δq = factor · x: the masses and Δq, or ones and M Δq for a consistent mass.
+        self._factor = lumped if system.is_lumped else np.ones(system.n_nodes)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the linear solver counts (see `symplex.time.solvers.linear_solver.COUNTS`)."""
+        return self._linear.counts
+
+    def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
+        """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
+
+        Parameters
+        ----------
+        equations : StepEquations
+        q0 : float64 [n, dim]
+            In m.
+        start : float64 [n, dim], default 0
+            The increment in m to begin with, which fixed coordinates keep.
+        follow : bool, default False
+            Whether to look for the root that small steps lead to if none is found, or one that they cannot lead to: a
+            symmetric matrix is positive for small steps, and as long as their root can be followed. Where that is not
+            as far as to this step, what was found is kept.
+
+        Raises
+        ------
+        StepFailed
+            If there is none to be found.
+        """
+        limit = self.settings.iterations
+        if not follow:
+            return self._converge(equations, q0, start, limit)
+        try:
+            count = self._converge(equations, q0, start, limit)
+        except StepFailed:
+            near = None if self._impatient else self._followed(equations, q0, start)
+            if near is None:
+                raise
+            return self._converge(equations, q0, near, limit)
+        if self._smooth or not equations.symmetric or self._linear.definite:
+            return count
+        found = self.increment.copy()
+        near = self._followed(equations, q0, start)
+        return count + self._converge(equations, q0, found if near is None else near, limit)
+
+    def _converge(self, equations: StepEquations, q0: Array, start: Array | float, limit: int) -> int:
+        """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
+        self._smooth, self._impatient = True, False
+        self._trial[...] = start
+        norm = self._evaluate(equations)
+        if not isfinite(norm):
+            raise StepFailed("the forces at the beginning of the step are not finite.")
+        self._accept()
+        history = [norm]
+        floor, self._leaps = -1.0, _LEAPS
+        while norm > 0.0:
+            if norm > floor:
+                floor = self._linearise(equations, q0)
+            at_floor = norm <= floor
+            if len(history) > limit and not at_floor and norm > _FALLING * history[-2]:
+                self._impatient = limit < _PATIENCE
+                raise self._failure(equations, history, floor)
+            correction = self._linear.solve(self._residual, self._tolerance(history, floor))
+            if np.vdot(correction, self._residual) < 0.0:  # a direction along which the matrix is negative
+                self._smooth = False
+            improved = self._search(equations, correction, norm, at_floor)
+            if improved is None:
+                if at_floor:
+                    break
+                raise self._failure(equations, history, floor)
+            self._accept()
+            history.append(improved)
+            if at_floor and improved > _STAGNATION * norm:
+                break
+            norm = improved
+        return len(history) - 1
+
+    def _evaluate(self, equations: StepEquations) -> float:
+        """Set the forces and the residual of the trial increment; return the norm of the residual."""
+        system, dq = self.system, self._trial
+        equations.forces(dq, self._trial_forces)
+        squared = _residual(
+            equations.inertia,
+            self._factor,
+            dq if system.is_lumped else system.apply_mass(dq),
+            equations.impulse,
+            self._trial_forces,
+            equations.constant,
+            system.fixed,
+            self._mass,
+            self._trial_residual,
+        )
+        return float(np.sqrt(squared))
+
+    def _accept(self) -> None:
+        self.increment, self._trial = self._trial, self.increment
+        self.forces, self._trial_forces = self._trial_forces, self.forces
+        self._residual, self._trial_residual = self._trial_residual, self._residual
+
+    def _linearise(self, equations: StepEquations, q0: Array) -> float:
+        """Hand the tangent matrix to the linear solver; return the floor of the residual's norm."""
+        system = self.system
+        equations.blocks(self.increment, self._blocks)
+        squared = _tangent(
+            equations.inertia,
+            system.mass_values,
+            equations.impulse,
+            self.forces,
+            equations.constant,
+            self.increment,
+            q0,
+            self._mass,
+            system.fixed,
+            system.pattern.indptr,
+            system.pattern.indices,
+            self._blocks,
+        )
+        if not isfinite(squared):
+            raise StepFailed("the stiffness is not finite within the step.")
+        self._linear.update(self._blocks, equations.symmetric, q0)
+        return _FLOOR * _EPS * float(np.sqrt(squared))
+
+    def _tolerance(self, history: list[float], floor: float) -> float:
+        """Return how exact a linear solution needs to be, so that Newton's method stays quadratic.
+
+        It is choice 2 of Eisenstat and Walker (1996) with γ = 1, no smaller than what ends at the floor.
+        """
+        fall = history[-1] / history[-2] if len(history) > 1 else 1.0
+        return max(min(_FORCING, fall * fall), min(0.1 * floor / history[-1], _FORCING))
+
+    def _search(self, equations: StepEquations, correction: Array, norm: float, at_floor: bool) -> float | None:
+        """Try the whole correction, a half, a quarter, …; return the norm that is small enough, if any is.
+
+        If none is, the largest part with forces is taken as it is, a few times in a step: where a hard contact closes
+        that the correction knew nothing of, only the next one can.
+        """
+        part, largest = 1.0, None
+        for _ in range(1 if at_floor else _HALVINGS + 1):
+            improved = self._try(equations, correction, part)
+            if improved < (1.0 - _DESCENT * part) * norm:
+                return improved
+            self._smooth &= at_floor
+            if isfinite(improved) and not at_floor:
+                largest = part if largest is None else largest
+                if self._next_is_shorter(correction, part):
+                    return improved
+            part *= 0.5
+        if largest is None or self._leaps == 0:
+            return None
+        self._leaps -= 1
+        return self._try(equations, correction, largest)
+
+    def _try(self, equations: StepEquations, correction: Array, part: float) -> float:
+        """Return the norm of the residual after a part of the correction; infinite where there are no forces."""
+        np.multiply(correction, -part, out=self._trial)
+        self._trial += self.increment
+        try:
+            return self._evaluate(equations)
+        except StepFailed:
+            return np.inf
+
+    def _next_is_shorter(self, correction: Array, part: float) -> bool:
+        """Return whether the same matrix gives a shorter correction at the trial increment."""
+        following = self._linear.solve(self._trial_residual, _FORCING)
+        shorter = (1.0 - 0.25 * part) ** 2
+        return bool(np.sum(self._mass @ following**2) < shorter * np.sum(self._mass @ correction**2))
+
+    def _followed(self, equations: StepEquations, q0: Array, start: Array | float) -> Array | None:
+        """Return nearly the root that small steps lead to, if any does."""
+        part, fixed, end = _Part(equations), self.system.fixed, np.zeros_like(self.increment) + start
+
+        def root(size: float, guess: Array) -> Array | None:
+            part.take(size)
+            guess[fixed] = size * end[fixed]
+            try:
+                return self._nearest(part, q0, guess)
+            except StepFailed:
+                return None
+
+        return followed(root, np.zeros_like(self.increment))
+
+    def _nearest(self, equations: StepEquations, q0: Array, guess: Array) -> Array | None:
+        """Return nearly the root beside a guess, to which whole corrections lead that get shorter fast."""
+        self._trial[...] = guess
+        last = np.inf
+        for _ in range(_FOLLOWED):
+            norm = self._evaluate(equations)
+            if not isfinite(norm):
+                return None
+            self._accept()
+            if norm <= self._linearise(equations, q0):
+                return self.increment.copy()
+            if equations.symmetric and not self._linear.definite:
+                return None
+            correction = self._linear.solve(self._residual, _FORCING)
+            size = self._length(correction)
+            if size > _CONTRACTION * last:
+                return None
+            np.subtract(self.increment, correction, out=self._trial)
+            if size <= _CLOSE * self._length(self._trial):
+                return self._trial.copy()
+            last = size
+        return None
+
+    def _length(self, dq: Array) -> float:
+        """Return |M^½ Δq|."""
+        return float(np.sqrt(np.sum(self._mass @ dq**2)))
+
+    def _failure(self, equations: StepEquations, history: list[float], floor: float) -> StepFailed:
+        size = np.abs(self._residual).max(axis=1)
+        node = int(np.argmax(size))
+        acting = [f"'{name}'" for name, energy in self.system.energies.items() if np.any(energy.nodes == node)]
+        # The residual is an impulse; over the step it is a force.
+        scale = max(equations.impulse, 1e-300)
+        fell = ", ".join(f"{norm / history[0]:.1e}" for norm in history[-6:])
+        return StepFailed(
+            f"Newton's method did not converge: after {len(history) - 1} corrections the residual is "
+            f"{size[node] / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), wanted "
+            f"{size[node] / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
+            f"{fell}. Try a smaller step."
+        )
+
+
+@final
+class _Part:
+    """The equations of a part λ of a step: inertia · M Δq + λ² impulse · G(Δq) − λ constant = 0.
+
+    Of the midpoint rule and energy-momentum they are those of a step λ h, times λ, with the loads of the whole step;
+    of other methods nearly.
+    """
+
+    def __init__(self, whole: StepEquations):
+        self.forces, self.blocks, self.symmetric = whole.forces, whole.blocks, whole.symmetric
+        self.inertia, self._whole = whole.inertia, whole
+
+    def take(self, part: float) -> None:
+        """Be those of a part of the step."""
+        self.impulse, self.constant = part * part * self._whole.impulse, part * self._whole.constant
+
+
+@kernel
+def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
+    """Write inertia · factor · x + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
+    squared = 0.0
+    for n in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            r = inertia * factor[n] * x[n, i] + impulse * forces[n, i] - constant[n, i]
+            if fixed[n, i]:
+                r = 0.0
+            out[n, i] = r
+            squared += r * r / mass[n]
+    return squared
+
+
+@kernel
+def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
+    """Turn the blocks K into impulse · K + inertia · M, the unit matrix (times a mass) where fixed.
+
+    Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse (|G| + |K||q|) what the residual's round-off
+    is proportional to.
+    """
+    dim = q.shape[1]
+    squared = 0.0
+    for a in range(q.shape[0]):
+        for i in range(dim):
+            size = inertia * mass[a] * abs(dq[a, i]) + abs(constant[a, i]) + impulse * abs(forces[a, i])
+            for s in range(indptr[a], indptr[a + 1]):
+                b = indices[s]
+                for j in range(dim):
+                    k = impulse * blocks[s, i, j]
+                    size += abs(k * q[b, j])
+                    if i == j:
+                        k += inertia * mass_values[s]
+                    if fixed[a, i] or fixed[b, j]:
+                        k = inertia * mass[a] if a == b and i == j else 0.0
+                    blocks[s, i, j] = k
+            if not fixed[a, i]:
+                squared += size * size / mass[a]
+    return squared

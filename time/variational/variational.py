@@ -1,0 +1,172 @@
+"""The variational midpoint rule with forces, step by step of any size, and its discrete energy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.implicit.implicit import ImplicitIntegrator
+from symplex.time.implicit.midpoint import MidpointRuleMotion
+from symplex.time.solvers.newton import Newton
+
+
+@checked
+@final
+@dataclass(frozen=True)
+class VariationalMidpoint(ImplicitIntegrator):
+    """The forced variational integrator of the midpoint Lagrangian, in steps of one size.
+
+    L_d = dt [½ vᵀ M v − V(q_m)],  f_d⁺ = f_d⁻ = (dt/2) f(t_m, q_m, v),
+    q_m = (q0 + q1)/2,  v = (q1 − q0)/dt,  t_m = t0 + dt/2
+
+    It is the midpoint rule, and keeps what that keeps: both momenta, and the symplectic form where there are no loads.
+    Besides, it tells the discrete energy of its steps, which a fixed step does not conserve and `AdaptiveVariational`
+    does: at the end of a step E1 = ½ vᵀ M v + V(q_m) + ½ W, at its beginning E0 = E1 − W, with the work of the loads
+    W = f_m·(q1 − q0). From Sharma, Patil and Woolsey (2019), eqs. 32-36 (E1 is their eq. 33; 37 is misprinted).
+
+    Parameters
+    ----------
+    dt : float
+        Step in s.
+    newton : Newton, optional
+        How the equations are solved.
+
+    Raises
+    ------
+    ValueError
+        If the step is not positive.
+    """
+
+    order = 2
+    conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
+    symmetric = True
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> VariationalMidpointMotion:
+        return VariationalMidpointMotion(system, t0, dt, n, self.newton)
+
+
+@final
+@dataclass(frozen=True)
+class Attempt:
+    """A step of some size that was solved but not yet taken.
+
+    Attributes
+    ----------
+    h : float
+        Its size in s.
+    dq, forces : float64 [n, dim]
+        The increment in m, and ∇V − f at the midpoint in N (zero where fixed).
+    middle : float
+        ½ vᵀ M v + V(q_m) in J.
+    size : float
+        The sum of the absolute values of the energies in J, which round-off is proportional to.
+    work : list of float
+        The work of each load in J.
+    corrections : int
+        How many Newton's method took.
+    """
+
+    h: float
+    dq: Array
+    forces: Array
+    middle: float
+    size: float
+    work: list[float]
+    corrections: int
+
+    @property
+    def before(self) -> float:
+        """The discrete energy in J at the beginning of the step."""
+        return self.middle - 0.5 * sum(self.work)
+
+    @property
+    def after(self) -> float:
+        """The discrete energy in J at the end of the step."""
+        return self.middle + 0.5 * sum(self.work)
+
+
+@final
+class VariationalMidpointMotion(MidpointRuleMotion):
+    """A motion by the variational midpoint rule; see `VariationalMidpoint`.
+
+    (1/h) M Δq + (h/2) [∇V(q0 + Δq/2) − f] = M v0
+    """
+
+    name = "VariationalMidpoint"
+
+    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
+        super().__init__(system, t0, dt, n, newton, alpha=0.5)
+        self._discrete = np.zeros(1)  # at the end of the last step
+
+    # -- a step of any size -----------------------------------------------------------------------------------
+
+    def attempt(self, t: float, h: float, near: Attempt | None = None) -> Attempt:
+        """Return the step of size h in s from the time t, without taking it.
+
+        Newton's method starts at zero, or from the increment of another step from there of nearly the same size.
+
+        Raises
+        ------
+        StepFailed
+            If it cannot be solved.
+        """
+        self._begin(t, h)
+        solver = self._solver
+        start = 0.0 if near is None else (h / near.h) * near.dq
+        corrections = solver.solve(self, self._q, start, follow=near is None)
+        dq, forces = solver.increment.copy(), solver.forces.copy()
+        forces[self.system.fixed] = 0.0
+        middle, size = self._middle(h, dq)
+        return Attempt(h, dq, forces, middle, size, self._work(h, dq), corrections)
+
+    def after(self, t: float, attempt: Attempt) -> State:
+        """Return the state at the end of a step from the time t, without taking it."""
+        q = self._q + attempt.dq
+        v = self._v - attempt.h * self.system.accelerations(attempt.forces)
+        t = t + attempt.h
+        return State(t, q, v, self.system.accelerations(self.system.force(t, q, v)))
+
+    @property
+    def q(self) -> Array:
+        """The present positions [n, dim] in m."""
+        return self._q
+
+    @property
+    def v(self) -> Array:
+        """The present velocities [n, dim] in m/s."""
+        return self._v
+
+    def place(self, q: Array, v: Array) -> None:
+        """Put the motion at positions and velocities [n, dim], from which attempts start."""
+        self._q[...], self._v[...] = q, v
+
+    def _middle(self, h: float, dq: Array) -> tuple[float, float]:
+        """Return ½ vᵀ M v + V(q_m) in J and the sum of the absolute values of its terms."""
+        q = self._between(dq)
+        terms = [self.system.kinetic(dq / h), *(energy.total(q) for energy in self.system.energies.values())]
+        return sum(terms), sum(map(abs, terms))
+
+    # -- steps of one size ------------------------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return super()._arrays() | {"discrete": self._discrete}
+
+    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
+        return super()._initial(q, v, a) | {"discrete": np.zeros(1)}
+
+    def _finish(self, h: float, dq: Array, forces: Array) -> None:
+        self._discrete[0] = self._middle(h, dq)[0] + 0.5 * sum(self._work(h, dq))
+        super()._finish(h, dq, forces)
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies in J as all implicit methods do, with ``discrete_energy`` at the end of the last step.
+
+        Before the first step it is that at its beginning.
+        """
+        discrete = float(self._discrete[0]) if self.n else self.attempt(self.t0, self.dt).before
+        return super().energies(state) | {"discrete_energy": discrete}
