@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import isfinite, sqrt
@@ -21,10 +22,12 @@ from symplex.fem.solids.law_functions import LawFunctions
 from symplex.fem.solids.materials import Material, finite_constants
 
 _NO_FIBRES = np.empty((0, 3))
+# Beside rest, where what acts in tension or compression only does.
+_REST = np.eye(3) * np.array([1.0 + 1e-9, 1.0 - 1e-9])[:, None, None]
 _ROUNDING = 1e-9  # of the elasticities at rest, below which stresses and moduli count as zero
 
 
-@checked
+@partial(checked, but=("formula",))
 @final
 @dataclass(frozen=True, repr=False)
 class FormulaMaterial(Material):
@@ -53,8 +56,11 @@ class FormulaMaterial(Material):
     fibres: tuple[tuple[float, float, float], ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.formula, str):
+            raise InvalidArgument(f"material: the formula must be a text; it is {told(self.formula)}.")
+        # lambda is a word of Python's; TOML and pencils know it.
+        object.__setattr__(self, "formula", re.sub(r"\blambda\b", "lmbda", self.formula.strip()))
         tree = tree_of(self.formula)
-        object.__setattr__(self, "formula", self.formula.strip())
         constants = dict(self.constants)
         finite_constants(f"law '{self.formula}'", density=self.density)
         for name, value in constants.items():
@@ -96,7 +102,7 @@ class FormulaMaterial(Material):
         if self.isotropic:
             return super().wave_speed
         n = np.vstack([self.directions, _sphere(2000)])
-        acoustic = np.einsum("ijkl,pj,pl->pik", self.tangent(np.eye(3)[None])[0], n, n, optimize=True)
+        acoustic = np.einsum("eijkl,pj,pl->epik", self.tangent(_REST), n, n, optimize=True)
         return sqrt(float(np.linalg.eigvalsh(acoustic).max()) / self.density)
 
     def law_functions(self) -> LawFunctions:
@@ -148,7 +154,7 @@ class FormulaMaterial(Material):
                     raise mistake(
                         self.formula, f"its {modulus} modulus at rest is {value:g} Pa and must be positive; it needs {term}"
                     )
-        least, strain = _weakest(T)
+        least, strain = min(map(_weakest, self.tangent(_REST)))
         if not least > _ROUNDING * size:
             raise mistake(
                 self.formula,
@@ -167,7 +173,7 @@ class FormulaMaterial(Material):
 # -- how it is made -------------------------------------------------------------------------------------------------
 
 
-@partial(checked, but=("constants",))
+@partial(checked, but=("formula", "constants"))
 def material(
     formula: str, *, density: float, fibres: ArrayLike | None = None, **constants: float
 ) -> FormulaMaterial:
@@ -210,7 +216,9 @@ def material(
         if not is_real(value):
             raise InvalidArgument(f"material: the constant {name} must be a real number; it is {told(value)}.")
     directions = () if fibres is None else _directions(fibres)
-    return FormulaMaterial(LAWS.get(formula.strip(), formula), density, tuple(constants.items()), directions)
+    if isinstance(formula, str):
+        formula = LAWS.get(formula.strip(), formula)
+    return FormulaMaterial(formula, density, tuple(constants.items()), directions)
 
 
 def _directions(fibres: ArrayLike) -> tuple[tuple[float, float, float], ...]:

@@ -54,6 +54,7 @@ def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> Modu
     kept = text is not None
     if text is None:
         text = _generated(formula, tree, constants, fibres)
+        text = f"# {_digest(text)}\n{text}"
         kept = _write(path, text)
     module = ModuleType(name)
     module.__file__ = str(path)
@@ -95,7 +96,7 @@ def _write(path: Path, text: str) -> bool:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
             aside = Path(file.name)
-            file.write(f"# {_digest(text)}\n{text}")
+            file.write(text)
         aside.replace(path)
     except OSError:
         if aside is not None:
