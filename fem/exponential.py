@@ -46,5 +46,3 @@ def exp(x: float) -> float:
     y = inf if x > LARGEST else y
     y = 0.0 if x < LEAST else y
     return y if x == x else x
-
-

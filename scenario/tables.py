@@ -96,7 +96,9 @@ def _law(value: Any) -> str:
     """Return the name of a law that is known, or a formula."""
     law = check_text(value, LONGEST).strip()
     if not _is_formula(law) and law not in _LAWS and law != "mooney-rivlin":
-        raise ValueError(f"is {shown(law)}; known are {listed([*_LAWS, 'mooney-rivlin', *LAWS])}, and formulas of I1 … J")
+        raise ValueError(
+            f"is {shown(law)}; known are {listed([*_LAWS, 'mooney-rivlin', *LAWS])}, and formulas of I1 … J"
+        )
     return law
 
 

@@ -21,7 +21,18 @@ from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.law_functions import LawFunctions, shipped
 
 CONSTANTS = {
-    **{"c10": 1e5, "c01": 5e4, "c20": -1e4, "c30": 3e3, "mu": 2e5, "Jm": 30.0, "N": 8.0, "K": 4e6, "k1": 3e4, "k2": 2.0},
+    **{
+        "c10": 1e5,
+        "c01": 5e4,
+        "c20": -1e4,
+        "c30": 3e3,
+        "mu": 2e5,
+        "Jm": 30.0,
+        "N": 8.0,
+        "K": 4e6,
+        "k1": 3e4,
+        "k2": 2.0,
+    },
     **{"density": 1000.0},
 }
 DIRECTIONS = [[1.0, 2.0, 0.0], [1.0, -2.0, 0.3]]
@@ -151,7 +162,8 @@ CLOSED = {
     "gent": (lambda i1, i2: 1e5 * 30 / (30 - (i1 - 3)), lambda i1, i2: 0.0),
     "arruda-boyce": (
         lambda i1, i2: (
-            2e5 * (1 / 2 + i1 / 80 + 11 * i1**2 / (350 * 64) + 19 * i1**3 / (1750 * 512) + 519 * i1**4 / (134750 * 4096))
+            2e5
+            * (1 / 2 + i1 / 80 + 11 * i1**2 / (350 * 64) + 19 * i1**3 / (1750 * 512) + 519 * i1**4 / (134750 * 4096))
         ),
         lambda i1, i2: 0.0,
     ),
@@ -224,7 +236,9 @@ def test_energy_is_counted_from_rest():
 
 def test_whole_exponents_of_what_may_be_negative():
     for exponent, power in ((4, True), (2.5, False)):
-        material = sx.material("c10*(I1bar - 3) + K/2*((J - 1)**2 + max(J - 1, 0)**n)", c10=1, K=9, n=exponent, density=1)
+        material = sx.material(
+            "c10*(I1bar - 3) + K/2*((J - 1)**2 + max(J - 1, 0)**n)", c10=1, K=9, n=exponent, density=1
+        )
         W = material.energy_density(0.9 * np.eye(3)[None])[0]
         assert W == pytest.approx(4.5 * (0.9**1.5 - 1) ** 2)
     even = sx.material("c10*(I1bar - 3) + K*(J - 1)**n", c10=1, K=9, n=2, density=1)

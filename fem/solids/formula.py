@@ -139,7 +139,9 @@ class FormulaMaterial(Material):
         with np.errstate(all="ignore"):
             W, S, T = self.energy_density(one)[0], self.stress(one)[0], self.tangent(one)[0]
         if not (isfinite(W) and np.isfinite(S).all() and np.isfinite(T).all()):
-            raise mistake(self.formula, "its energy, stress or elasticities at rest (I1 = I2 = 3, J = 1) are not finite")
+            raise mistake(
+                self.formula, "its energy, stress or elasticities at rest (I1 = I2 = 3, J = 1) are not finite"
+            )
         size = np.abs(T).max()
         if np.abs(S).max() > _ROUNDING * size:
             self._refuse_stress(S)
@@ -152,7 +154,8 @@ class FormulaMaterial(Material):
                 if not value > _ROUNDING * size:
                     value = 0.0 if abs(value) <= _ROUNDING * size else value
                     raise mistake(
-                        self.formula, f"its {modulus} modulus at rest is {value:g} Pa and must be positive; it needs {term}"
+                        self.formula,
+                        f"its {modulus} modulus at rest is {value:g} Pa and must be positive; it needs {term}",
                     )
         least, strain = min(map(_weakest, self.tangent(_REST)))
         if not least > _ROUNDING * size:
@@ -167,16 +170,16 @@ class FormulaMaterial(Material):
             way = "take squares or higher powers of I4 - 1"
         else:
             way = f"take I1bar for I1 and I2bar for I2, or add a term such as {-p:g}*log(J)"
-        raise mistake(self.formula, f"at rest (J = 1) there is a stress of {np.abs(S).max():g} Pa, and must be none; {way}")
+        raise mistake(
+            self.formula, f"at rest (J = 1) there is a stress of {np.abs(S).max():g} Pa, and must be none; {way}"
+        )
 
 
 # -- how it is made -------------------------------------------------------------------------------------------------
 
 
 @partial(checked, but=("formula", "constants"))
-def material(
-    formula: str, *, density: float, fibres: ArrayLike | None = None, **constants: float
-) -> FormulaMaterial:
+def material(formula: str, *, density: float, fibres: ArrayLike | None = None, **constants: float) -> FormulaMaterial:
     """Return a material with the strain energy W of a formula, from which all else is derived and compiled.
 
     Parameters

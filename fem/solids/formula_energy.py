@@ -123,7 +123,9 @@ class _Reader:
         except (OverflowError, ZeroDivisionError):
             value = float("nan")
         if isinstance(value, complex) or not isfinite(value):
-            raise mistake(self._formula, f"it has a power of numbers without a finite value, {base!s:.20}**{exponent:g}")
+            raise mistake(
+                self._formula, f"it has a power of numbers without a finite value, {base!s:.20}**{exponent:g}"
+            )
         return sp.Rational(repr(value))
 
     def check_smooth(self, energy: Any) -> None:

@@ -44,7 +44,9 @@ def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> Modu
     """
     tree = tree_of(formula)
     powers = _names_in_exponents(tree)
-    key = repr((ast.dump(tree), sorted(constants), [(n, constants[n]) for n in sorted(powers & set(constants))], fibres))
+    key = repr(
+        (ast.dump(tree), sorted(constants), [(n, constants[n]) for n in sorted(powers & set(constants))], fibres)
+    )
     digest = _digest(key, numba.__version__, *(stamp(_HERE / name) for name in _SOURCES))
     name = f"symplex_law_{digest[:32]}"
     if name in sys.modules:
