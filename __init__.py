@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         State as State,
         System as System,
     )
-    from symplex.meshes.bundled import bundled as bundled
+    from symplex.meshes.bundled_meshes import bundled as bundled
     from symplex.meshes.generate import (
         box as box,
         cube_mesh as cube_mesh,
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         Mesh as Mesh,
         merge as merge,
     )
-    from symplex.meshes.quadratic import quadratic as quadratic
+    from symplex.meshes.midside_nodes import quadratic as quadratic
     from symplex.meshes.read import read_mesh as read_mesh
     from symplex.meshes.render import (
         render_film as render_film,
@@ -117,13 +117,13 @@ if TYPE_CHECKING:
         Interpolant as Interpolant,
         locate as locate,
     )
-    from symplex.time.equilibria.relative_equilibrium import (
-        relative_equilibrium as relative_equilibrium,
-        relative_equilibrium_of_momentum as relative_equilibrium_of_momentum,
-    )
     from symplex.time.equilibria.relative_path import (
         RelativeEquilibrium as RelativeEquilibrium,
         RelativePath as RelativePath,
+    )
+    from symplex.time.equilibria.steady_rotation import (
+        relative_equilibrium as relative_equilibrium,
+        relative_equilibrium_of_momentum as relative_equilibrium_of_momentum,
     )
     from symplex.time.events.energy_stepping import EnergyStepping as EnergyStepping
     from symplex.time.events.force_stepping import ForceStepping as ForceStepping
@@ -215,10 +215,10 @@ _HOMES = {
     "symplex.fem.system": ("State", "System"),
     "symplex.fem.actions.time_function": ("TimeFunction",),
     "symplex.runs.history": ("read_history",),
-    "symplex.meshes.bundled": ("bundled",),
+    "symplex.meshes.bundled_meshes": ("bundled",),
     "symplex.meshes.generate": ("box", "cube_mesh"),
     "symplex.meshes.mesh": ("Mesh", "merge"),
-    "symplex.meshes.quadratic": ("quadratic",),
+    "symplex.meshes.midside_nodes": ("quadratic",),
     "symplex.meshes.read": ("read_mesh",),
     "symplex.meshes.render": ("render_film", "render_snapshots"),
     "symplex.meshes.save": ("save_mesh",),
@@ -246,7 +246,7 @@ _HOMES = {
     "symplex.time.solvers.newton": ("Newton",),
     "symplex.time.manifolds.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
     "symplex.time.reductions.polar_reduction": ("PolarReduction",),
-    "symplex.time.equilibria.relative_equilibrium": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
+    "symplex.time.equilibria.steady_rotation": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
     "symplex.time.equilibria.relative_path": ("RelativeEquilibrium", "RelativePath"),
     "symplex.time.manifolds.rigid_body": (
         "BodyPotential",

@@ -11,7 +11,7 @@ import pytest
 
 import symplex
 from symplex.errors import RenderError
-from symplex.meshes.bundled import bundled
+from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.read import read_mesh
 from symplex.meshes.save import save_mesh
 from symplex.runs.cli import main

@@ -15,7 +15,7 @@ from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, 
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh, volumes
 from symplex.meshes.repair import orient
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import MeshError
-from symplex.meshes.bundled import bundled, bundled_names
+from symplex.meshes.bundled_meshes import bundled, bundled_names
 from symplex.meshes.generate import bar_lattice, box
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, merge, row_order, take
