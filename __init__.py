@@ -76,6 +76,8 @@ if TYPE_CHECKING:
         System as System,
     )
     from symplex.meshes.bundled_meshes import bundled as bundled
+    from symplex.meshes.formats.read import read_mesh as read_mesh
+    from symplex.meshes.formats.save import save_mesh as save_mesh
     from symplex.meshes.generate import (
         box as box,
         cube_mesh as cube_mesh,
@@ -85,19 +87,17 @@ if TYPE_CHECKING:
         merge as merge,
     )
     from symplex.meshes.midside_nodes import quadratic as quadratic
-    from symplex.meshes.read import read_mesh as read_mesh
-    from symplex.meshes.render import (
+    from symplex.meshes.pictures.render import (
         render_film as render_film,
         render_snapshots as render_snapshots,
     )
-    from symplex.meshes.save import save_mesh as save_mesh
-    from symplex.meshes.series import (
+    from symplex.meshes.pictures.view import View as View
+    from symplex.meshes.series.series import (
         Block as Block,
         open_series as open_series,
         read_series as read_series,
         repair_series as repair_series,
     )
-    from symplex.meshes.view import View as View
     from symplex.runs.history import read_history as read_history
     from symplex.runs.plots import (
         compare_histories as compare_histories,
@@ -219,11 +219,11 @@ _HOMES = {
     "symplex.meshes.generate": ("box", "cube_mesh"),
     "symplex.meshes.mesh": ("Mesh", "merge"),
     "symplex.meshes.midside_nodes": ("quadratic",),
-    "symplex.meshes.read": ("read_mesh",),
-    "symplex.meshes.render": ("render_film", "render_snapshots"),
-    "symplex.meshes.save": ("save_mesh",),
-    "symplex.meshes.series": ("Block", "open_series", "read_series", "repair_series"),
-    "symplex.meshes.view": ("View",),
+    "symplex.meshes.formats.read": ("read_mesh",),
+    "symplex.meshes.pictures.render": ("render_film", "render_snapshots"),
+    "symplex.meshes.formats.save": ("save_mesh",),
+    "symplex.meshes.series.series": ("Block", "open_series", "read_series", "repair_series"),
+    "symplex.meshes.pictures.view": ("View",),
     "symplex.runs.plots": ("compare_histories", "plot_history"),
     "symplex.runs.run": ("simulate",),
     "symplex.scenario.scenario": ("Scenario",),

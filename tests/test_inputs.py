@@ -8,9 +8,9 @@ import pytest
 
 import symplex
 from symplex.errors import OutputError
+from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.save import save_mesh
 from symplex.runs.checkpoint import load_checkpoint
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario

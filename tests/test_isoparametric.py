@@ -382,8 +382,8 @@ def test_boundary_of_quadratic_tetrahedra():
 
 def test_surface_of_quadratic_cells_as_it_is_drawn():
     """Each drawn triangle lies on nodes of the cell whose value it shows."""
-    from symplex.meshes.scene import _grid, _surface
-    from symplex.meshes.series import Block
+    from symplex.meshes.pictures.scene import _grid, _surface
+    from symplex.meshes.series.series import Block
 
     mesh = mesh_of("tetra10")
     cells = mesh.cells["tetra10"]
