@@ -122,7 +122,7 @@ class FormulaMaterial(Material):
         return invariants.tangent(self.law_functions(), self.directions, C)
 
     def discrete_stress(self, C0: Array, C1: Array) -> Array:
-        """Return S* [p, 3, 3] in Pa: means of the slopes of W along the segment of invariants, exact quotients of these."""
+        """Return S* [p, 3, 3] in Pa, by means of the slopes of W along a segment of the invariants."""
         return invariants.discrete_stress(self.law_functions(), self.directions, C0, C1)
 
     def discrete_tangent(self, C0: Array, C1: Array) -> Array:

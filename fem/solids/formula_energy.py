@@ -52,7 +52,8 @@ def energy_of(formula: str, tree: ast.expr, constants: Mapping[str, float]) -> A
         If W has no value at rest, an exponent is too large, or a stress jumps.
     """
     reader = _Reader(formula, constants)
-    energy = reader.expression(tree).replace(sp.Abs, lambda x: 2 * positive(x) - x)  # of squares under roots
+    energy = reader.expression(tree)
+    energy = energy.replace(sp.Abs, _modulus)  # of squares under roots
     rest = energy.subs(dict(zip(INVARIANTS, AT_REST, strict=True)))
     if energy.has(*_NOT_REAL) or rest.has(*_NOT_REAL):
         raise mistake(formula, "it has no finite value at rest (I1 = I2 = 3, J = 1)")
@@ -60,6 +61,10 @@ def energy_of(formula: str, tree: ast.expr, constants: Mapping[str, float]) -> A
         raise mistake(formula, "it does not depend on the strain")
     reader.check_smooth(energy)
     return energy - rest
+
+
+def _modulus(x: Any) -> Any:
+    return 2 * positive(x) - x
 
 
 class _Reader:
@@ -132,9 +137,9 @@ class _Reader:
         """Check that the slope is continuous where positive parts set in."""
         for part in energy.atoms(positive):
             z = sp.Dummy(real=True)
-            slope = sp.diff(energy.xreplace({part: z}), z).subs(self._values).subs(z, 0)
+            slope = sp.diff(energy.xreplace({part: z}), z).subs([*self._values.items(), (z, 0)])
             if sp.simplify(slope) != 0:
                 raise mistake(
                     self._formula,
-                    "its stress jumps where max, min or a modulus changes over; take a higher power, as in max(…, 0)**2",
+                    "its stress jumps where max, min or a modulus changes over; take a higher power, as max(…, 0)**2",
                 )

@@ -129,7 +129,8 @@ def _nearest(name: str, constants: Collection[str]) -> str:
 def _operands(formula: str, node: ast.expr) -> Iterator[ast.expr]:
     """Yield what a node is made of, if it is allowed."""
     if isinstance(node, ast.Constant):
-        if type(node.value) not in (int, float) or not abs(node.value) <= 1e100:
+        value = node.value
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 1e100:
             raise mistake(formula, f"{str(node.value)[:30]!r} is no number that is read")
     elif isinstance(node, ast.Name):
         if node.id in FUNCTIONS:

@@ -62,10 +62,11 @@ class _Printer(PythonCodePrinter):
     def _print_Float(self, expr: Any) -> str:
         return repr(float(expr))
 
-    def _print_NumberSymbol(self, expr: Any) -> str:
+    def _print_Exp1(self, expr: Any) -> str:
         return repr(float(expr))
 
-    _print_Exp1 = _print_Pi = _print_NumberSymbol
+    def _print_Pi(self, expr: Any) -> str:
+        return repr(float(expr))
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
         base, exponent = expr.as_base_exp()
