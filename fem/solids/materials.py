@@ -19,6 +19,7 @@ from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.solids import tensors, volumetric
+from symplex.fem.solids.law_functions import LawFunctions, shipped
 
 _NODES, _WEIGHTS = (array / 2.0 for array in leggauss(8))
 _NODES = _NODES + 0.5  # on [0, 1]
@@ -78,6 +79,10 @@ class Material(Copyable, ABC):
             f"the material {type(self).__name__} has no second derivative of its stress. Give it stress_curvature, or "
             "take a method that needs the gradient and Hessian only."
         )
+
+    def law_functions(self) -> LawFunctions | None:
+        """Return the law as C functions of the invariants of C, or None: it is evaluated by the functions above then."""
+        return None
 
     # -- small strains ----------------------------------------------------------------------------------------
 
@@ -242,6 +247,10 @@ class NeoHookean(LameMaterial):
     Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
     """
 
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2 and ln J."""
+        return LawFunctions.of(shipped("neo_hookean"), vars(self))
+
     def energy_density(self, C: Array) -> Array:
         """Return W [p] in J/m³."""
         return 0.5 * self.mu * (tensors.trace(C) - 3.0) + volumetric.energy(C, self.lmbda, self.mu)
@@ -309,6 +318,10 @@ class SaintVenantKirchhoff(_Quadratic):
 
     Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
     """
+
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2 and ln J."""
+        return LawFunctions.of(shipped("saint_venant_kirchhoff"), vars(self))
 
 
 @checked
@@ -386,6 +399,10 @@ class MooneyRivlin(Material):
     @property
     def _mu(self) -> float:
         return 2 * self.c10 + 4 * self.c01
+
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2 and ln J."""
+        return LawFunctions.of(shipped("mooney_rivlin"), vars(self))
 
     def energy_density(self, C: Array) -> Array:
         """Return W [p] in J/m³."""
