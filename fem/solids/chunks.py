@@ -88,6 +88,71 @@ def _gather_nodes(q, nodes, n, k, size, geometry, x):
 
 
 @inlined
+def gather_changes(q0, q1, nodes, n, slopes, x, means, increments):
+    """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes]; x is work."""
+    k = slopes.shape[1]
+    if k == 4:
+        _gather_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
+    elif k == 8:
+        y = np.empty_like(x)
+        _gather_changes(q0, q1, nodes, n, 8, 16, x, y)
+        interpolate(x, slopes, 8, 8, 16, means)
+        interpolate(y, slopes, 8, 8, 16, increments)
+    else:
+        y = np.empty_like(x)
+        _gather_changes(q0, q1, nodes, n, 10, 32, x, y)
+        interpolate(x, slopes, 4, 10, 32, means)
+        interpolate(y, slopes, 4, 10, 32, increments)
+
+
+@inlined
+def _gather_changes(q0, q1, nodes, n, k, size, means, increments):
+    """Set the means and increments [3 (k − 1), size] of the nodes relative to the first one."""
+    for e in range(size):
+        first = k * min(e, n - 1)
+        o = THREE * nodes[first]
+        for i in range(3):
+            u = np.uint64(i)
+            total, change = q0[o + u] + q1[o + u], q1[o + u] - q0[o + u]
+            for a in range(1, k):
+                at, to = THREE * nodes[first + a] + u, (3 * (a - 1) + i) * size + e
+                means[to] = 0.5 * (q0[at] + q1[at] - total)
+                increments[to] = q1[at] - q0[at] - change
+
+
+@inlined
+def gather_compensated(q, low, dq, nodes, n, slopes, x, means, increments):
+    """Do so for the increments Δq from q + low in differences, none larger than an edge however far the body is."""
+    k = slopes.shape[1]
+    if k == 4:
+        _gather_compensated(q, low, dq, nodes, n, 4, CHUNK, means, increments)
+    elif k == 8:
+        y = np.empty_like(x)
+        _gather_compensated(q, low, dq, nodes, n, 8, 16, x, y)
+        interpolate(x, slopes, 8, 8, 16, means)
+        interpolate(y, slopes, 8, 8, 16, increments)
+    else:
+        y = np.empty_like(x)
+        _gather_compensated(q, low, dq, nodes, n, 10, 32, x, y)
+        interpolate(x, slopes, 4, 10, 32, means)
+        interpolate(y, slopes, 4, 10, 32, increments)
+
+
+@inlined
+def _gather_compensated(q, low, dq, nodes, n, k, size, means, increments):
+    for e in range(size):
+        first = k * min(e, n - 1)
+        o = THREE * nodes[first]
+        for i in range(3):
+            u = np.uint64(i)
+            for a in range(1, k):
+                at, to = THREE * nodes[first + a] + u, (3 * (a - 1) + i) * size + e
+                change = dq[at] - dq[o + u]
+                means[to] = (q[at] - q[o + u]) + ((low[at] - low[o + u]) + 0.5 * change)
+                increments[to] = change
+
+
+@inlined
 def interpolate(x, slopes, points, k, size, d):
     """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), size]."""
     for g in range(points):

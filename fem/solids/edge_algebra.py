@@ -126,3 +126,27 @@ def applied(A, d):
         combined(A[3], d[0], A[1], d[1], A[5], d[2]),
         combined(A[4], d[0], A[5], d[1], A[2], d[2]),
     )
+
+
+# -- between two positions ------------------------------------------------------------------------------------
+# m_a are the mean tangent vectors, i_a their increments; A = mᵀm, B = iᵀi, X = mᵀi + iᵀm, so that the mean of the Gram
+# matrices is G_m = A + B/4, and X their difference.
+
+
+@inlined
+def average_cofactors(A, B, X):
+    """Return H with cof G_m + cof(X)/12 = cof A + H: H = ¼ {A + B/8, B} + cof(X)/12."""
+    return linear(0.25, mixed(linear(1.0, A, 0.125, B), B), 1.0 / 12.0, cofactors(X))
+
+
+@inlined
+def determinants(m, c, i):
+    """Return det m, and the difference δ and the sum s of the determinants at the ends; c are the `products` of m.
+
+    δ = Σ_a c_a·i_a + ¼ det i and s = 2 det m + ½ Σ_a m_a·e_a, e the products of i.
+    """
+    e = products(i)
+    determinant = dot(m[0], c[0])
+    delta = dot(c[0], i[0]) + dot(c[1], i[1]) + dot(c[2], i[2]) + 0.25 * dot(i[0], e[0])
+    total = 2.0 * determinant + 0.5 * (dot(m[0], e[0]) + dot(m[1], e[1]) + dot(m[2], e[2]))
+    return determinant, delta, total
