@@ -86,10 +86,9 @@ def slope_of_mixed(T, m, d):
 
 
 @inlined
-def slope_block(Q, d, a, b, u, v):
+def slope_block(Q_after, d_last, Q_last, d_after, u, v):
     """Return Q_(a+1,b) ⊗ d_(a+2) − Q_(a+2,b) ⊗ d_(a+1) + u ⊗ v."""
-    after, last = (a + 1) % 3, (a + 2) % 3
-    return outer(Q[after][b], d[last], Q[last][b], times(-1.0, d[after]), u, v)
+    return outer(Q_after, d_last, Q_last, times(-1.0, d_after), u, v)
 
 
 # -- linear tetrahedra --------------------------------------------------------------------------------------------
