@@ -102,6 +102,12 @@ def linear(a, A, b, B):
 
 
 @inlined
+def scaled(r, A):
+    """Return r A."""
+    return r * A[0], r * A[1], r * A[2], r * A[3], r * A[4], r * A[5]
+
+
+@inlined
 def contracted(A, B):
     """Return A : B."""
     return A[0] * B[0] + A[1] * B[1] + A[2] * B[2] + 2.0 * (A[3] * B[3] + A[4] * B[4] + A[5] * B[5])

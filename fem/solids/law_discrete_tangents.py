@@ -18,6 +18,7 @@ from symplex.fem.solids.edge_algebra import (
     mixed,
     pair,
     products,
+    scaled,
     times,
 )
 from symplex.fem.solids.law_discrete import average, mean_matrices, set_segments
@@ -42,11 +43,11 @@ def _invariant_slopes(m, i, d, M):
     N, c = cofactors(M), products(m)
     G, X, H = mean_matrices(m, i)
     GN = mixed(G, N)
-    f1, f2 = applied(linear(2.0, M, 0.0, M), m), applied(linear(2.0, GN, 0.0, GN), m)
+    f1, f2 = applied(scaled(2.0, M), m), applied(scaled(2.0, GN), m)
     u, determinant = applied(H, m), dot(m[0], c[0])
     f3 = along(u[0], determinant, c[0]), along(u[1], determinant, c[1]), along(u[2], determinant, c[2])
     ends = mixed(linear(1.0, G, 0.5, X), N)
-    g1, g2 = applied(linear(2.0, M, 0.0, M), d), applied(linear(2.0, ends, 0.0, ends), d)
+    g1, g2 = applied(scaled(2.0, M), d), applied(scaled(2.0, ends), d)
     c1 = products(d)
     return G, X, H, N, GN, (f1, f2, f3), (g1, g2, c1), dot(d[0], c1[0])
 

@@ -28,6 +28,7 @@ from symplex.fem.solids.edge_algebra import (
     mixed,
     outer,
     products,
+    scaled,
     times,
 )
 from symplex.fem.solids.law_gradients import along_fibre, direction, set_invariants
@@ -67,7 +68,7 @@ def invariant_slopes(d, M):
     r = 1.0 / dot(d[0], c[0])
     N = cofactors(M)
     GN = mixed(gram(d), N)
-    g1, g2 = applied(linear(2.0, M, 0.0, M), d), applied(linear(2.0, GN, 0.0, GN), d)
+    g1, g2 = applied(scaled(2.0, M), d), applied(scaled(2.0, GN), d)
     return N, GN, g1, g2, (times(r, c[0]), times(r, c[1]), times(r, c[2]))
 
 
@@ -99,7 +100,7 @@ def _set_tangents(d, geometry, weights, fibres, W, first, H):
         y1 = of_each(W11, g1, W12, g2, W13, h)
         y2 = of_each(W12, g1, W22, g2, W23, h)
         y3 = of_each(W13, g1, W23, g2, W33, h)
-        Q, Y = slope_of_mixed(times_matrix(2.0 * W2, N), e, e)
+        Q, Y = slope_of_mixed(scaled(2.0 * W2, N), e, e)
         n1, n2, n3 = times(-W3, h[0]), times(-W3, h[1]), times(-W3, h[2])
         B = slope_block(Q[1][0], e[2], Q[2][0], e[1], h[0], n1)
         set_block(H, j, 0, 0, plus(B, 1.0, outer(g1[0], y1[0], g2[0], y2[0], h[0], y3[0])), S[0])
@@ -119,12 +120,6 @@ def _set_tangents(d, geometry, weights, fibres, W, first, H):
         B = plus(B, 1.0, outer(g1[1], y1[2], g2[1], y2[2], h[1], y3[2]))
         set_block(H, j, 1, 2, B, S[5])
         set_transposed_block(H, j, 2, 1, B, S[5])
-
-
-@inlined
-def times_matrix(r, A):
-    """Return r A for symmetric A."""
-    return r * A[0], r * A[1], r * A[2], r * A[3], r * A[4], r * A[5]
 
 
 @kernel
