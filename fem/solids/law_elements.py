@@ -82,14 +82,14 @@ class LawElements(Energy):
             if count < self._size:
                 named[chunk, count:] = named[chunk, count - 1]
         rows = np.stack(known, axis=-1)[named]  # [chunks, E, g, rows]
-        return np.ascontiguousarray(rows.transpose(0, 3, 2, 1)).reshape(len(named), -1)
+        return np.ascontiguousarray(rows.transpose(0, 3, 2, 1)).reshape(len(named), len(known) * CHUNK)
 
     # -- local functions --------------------------------------------------------------------------------------
     # They are the assembled ones of elements that share no nodes.
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
-        return self._values((x.reshape(-1, 3),), self._apart)
+        return self._values(x.reshape(-1, 3), apart=True)
 
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
@@ -137,25 +137,25 @@ class LawElements(Energy):
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return float(self._values((q,), self._blocks.nodes).sum())
+        return float(self._values(q).sum())
 
-    def add_gradient(self, q: Array, out: Array, nodes: Array | None = None) -> None:
+    def add_gradient(self, q: Array, out: Array, apart: bool = False) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_gradients import add_gradient
 
-        self._run(add_gradient, (q,), self._law.first, out, nodes=nodes)
+        self._run(add_gradient, (q,), self._law.first, out, apart=apart)
 
-    def add_hessian(self, q: Array, slots: IntArray, out: Array, nodes: Array | None = None) -> None:
+    def add_hessian(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         from symplex.fem.solids.law_hessians import add_hessian
 
-        self._run(add_hessian, (q,), self._law.second, self._blocks.elements, slots, out, nodes=nodes)
+        self._run(add_hessian, (q,), self._law.second, self._blocks.elements, slots, out, apart=apart)
 
-    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array, nodes: Array | None = None) -> None:
+    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_discrete import add_discrete_gradient
 
-        self._run(add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, nodes=nodes)
+        self._run(add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
 
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
@@ -164,62 +164,62 @@ class LawElements(Energy):
         self._run(add_increment_gradient, (q, low, dq), self._law.first, self._rule, out, at=(q, q + dq))
 
     def add_discrete_hessian(
-        self, q0: Array, q1: Array, slots: IntArray, out: Array, nodes: Array | None = None
+        self, q0: Array, q1: Array, slots: IntArray, out: Array, apart: bool = False
     ) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         from symplex.fem.solids.law_discrete_tangents import add_discrete_hessian
 
         named = self._blocks.elements, slots
-        self._run(add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, nodes=nodes)
+        self._run(add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, apart=apart)
 
-    def add_mean_gradient(self, q0: Array, q1: Array, out: Array, nodes: Array | None = None) -> None:
+    def add_mean_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
         """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_means import add_mean_gradient
 
-        self._run(add_mean_gradient, (q0, q1), self._law.first, out, nodes=nodes)
+        self._run(add_mean_gradient, (q0, q1), self._law.first, out, apart=apart)
 
-    def add_secant(self, q: Array, slots: IntArray, out: Array, nodes: Array | None = None) -> None:
+    def add_secant(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
         from symplex.fem.solids.law_secants import add_secant
 
-        self._run(add_secant, (q,), self._law.first, self._blocks.elements, slots, out, nodes=nodes)
+        self._run(add_secant, (q,), self._law.first, self._blocks.elements, slots, out, apart=apart)
 
-    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array, nodes: Array | None = None) -> None:
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
         from symplex.fem.solids.law_secants import add_secant_rate
 
         named = self._blocks.elements, slots
-        self._run(add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), nodes=nodes)
+        self._run(add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), apart=apart)
 
-    def add_third(self, q: Array, a: Array, out: Array, nodes: Array | None = None) -> None:
+    def add_third(self, q: Array, a: Array, out: Array, apart: bool = False) -> None:
         """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_third import add_third
 
-        self._run(add_third, (q, a), self._law.third, out, at=(q,), nodes=nodes)
+        self._run(add_third, (q, a), self._law.third, out, at=(q,), apart=apart)
 
     # -- running loops ----------------------------------------------------------------------------------------
 
-    def _values(self, positions: tuple[Array, ...], nodes: Array) -> Array:
+    def _values(self, q: Array, apart: bool = False) -> Array:
         from symplex.fem.solids.law_gradients import set_values
 
         out = np.empty(len(self.nodes))
-        self._run(set_values, positions, self._law.value, self._blocks.elements, out, nodes=nodes)
+        self._run(set_values, (q,), self._law.value, self._blocks.elements, out, apart=apart)
         return out
 
     def _local_vectors(self, add: Callable[..., None], *x: Array) -> Array:
         out = np.zeros_like(x[0])
-        add(*(y.reshape(-1, 3) for y in x), out.reshape(-1, 3), nodes=self._apart)
+        add(*(y.reshape(-1, 3) for y in x), out.reshape(-1, 3), apart=True)
         return out
 
     def _local_matrices(self, add: Callable[..., None], *x: Array) -> Array:
         out = np.zeros(self._own_slots.shape)
-        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1), nodes=self._apart)
+        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1), apart=True)
         return out
 
     def _local_blocks(self, add: Callable[..., None], *x: Array) -> Array:
         m, k = self.nodes.shape
         out = np.zeros((m, k, k, 3, 3))
-        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1, 3, 3), nodes=self._apart)
+        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1, 3, 3), apart=True)
         return out.transpose(0, 1, 3, 2, 4).reshape(m, 3 * k, 3 * k)
 
     def _run(
@@ -229,14 +229,14 @@ class LawElements(Energy):
         law: int,
         *arguments: Any,
         at: tuple[Array, ...] | None = None,
-        nodes: Array | None = None,
+        apart: bool = False,
     ) -> None:
         """Run a kernel on all chunks; where it fails, say why from the positions ``at`` (default: all nodal arrays)."""
-        elements = self._blocks.nodes if nodes is None else nodes
-        chunks = elements, self._blocks.counts, self._geometry, self._weights, self._slopes, self._law.fibres
+        nodes = self._apart if apart else self._blocks.nodes
+        chunks = nodes, self._blocks.counts, self._geometry, self._weights, self._slopes, self._law.fibres
         results = self._blocks.run(kernel, *nodal, *chunks, law, self._law.parameters, *arguments)
         if not all(map(isfinite, results)):
-            places = self.nodes if nodes is None else np.arange(self.nodes.size).reshape(self.nodes.shape)
+            places = np.arange(self.nodes.size).reshape(self.nodes.shape) if apart else self.nodes
             raise self._failure([q[places] for q in (nodal if at is None else at)])
 
     @cached_property
