@@ -28,7 +28,7 @@ from symplex.fem.measures.penalty import Penalty
 from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 
 # -- the energies -------------------------------------------------------------------------------------------------
 

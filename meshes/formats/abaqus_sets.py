@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.abaqus_deck import Block
+from symplex.meshes.formats.abaqus_deck import Block
+from symplex.meshes.formats.numbering import Numbering, is_number, sorted_distinct
+from symplex.meshes.formats.sides import ABAQUS, edges_on_side, faces_on_side
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import first_alike, rows_among
-from symplex.meshes.numbering import Numbering, is_number, sorted_distinct
-from symplex.meshes.sides import ABAQUS, edges_on_side, faces_on_side
 
 Elements = Sequence[tuple[str, NDArray[np.int64]]]  # blocks: the type of cells, numbers and nodes [m, k + 1]
 # Kinds of surfaces that are no faces or nodes of a mesh: rigid obstacles and the like.

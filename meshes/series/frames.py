@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.files import WAY_OUT, damage_told, reason_of
 from symplex.errors import OutputError
-from symplex.meshes.patch import covering
+from symplex.meshes.pictures.patch import covering
 
 Floats = NDArray[np.float32]
 PointData = Mapping[str, ArrayLike]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.gmsh_sections import (
+from symplex.meshes.formats.gmsh_sections import (
     DOUBLE,
     INT,
     BinaryNumbers,
@@ -19,9 +19,9 @@ from symplex.meshes.gmsh_sections import (
     physical_name,
     read_sections,
 )
+from symplex.meshes.formats.numbering import Numbering, places_by_value
+from symplex.meshes.formats.raw import RawCells, RawMesh
 from symplex.meshes.kinds import dimension_of
-from symplex.meshes.numbering import Numbering, places_by_value
-from symplex.meshes.raw import RawCells, RawMesh
 
 # Of each type of elements: their numbers, the tag of their physical group (0: none), and their nodes [m, k].
 _Elements = dict[int, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]

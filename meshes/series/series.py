@@ -4,9 +4,9 @@ A series holds named blocks of cells (one per body), their points, and for each 
 cell data. Two formats, chosen by the suffix of the path:
 
 ``.vtkhdf`` (the default)
-    One file (VTKHDF, a MultiBlockDataSet with time steps); see `symplex.meshes.vtkhdf`. ParaView ≥ 5.13.
+    One file (VTKHDF, a MultiBlockDataSet with time steps); see `symplex.meshes.series.vtkhdf`. ParaView ≥ 5.13.
 ``.pvd``
-    A small index and a folder of raw binary .vtu files; see `symplex.meshes.pvd`. Any ParaView, and other tools.
+    A small index and a folder of raw binary .vtu files; see `symplex.meshes.series.pvd`. Any ParaView, and other tools.
 
 The points of a frame are written *deformed*, so that ParaView shows the motion as soon as the file is opened; the
 displacement is there as well, for colouring and for warping by another factor. That costs 12 bytes per node and frame,
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import OutputError
-from symplex.meshes import pvd, vtkhdf
-from symplex.meshes.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space
+from symplex.meshes.series import pvd, vtkhdf
+from symplex.meshes.series.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space
 
 __all__ = [
     "Block",

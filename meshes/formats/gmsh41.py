@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.gmsh_sections import DOUBLE, INT, SIZE, Numbers, physical_name, read_sections
+from symplex.meshes.formats.gmsh_sections import DOUBLE, INT, SIZE, Numbers, physical_name, read_sections
+from symplex.meshes.formats.numbering import Numbering
+from symplex.meshes.formats.raw import RawCells, RawMesh
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.numbering import Numbering
-from symplex.meshes.raw import RawCells, RawMesh
 
 # -- reading ----------------------------------------------------------------------------------------------------
 

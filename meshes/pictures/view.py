@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
-from symplex.meshes.section import Plane
+from symplex.meshes.pictures.section import Plane
 
 if TYPE_CHECKING:
     import pyvista

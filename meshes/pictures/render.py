@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.files import reason_of, write_whole
 from symplex.errors import RenderError
-from symplex.meshes.figures import plain_style, require_format, save_figure
-from symplex.meshes.frames import Series
-from symplex.meshes.scene import Scene, colours
-from symplex.meshes.view import View
+from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
+from symplex.meshes.pictures.scene import Scene, colours
+from symplex.meshes.pictures.view import View
+from symplex.meshes.series.frames import Series
 from symplex.units import si_scale
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.abaqus_deck import Block, blocks_of
-from symplex.meshes.abaqus_sets import Sets, Surface, surface_of
+from symplex.meshes.formats.abaqus_deck import Block, blocks_of
+from symplex.meshes.formats.abaqus_sets import Sets, Surface, surface_of
+from symplex.meshes.formats.numbering import Numbering, is_number, sorted_distinct
+from symplex.meshes.formats.raw import RawCells, RawMesh
 from symplex.meshes.kinds import dimension_of
-from symplex.meshes.numbering import Numbering, is_number, sorted_distinct
-from symplex.meshes.raw import RawCells, RawMesh
 
 # Element families by the part of the name that says shape and number of nodes; what follows are formulations.
 _TYPES: list[tuple[str, str, int]] = [

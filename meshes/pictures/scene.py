@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
-from symplex.meshes.frames import Block, Frame, Series
-from symplex.meshes.section import Plane, Section
-from symplex.meshes.view import Camera, View
+from symplex.meshes.pictures.section import Plane, Section
+from symplex.meshes.pictures.view import Camera, View
+from symplex.meshes.series.frames import Block, Frame, Series
 from symplex.units import si_scale
 
 if TYPE_CHECKING:

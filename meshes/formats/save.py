@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import MeshError
-from symplex.meshes.abaqus_write import write_abaqus
-from symplex.meshes.gmsh41 import write_gmsh41
+from symplex.meshes.formats.abaqus_write import write_abaqus
+from symplex.meshes.formats.gmsh41 import write_gmsh41
+from symplex.meshes.formats.read import GROUP_PREFIX
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.read import GROUP_PREFIX
 
 if TYPE_CHECKING:
     import meshio

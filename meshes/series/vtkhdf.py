@@ -28,8 +28,8 @@ import numpy as np
 
 from symplex.base.files import WAY_OUT, aside_of, damage_told, new_file, reason_of
 from symplex.errors import OutputError
-from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
-from symplex.meshes.redo import RedoFile, recover
+from symplex.meshes.series.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.meshes.series.redo import RedoFile, recover
 
 if TYPE_CHECKING:
     import h5py

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from symplex.errors import MeshError
-from symplex.meshes.gmsh_sections import version_of
+from symplex.meshes.formats.gmsh_sections import version_of
 
 # How files begin that cannot be mistaken, what they are, meshio's names of formats that may begin so, and what to do.
 _HDF5 = ("med", "exodus", "cgns", "h5m", "hmf", "xdmf")

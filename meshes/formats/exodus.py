@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.raw import RawCells, RawMesh
+from symplex.meshes.formats.sides import EXODUS, edges_on_side, faces_on_side
 from symplex.meshes.kinds import dimension_of
-from symplex.meshes.raw import RawCells, RawMesh
-from symplex.meshes.sides import EXODUS, edges_on_side, faces_on_side
 
 # Exodus' names of shapes, without the number of nodes, and what they are by that number.
 _SHAPES: dict[str, dict[int, str]] = {

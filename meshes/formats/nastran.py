@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.includes import Includes
-from symplex.meshes.numbering import Numbering, is_number, places_by_value
-from symplex.meshes.raw import RawCells, RawMesh
+from symplex.meshes.formats.includes import Includes
+from symplex.meshes.formats.numbering import Numbering, is_number, places_by_value
+from symplex.meshes.formats.raw import RawCells, RawMesh
 
 # Cards of elements: the types of cells by the numbers of their nodes.
 _ELEMENTS: dict[str, dict[int, str]] = {

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.gmsh_sections import TextNumbers, exactly
-from symplex.meshes.numbering import Numbering
-from symplex.meshes.raw import RawCells, RawMesh
+from symplex.meshes.formats.gmsh_sections import TextNumbers, exactly
+from symplex.meshes.formats.numbering import Numbering
+from symplex.meshes.formats.raw import RawCells, RawMesh
 
 # VTK's order of the nodes of a quadratic tetrahedron among TetGen's.
 _QUADRATIC = [0, 1, 2, 3, 6, 7, 9, 5, 8, 4]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from symplex.errors import MeshError
-from symplex.meshes.includes import Includes
+from symplex.meshes.formats.includes import Includes
 
 # Keywords whose data may be in another file, named by their parameter INPUT.
 _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
-from symplex.meshes.frames import Block
+from symplex.meshes.series.frames import Block
 
 Positions = Mapping[str, NDArray[np.float64]]
 

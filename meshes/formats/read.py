@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.streams import discreet
 from symplex.errors import MeshError
-from symplex.meshes.abaqus import read_abaqus
-from symplex.meshes.by_meshio import read_by_meshio
-from symplex.meshes.collapsed import expand_collapsed
-from symplex.meshes.exodus import read_exodus
-from symplex.meshes.formats import format_of
-from symplex.meshes.gmsh22 import read_gmsh22
-from symplex.meshes.gmsh41 import read_gmsh41
-from symplex.meshes.gmsh_sections import physical_name, read_sections
-from symplex.meshes.hdf5_probe import require_readable
+from symplex.meshes.formats.abaqus import read_abaqus
+from symplex.meshes.formats.by_meshio import read_by_meshio
+from symplex.meshes.formats.collapsed import expand_collapsed
+from symplex.meshes.formats.exodus import read_exodus
+from symplex.meshes.formats.formats import format_of
+from symplex.meshes.formats.gmsh22 import read_gmsh22
+from symplex.meshes.formats.gmsh41 import read_gmsh41
+from symplex.meshes.formats.gmsh_sections import physical_name, read_sections
+from symplex.meshes.formats.hdf5_probe import require_readable
+from symplex.meshes.formats.nastran import read_nastran
+from symplex.meshes.formats.raw import RawMesh
+from symplex.meshes.formats.tetgen import read_tetgen
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, distinct
-from symplex.meshes.nastran import read_nastran
-from symplex.meshes.raw import RawMesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
-from symplex.meshes.tetgen import read_tetgen
 
 if TYPE_CHECKING:
     import meshio

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from symplex.base.files import WAY_OUT, aside_of, damage_told, is_file, read_arrays, read_whole, reason_of, replacing
 from symplex.errors import OutputError
-from symplex.meshes.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.meshes.series.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
 # The files in the folder, of which some belong to a frame; there may be others that are not ours.
 _FILES = re.compile(
