@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         PairLaw as PairLaw,
     )
     from symplex.fem.measures.penalty import Penalty as Penalty
+    from symplex.fem.solids.formula import FormulaMaterial as FormulaMaterial, material as material
     from symplex.fem.solids.materials import (
         LinearElastic as LinearElastic,
         Material as Material,
@@ -199,6 +200,7 @@ _HOMES = {
     "symplex.fem.jacobi": ("JacobiCoordinates",),
     "symplex.fem.actions.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.actions.mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
+    "symplex.fem.solids.formula": ("FormulaMaterial", "material"),
     "symplex.fem.solids.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
     "symplex.fem.measures.pair_laws": (
         "EngineeringStrain",

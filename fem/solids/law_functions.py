@@ -23,6 +23,7 @@ import numpy as np
 
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import c_function
+from symplex.fem.solids.formula_store import module_of
 
 CHUNK = 128  # points
 
@@ -103,8 +104,8 @@ class LawFunctions:
 
     def __reduce__(self) -> Any:
         """Return what a pickle is made of: addresses are those of one process, and so are modules of users' laws."""
-        text = getattr(sys.modules[self.module], "TEXT", None)
-        return _restored, (self.parameters, self.fibres, self.gauss_points, self.module, text)
+        recipe = getattr(sys.modules[self.module], "RECIPE", None)
+        return _restored, (self.parameters, self.module, recipe)
 
 
 def shipped(name: str) -> ModuleType:
@@ -115,14 +116,10 @@ def shipped(name: str) -> ModuleType:
 @cache
 def _compiled(module: str, name: str) -> Any:
     """Return a compiled function, kept as long as the process lives: addresses of it may be in use."""
-    return c_function("law")(getattr(sys.modules[module], name))
+    functions = sys.modules[module]
+    return c_function("law", cached=getattr(functions, "KEPT", True))(getattr(functions, name))
 
 
-def _restored(parameters: Array, fibres: int, gauss_points: int, module: str, text: str | None) -> LawFunctions:
-    from symplex.fem.solids.formula_store import loaded  # which needs this module's generated texts
-
-    if text is None:
-        importlib.import_module(module)
-    else:
-        module = loaded(text).__name__
-    return LawFunctions(parameters, fibres, gauss_points, module)
+def _restored(parameters: Array, module: str, recipe: tuple[Any, ...] | None) -> LawFunctions:
+    found = importlib.import_module(module) if recipe is None else module_of(*recipe)
+    return LawFunctions(parameters, found.FIBRES, found.GAUSS_POINTS, found.__name__)

@@ -80,6 +80,11 @@ class Material(Copyable, ABC):
             "take a method that needs the gradient and Hessian only."
         )
 
+    @property
+    def isotropic(self) -> bool:
+        """Whether the law is the same in all directions."""
+        return True
+
     def law_functions(self) -> LawFunctions | None:
         """Return the law as C functions of the invariants of C, or None: it is evaluated by the functions above then."""
         return None
@@ -159,7 +164,7 @@ class Material(Copyable, ABC):
                 )
 
 
-def _finite(law: str, **constants: float) -> None:
+def finite_constants(law: str, **constants: float) -> None:
     """Check that constants are finite, and that the density is positive.
 
     Raises
@@ -203,7 +208,7 @@ class LameMaterial(Material):
 
     def __post_init__(self) -> None:
         law = type(self).__name__
-        _finite(law, lmbda=self.lmbda, mu=self.mu, density=self.density)
+        finite_constants(law, lmbda=self.lmbda, mu=self.mu, density=self.density)
         for name in ("lmbda", "mu", "density"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.mu <= 0:
@@ -377,7 +382,7 @@ class MooneyRivlin(Material):
     density: float
 
     def __post_init__(self) -> None:
-        _finite("MooneyRivlin", c10=self.c10, c01=self.c01, bulk=self.bulk, density=self.density)
+        finite_constants("MooneyRivlin", c10=self.c10, c01=self.c01, bulk=self.bulk, density=self.density)
         for name in ("c10", "c01", "bulk", "density"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if min(self.c10, self.c01) < 0 or self.c10 + self.c01 <= 0:
