@@ -19,6 +19,7 @@ import numpy as np
 
 from symplex.fem.kernels import inlined
 from symplex.fem.prefetch import prefetch
+from symplex.fem.solids.edge_algebra import combined
 
 CHUNK = 128
 GEOMETRY = 7  # rows of a point, before those of fibres
@@ -54,6 +55,19 @@ def matrix(rows, p):
         *(rows[p], rows[CHUNK + p], rows[2 * CHUNK + p]),
         *(rows[3 * CHUNK + p], rows[4 * CHUNK + p], rows[5 * CHUNK + p]),
     )
+
+
+@inlined
+def direction(geometry, f, p):
+    """Return a0·∇ξ_a of a family of fibres."""
+    row = (GEOMETRY + 3 * f) * CHUNK + p
+    return geometry[row], geometry[row + CHUNK], geometry[row + 2 * CHUNK]
+
+
+@inlined
+def along_fibre(d, alpha):
+    """Return v = Σ α_a d_a."""
+    return combined(alpha[0], d[0], alpha[1], d[1], alpha[2], d[2])
 
 
 # -- nodes ----------------------------------------------------------------------------------------------------

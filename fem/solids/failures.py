@@ -13,6 +13,12 @@ from symplex.fem.solids import tensors
 from symplex.fem.solids.materials import Material
 
 
+def strains(material: Material, F: Array) -> Array:
+    """Return C = FᵀF [..., 3, 3], or 1 + 2 sym(F − 1) if the law is not objective."""
+    T = F.swapaxes(-1, -2)
+    return np.ascontiguousarray(T @ F if material.objective else F + T - tensors.ONE)
+
+
 def failure(
     material: Material, nodes: IntArray, order: NDArray[np.integer], deformations: Sequence[Array]
 ) -> InvertedElement | MaterialFailed:
@@ -31,13 +37,10 @@ def failure(
     worst, finite = np.full(len(nodes), np.inf), np.ones(len(nodes), bool)
     with np.errstate(all="ignore"):
         for F in deformations:
-            T = F.swapaxes(-1, -2)
+            C = strains(material, F)
             if material.objective:
-                C = T @ F
                 worst = np.minimum(worst, tensors.determinants(F).min(axis=1))
-            else:
-                C = F + T - tensors.ONE
-            flat = np.ascontiguousarray(C).reshape(-1, 3, 3)
+            flat = C.reshape(-1, 3, 3)
             W, S = np.asarray(material.energy_density(flat)), np.asarray(material.stress(flat))
             finite &= np.isfinite(W).reshape(C.shape[:2]).all(axis=1) & np.isfinite(S).reshape(len(C), -1).all(axis=1)
     inverted, failed = order[~(worst > 0)], order[~finite]

@@ -31,6 +31,8 @@ from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio, log
 from symplex.fem.solids.chunks import (
     CHUNK,
+    along_fibre,
+    direction,
     gather_changes,
     gather_compensated,
     matrix,
@@ -52,7 +54,6 @@ from symplex.fem.solids.edge_algebra import (
     mixed,
     products,
 )
-from symplex.fem.solids.law_gradients import along_fibre, direction
 
 
 @inlined

@@ -6,7 +6,7 @@ import numpy as np
 
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio
-from symplex.fem.solids.chunks import CHUNK, gather_changes, matrix, vectors
+from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather_changes, matrix, vectors
 from symplex.fem.solids.edge_algebra import (
     along,
     applied,
@@ -22,7 +22,6 @@ from symplex.fem.solids.edge_algebra import (
     times,
 )
 from symplex.fem.solids.law_discrete import average, mean_matrices, set_segments
-from symplex.fem.solids.law_gradients import along_fibre, direction
 from symplex.fem.solids.law_hessians import all_finite, of_each, second_row
 from symplex.fem.solids.tangent_blocks import (
     BLOCK,

@@ -4,252 +4,107 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from math import inf, isfinite
 from typing import Any, final
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from numpy.typing import NDArray
 
-from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem.blocks import Blocks
-from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.solids import elements, failures, tensors
-from symplex.fem.solids.chunks import CHUNK
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.solids.chunked_elements import ChunkedElements
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_functions import LawFunctions
 from symplex.fem.solids.materials import Material
 
-Kernel = Callable[..., Any]
-
 
 @final
-class LawElements(Energy):
+class LawElements(ChunkedElements):
     """The strain energy of elements of one type and one material whose law is a function of invariants.
 
-    `Solid` makes it, and checks the arrays that are handed to it: all are contiguous and of the right shape. One compiled
-    loop for each form serves all elements and laws; it calls the law by its address (`symplex.fem.solids.law_functions`).
+    `Solid` makes it. One compiled loop for each form serves all elements and laws: it calls the law by its address
+    (`symplex.fem.solids.law_functions`).
 
     Parameters
     ----------
-    element : Element
-    points : float64 [n, 3]
-        Undeformed positions in m of the nodes of the whole mesh.
-    nodes : int32 [m, k]
-        The nodes of the elements.
-    material : Material
+    element, points, nodes, material
+        See `ChunkedElements`.
     law : LawFunctions
-        Those of the material.
-
-    Attributes
-    ----------
-    volumes : float64 [m]
-        Undeformed volumes in m³.
-
-    Raises
-    ------
-    MeshError
-        If an undeformed element has no positive volume everywhere.
+        Those of the material; with fibres the material has their ``directions`` [F, 3].
     """
 
     def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, law: LawFunctions):
-        self.element = element
-        self.points = points
-        self.nodes = nodes
-        self.material = material
+        super().__init__(element, points, nodes, material, getattr(material, "directions", np.empty((0, 3))))
         self._law = law
-        _, slopes = element.shapes(element.stiffness.points)
-        self._slopes = np.ascontiguousarray(slopes)
-        self._size = CHUNK // len(slopes)  # elements of a chunk
-        self._weights = np.repeat(element.stiffness.weights, self._size)
-        J = elements.jacobians(points, nodes, slopes)
-        det = elements.checked_determinants(element, nodes, J)
-        self.volumes = det @ element.stiffness.weights
-        self._blocks = Blocks(nodes, points, self._size)
-        self._geometry = self._rows(J, det)
-
-    def _rows(self, J: Array, det: Array) -> Array:
-        """Return what loops know of the points of each chunk (see `symplex.fem.solids.chunks`)."""
-        # rows of the inverse of J are ∇ξ_a
-        inverse = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape).swapaxes(-1, -2) / det[..., None, None]
-        M = inverse @ inverse.swapaxes(-1, -2)
-        known = [M[..., a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))] + [det]
-        if self._law.fibres:
-            along = np.einsum("fi,egai->egfa", self.material.directions, inverse)  # type: ignore[attr-defined]
-            known += list(np.moveaxis(along.reshape(*det.shape, -1), -1, 0))
-        named = self._blocks.elements.reshape(-1, self._size).copy()
-        for chunk, count in enumerate(self._blocks.counts):
-            if count < self._size:
-                named[chunk, count:] = named[chunk, count - 1]
-        rows = np.stack(known, axis=-1)[named]  # [chunks, E, g, rows]
-        return np.ascontiguousarray(rows.transpose(0, 3, 2, 1)).reshape(len(named), len(known) * CHUNK)
-
-    # -- local functions --------------------------------------------------------------------------------------
-    # They are the assembled ones of elements that share no nodes.
-
-    def value(self, x: Array) -> Array:
-        """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
-        return self._values(x.reshape(-1, 3), apart=True)
-
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
-        return self._local_vectors(self.add_gradient, x)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return self._local_blocks(self.add_hessian, x)
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3]."""
-        return self._local_vectors(self.add_discrete_gradient, x0, x1)
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
-        return self._local_blocks(self.add_discrete_hessian, x0, x1)
-
-    def mean_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the forces of the mean strains [m, k, 3] in N, for x0 and x1 [m, k, 3]."""
-        return self._local_vectors(self.add_mean_gradient, x0, x1)
-
-    def secant(self, x: Array) -> Array:
-        """Return 𝓕 [m, k, k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return self._local_matrices(self.add_secant, x)
-
-    def secant_rate(self, x: Array, v: Array) -> Array:
-        """Return 𝓕̇ [m, k, k] in N/(m s) of the elements with nodes at x that move with v [m, k, 3]."""
-        return self._local_matrices(self.add_secant_rate, x, v)
-
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3]."""
-        return self._local_vectors(self.add_third, x, a)
-
-    def local_value(self, stencil: int, x: Array) -> float:
-        """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
-        one = slice(stencil, stencil + 1)
-        F, det = self._deformations(np.asarray(x, dtype=float)[None], self.nodes[one])
-        if not (tensors.determinants(F) > 0.0).all():
-            return inf
-        with np.errstate(all="ignore"):
-            W = self.material.energy_density(np.einsum("egki,egkj->gij", F, F))
-        return float(W @ (det[0] * self.element.stiffness.weights))
 
     # -- assembled forms --------------------------------------------------------------------------------------
-
-    def total(self, q: Array) -> float:
-        """Return the energy in J at the nodal positions q [n, 3]."""
-        return float(self._values(q).sum())
 
     def add_gradient(self, q: Array, out: Array, apart: bool = False) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_gradients import add_gradient
 
-        self._run(add_gradient, (q,), self._law.first, out, apart=apart)
+        self._call(add_gradient, (q,), self._law.first, out, apart=apart)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         from symplex.fem.solids.law_hessians import add_hessian
 
-        self._run(add_hessian, (q,), self._law.second, self._blocks.elements, slots, out, apart=apart)
+        self._call(add_hessian, (q,), self._law.second, self._blocks.elements, slots, out, apart=apart)
 
     def add_discrete_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_discrete import add_discrete_gradient
 
-        self._run(add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
+        self._call(add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
 
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
         from symplex.fem.solids.law_discrete import add_increment_gradient
 
-        self._run(add_increment_gradient, (q, low, dq), self._law.first, self._rule, out, at=(q, q + dq))
+        self._call(add_increment_gradient, (q, low, dq), self._law.first, self._rule, out, at=(q, q + dq))
 
-    def add_discrete_hessian(
-        self, q0: Array, q1: Array, slots: IntArray, out: Array, apart: bool = False
-    ) -> None:
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         from symplex.fem.solids.law_discrete_tangents import add_discrete_hessian
 
         named = self._blocks.elements, slots
-        self._run(add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, apart=apart)
+        self._call(add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, apart=apart)
 
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
         """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_means import add_mean_gradient
 
-        self._run(add_mean_gradient, (q0, q1), self._law.first, out, apart=apart)
+        self._call(add_mean_gradient, (q0, q1), self._law.first, out, apart=apart)
 
     def add_secant(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
         from symplex.fem.solids.law_secants import add_secant
 
-        self._run(add_secant, (q,), self._law.first, self._blocks.elements, slots, out, apart=apart)
+        self._call(add_secant, (q,), self._law.first, self._blocks.elements, slots, out, apart=apart)
 
     def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
         from symplex.fem.solids.law_secants import add_secant_rate
 
         named = self._blocks.elements, slots
-        self._run(add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), apart=apart)
+        self._call(add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), apart=apart)
 
     def add_third(self, q: Array, a: Array, out: Array, apart: bool = False) -> None:
         """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
         from symplex.fem.solids.law_third import add_third
 
-        self._run(add_third, (q, a), self._law.third, out, at=(q,), apart=apart)
-
-    # -- running loops ----------------------------------------------------------------------------------------
+        self._call(add_third, (q, a), self._law.third, out, at=(q,), apart=apart)
 
     def _values(self, q: Array, apart: bool = False) -> Array:
         from symplex.fem.solids.law_gradients import set_values
 
         out = np.empty(len(self.nodes))
-        self._run(set_values, (q,), self._law.value, self._blocks.elements, out, apart=apart)
+        self._call(set_values, (q,), self._law.value, self._blocks.elements, out, apart=apart)
         return out
 
-    def _local_vectors(self, add: Callable[..., None], *x: Array) -> Array:
-        out = np.zeros_like(x[0])
-        add(*(y.reshape(-1, 3) for y in x), out.reshape(-1, 3), apart=True)
-        return out
-
-    def _local_matrices(self, add: Callable[..., None], *x: Array) -> Array:
-        out = np.zeros(self._own_slots.shape)
-        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1), apart=True)
-        return out
-
-    def _local_blocks(self, add: Callable[..., None], *x: Array) -> Array:
-        m, k = self.nodes.shape
-        out = np.zeros((m, k, k, 3, 3))
-        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1, 3, 3), apart=True)
-        return out.transpose(0, 1, 3, 2, 4).reshape(m, 3 * k, 3 * k)
-
-    def _run(
-        self,
-        kernel: Kernel,
-        nodal: tuple[Array, ...],
-        law: int,
-        *arguments: Any,
-        at: tuple[Array, ...] | None = None,
-        apart: bool = False,
+    def _call(
+        self, kernel: Callable[..., Any], nodal: tuple[Array, ...], function: int, *arguments: Any, **where: Any
     ) -> None:
-        """Run a kernel on all chunks; where it fails, say why from the positions ``at`` (default: all nodal arrays)."""
-        nodes = self._apart if apart else self._blocks.nodes
-        chunks = nodes, self._blocks.counts, self._geometry, self._weights, self._slopes, self._law.fibres
-        results = self._blocks.run(kernel, *nodal, *chunks, law, self._law.parameters, *arguments)
-        if not all(map(isfinite, results)):
-            places = np.arange(self.nodes.size).reshape(self.nodes.shape) if apart else self.nodes
-            raise self._failure([q[places] for q in (nodal if at is None else at)])
-
-    @cached_property
-    def _apart(self) -> NDArray[np.uint32]:
-        """The nodes [chunks, E · k] of the elements if they share none."""
-        k = self.nodes.shape[1]
-        first = np.maximum(self._blocks.elements, 0).astype(np.uint32) * np.uint32(k)
-        return (first[:, None] + np.arange(k, dtype=np.uint32)).reshape(len(self._blocks.counts), -1)
-
-    @cached_property
-    def _own_slots(self) -> IntArray:
-        m, k = self.nodes.shape
-        return np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
+        """Run a kernel with a function of the law."""
+        self._run(kernel, nodal, self._law.fibres, function, self._law.parameters, *arguments, **where)
 
     @cached_property
     def _rule(self) -> Array:
@@ -257,17 +112,7 @@ class LawElements(Energy):
         x, w = leggauss(self._law.gauss_points)
         return np.array([0.5 + 0.5 * x, 0.5 * w])
 
-    # -- strain and stress, for output ------------------------------------------------------------------------
-
-    def deformation_gradients(self, q: Array) -> Array:
-        """Return the mean over the undeformed volume of F [m, 3, 3] at the nodal positions q [n, 3]."""
-        F, det = self._deformations(q[self.nodes], self.nodes)
-        return np.einsum("egij,eg,g->eij", F, det, self.element.stiffness.weights) / self.volumes[:, None, None]
-
-    def jacobians(self, q: Array) -> Array:
-        """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]."""
-        d = elements.jacobians(q, self.nodes, self._slopes)
-        return tensors.determinants(d) @ self.element.stiffness.weights / self.volumes
+    # -- stress, for output ------------------------------------------------------------------------------------
 
     def first_piola(self, q: Array) -> Array:
         """Return the mean over the undeformed volume of P = F S [m, 3, 3] in Pa at the nodal positions q [n, 3].
@@ -291,15 +136,5 @@ class LawElements(Energy):
         from symplex.fem.solids.law_gradients import set_moments
 
         out = np.empty((len(self.nodes), 3, 3))
-        self._run(set_moments, (q, y), self._law.first, self._blocks.elements, out, at=(q,))
+        self._call(set_moments, (q, y), self._law.first, self._blocks.elements, out, at=(q,))
         return out
-
-    def _deformations(self, x: Array, nodes: IntArray) -> tuple[Array, Array]:
-        """Return F [m, g, 3, 3] of elements with nodes at x [m, k, 3], and the undeformed determinants [m, g]."""
-        J = elements.jacobians(self.points, nodes, self._slopes)
-        d = np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
-        return d @ np.linalg.inv(J), tensors.determinants(J)
-
-    def _failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
-        F = [self._deformations(x, self.nodes)[0] for x in positions]
-        return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F)

@@ -22,7 +22,16 @@ import numpy as np
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.solids.chunks import CHUNK, GEOMETRY, gather, matrix, scatter, set_vectors, vectors
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    direction,
+    gather,
+    matrix,
+    scatter,
+    set_vectors,
+    vectors,
+)
 from symplex.fem.solids.edge_algebra import (
     along,
     applied,
@@ -54,20 +63,6 @@ def set_invariants(d, geometry, fibres, invariants):
             v = along_fibre(vectors(d, p), direction(geometry, f, p))
             invariants[(3 + f) * CHUNK + p] = dot(v, v)
     return valid
-
-
-@inlined
-def direction(geometry, f, p):
-    """Return a0·∇ξ_a of a family of fibres."""
-    row = (GEOMETRY + 3 * f) * CHUNK + p
-    return geometry[row], geometry[row + CHUNK], geometry[row + 2 * CHUNK]
-
-
-@inlined
-def along_fibre(d, alpha):
-    """Return v = Σ α_a d_a."""
-    first = along((0.0, 0.0, 0.0), alpha[0], d[0])
-    return along(along(first, alpha[1], d[1]), alpha[2], d[2])
 
 
 @inlined

@@ -17,7 +17,7 @@ import numpy as np
 
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, gather, matrix, vectors
+from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, vectors
 from symplex.fem.solids.edge_algebra import (
     applied,
     cofactors,
@@ -31,7 +31,7 @@ from symplex.fem.solids.edge_algebra import (
     scaled,
     times,
 )
-from symplex.fem.solids.law_gradients import along_fibre, direction, set_invariants
+from symplex.fem.solids.law_gradients import set_invariants
 from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,

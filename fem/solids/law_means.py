@@ -17,7 +17,16 @@ import numpy as np
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.solids.chunks import CHUNK, gather_changes, matrix, scatter, set_vectors, vectors
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    direction,
+    gather_changes,
+    matrix,
+    scatter,
+    set_vectors,
+    vectors,
+)
 from symplex.fem.solids.edge_algebra import (
     along,
     applied,
@@ -32,7 +41,6 @@ from symplex.fem.solids.edge_algebra import (
     products,
     scaled,
 )
-from symplex.fem.solids.law_gradients import along_fibre, direction
 from symplex.fem.solids.law_hessians import all_finite
 
 

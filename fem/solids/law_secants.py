@@ -19,7 +19,7 @@ import numpy as np
 
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, gather, matrix, vectors
+from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, vectors
 from symplex.fem.solids.edge_algebra import (
     cofactors,
     contracted,
@@ -31,7 +31,7 @@ from symplex.fem.solids.edge_algebra import (
     products,
     scaled,
 )
-from symplex.fem.solids.law_gradients import along_fibre, direction, set_invariants
+from symplex.fem.solids.law_gradients import set_invariants
 from symplex.fem.solids.law_hessians import all_finite, second_row
 
 
@@ -95,7 +95,9 @@ def _add_changes(d, w, geometry, weights, W, s):
         e, M = vectors(d, p), matrix(geometry, p)
         V = weights[p] * geometry[6 * CHUNK + p]
         slope, inverse = gram_slopes(e, vectors(w, p)), _inverse(e)
-        A = linear(2.0 * V * W[CHUNK + p], mixed(slope, cofactors(M)), -V * W[2 * CHUNK + p], _sandwiched(inverse, slope))
+        A = linear(
+            2.0 * V * W[CHUNK + p], mixed(slope, cofactors(M)), -V * W[2 * CHUNK + p], _sandwiched(inverse, slope)
+        )
         _set_matrix(s, p, linear(1.0, matrix(s, p), 1.0, A))
 
 

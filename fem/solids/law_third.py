@@ -20,11 +20,10 @@ import numpy as np
 
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, gather, matrix, scatter, set_vectors, vectors
+from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, scatter, set_vectors, vectors
 from symplex.fem.solids.edge_algebra import (
     along,
     applied,
-    cofactors,
     combined,
     contracted,
     dot,
@@ -33,7 +32,7 @@ from symplex.fem.solids.edge_algebra import (
     mixed,
     scaled,
 )
-from symplex.fem.solids.law_gradients import along_fibre, direction, set_invariants
+from symplex.fem.solids.law_gradients import set_invariants
 from symplex.fem.solids.law_hessians import all_finite, invariant_slopes
 from symplex.fem.solids.law_secants import set_rates
 
