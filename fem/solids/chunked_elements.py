@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.solids import elements, failures, tensors
+from symplex.fem.solids import elements, failures, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK
-from symplex.fem.solids.elements import Element
+from symplex.fem.solids.elements import TETRAHEDRON, Element
 from symplex.fem.solids.materials import Material
 
 Kernel = Callable[..., Any]
@@ -62,8 +62,11 @@ class ChunkedElements(Energy):
         self._slopes = np.ascontiguousarray(slopes)
         self._size = CHUNK // len(slopes)  # elements of a chunk
         self._weights = np.repeat(element.stiffness.weights, self._size)
-        J = elements.jacobians(points, nodes, slopes)
-        self.volumes = elements.checked_determinants(element, nodes, J) @ element.stiffness.weights
+        if element is TETRAHEDRON:
+            self.volumes = tetrahedra.checked_volumes(points, nodes)
+        else:
+            J = elements.jacobians(points, nodes, slopes)
+            self.volumes = elements.checked_determinants(element, nodes, J) @ element.stiffness.weights
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -214,5 +217,6 @@ class ChunkedElements(Energy):
 
     def failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
         """Return the error about the first element that is inverted, or has no finite energy or stress, at x [m, k, 3]."""
-        F = [self._deformations(x, self.nodes)[0] for x in positions]
+        with np.errstate(all="ignore"):  # positions may be infinite
+            F = [self._deformations(x, self.nodes)[0] for x in positions]
         return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F)
