@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         PairLaw as PairLaw,
     )
     from symplex.fem.measures.penalty import Penalty as Penalty
+    from symplex.fem.measures.short_range import ShortRangeLennardJones as ShortRangeLennardJones
     from symplex.fem.solids.formula import FormulaMaterial as FormulaMaterial, material as material
     from symplex.fem.solids.materials import (
         LinearElastic as LinearElastic,
@@ -211,6 +212,7 @@ _HOMES = {
         "PairLaw",
     ),
     "symplex.fem.measures.penalty": ("Penalty",),
+    "symplex.fem.measures.short_range": ("ShortRangeLennardJones",),
     "symplex.fem.solids.solid": ("Solid",),
     "symplex.fem.actions.support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
     "symplex.fem.actions.supports": ("fixed_mask",),

@@ -250,7 +250,7 @@ class Energy(Copyable, ABC):
             Of a matrix: the place of each pair of nodes of each stencil (see `symplex.fem.assembly.Pattern`).
         """
         local = getattr(self, form.name)(*(x[self.nodes] for x in nodal))
-        wanted = form.local_shape(*self.nodes.shape, nodal[0].shape[1])
+        wanted = form.local_shape(len(self.nodes), self.nodes.shape[1], nodal[0].shape[1])
         if local.shape != wanted:  # the compiled loop would read beyond the end
             raise InvalidSystem(
                 f"{type(self).__name__}: the local {form.title} has shape {local.shape}, wanted {wanted}; "

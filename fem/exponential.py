@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from symplex.fem.kernels import inlined
-from symplex.fem.logarithm import BIAS, BITS_OF_TWO52, FRACTION, TWO52, bits_of, from_bits
+from symplex.fem.logarithm import BITS_OF_TWO52, FRACTION, TWO52, bits_of, from_bits
 
 PER_LN2 = 1.4426950408889634
 # ln 2 in two parts, the first of 21 bits, so that its product with any exponent is exact.
@@ -46,5 +46,3 @@ def exp(x: float) -> float:
     y = inf if x > LARGEST else y
     y = 0.0 if x < LEAST else y
     return y if x == x else x
-
-

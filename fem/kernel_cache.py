@@ -59,7 +59,7 @@ def cache_folder() -> Path:
     def kernel() -> None:
         pass
 
-    return Path(njit(cache=True)(kernel).stats.cache_path)
+    return Path(str(njit(cache=True)(kernel).stats.cache_path))
 
 
 def _has_cache() -> bool:

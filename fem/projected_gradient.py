@@ -21,20 +21,43 @@ that of the energy to round-off either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
-
-if TYPE_CHECKING:
-    from symplex.fem.energy import Energy
 
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 4.0 * _EPS  # of energies, and of sums of gradients, relative to their parts
 _SMALL = 1e-5  # increments, by the change of the stiffness within them
 _RANK = 1e-10  # of a motion that others make up nearly, relative to unit motions: nodes in a line turn about it in vain
+
+
+class LocalEnergy(Protocol):
+    """What is asked of an energy (see `symplex.fem.energy.Energy`)."""
+
+    @property
+    def invariances(self) -> Collection[str]:
+        """What it is the same after."""
+        ...
+
+    def generators(self, dim: int) -> tuple[Array, Array]:
+        """Return A [r, dim, dim] and b [r, dim] of the motions A x + b that leave it as it is."""
+        ...
+
+    def value(self, x: Array) -> Array:
+        """Return φ [m] at x [m, k, dim]."""
+        ...
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, k, dim]."""
+        ...
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, k·dim, k·dim]."""
+        ...
 
 
 class _Step(NamedTuple):
@@ -45,23 +68,23 @@ class _Step(NamedTuple):
     r: Array
     n: Array
     squared: Array  # |r|², infinite where the correction is zero
-    smooth: Array  # whether n is that of quadrature
+    smooth: NDArray[np.bool_]  # whether n is that of quadrature
     b: Array  # g0 − 2 g_m + g1: by Simpson's rule n is b·Δx/6
     g1: Array
     basis: Array  # orthonormal, of the motions that leave φ as it is
     inverse: Array  # B⁺
 
 
-def projected_gradient(energy: Energy, x0: Array, x1: Array) -> Array:
+def projected_gradient(energy: LocalEnergy, x0: Array, x1: Array) -> Array:
     """Return DG [m, k, dim] in N of an energy from x0 to x1 [m, k, dim]."""
     step = _step(energy, x0, x1)
     return (step.g + (step.n / step.squared)[:, None] * step.r).reshape(x1.shape)
 
 
-def projected_hessian(energy: Energy, x0: Array, x1: Array) -> Array:
+def projected_hessian(energy: LocalEnergy, x0: Array, x1: Array) -> Array:
     """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m, not symmetric."""
     step = _step(energy, x0, x1)
-    m, k, dim = x1.shape
+    _, k, dim = x1.shape
     H = energy.hessian(0.5 * (x0 + x1))
     n, n_slope = step.n, step.g1 - step.g - 0.5 * _times(H, step.dx)
     if step.smooth.any():
@@ -97,7 +120,7 @@ def difference_slope(vectors: Callable[[Array], Array], x: Array) -> Array:
     return slope
 
 
-def _step(energy: Energy, x0: Array, x1: Array) -> _Step:
+def _step(energy: LocalEnergy, x0: Array, x1: Array) -> _Step:
     m = len(x1)
     middle = 0.5 * (x0 + x1)
     dx = (x1 - x0).reshape(m, -1)
@@ -122,7 +145,7 @@ def _step(energy: Energy, x0: Array, x1: Array) -> _Step:
     return _Step(g, dx, r, n, squared, smooth, b, g1, basis, inverse)
 
 
-def _motions(energy: Energy, x: Array) -> tuple[Array, Array]:
+def _motions(energy: LocalEnergy, x: Array) -> tuple[Array, Array]:
     """Return an orthonormal basis [m, k·dim, r] of the motions that leave φ as it is at x, and B⁺ [m, r, k·dim]."""
     m, k, dim = x.shape
     A, b = energy.generators(dim)
@@ -141,7 +164,7 @@ def _motions(energy: Energy, x: Array) -> tuple[Array, Array]:
     return U, inverse
 
 
-def _projection_slope(energy: Energy, step: _Step, k: int, dim: int) -> Array:
+def _projection_slope(energy: LocalEnergy, step: _Step, k: int, dim: int) -> Array:
     """Return ∂r/∂x1 [m, k·dim, k·dim]."""
     m, size = step.r.shape
     A, _ = energy.generators(dim)

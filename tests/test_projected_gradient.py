@@ -46,7 +46,8 @@ def test_it_is_the_mean_of_the_gradient_to_second_order():
     errors = []
     for size in (0.1, 0.05, 0.025):
         x1 = x0 + size * dx
-        mean = sum(0.5 * w * energy.gradient(x0 + 0.5 * (1.0 + p) * size * dx) for p, w in zip(points, weights))
+        along = zip(points, weights, strict=True)
+        mean = sum(0.5 * w * energy.gradient(x0 + 0.5 * (1.0 + p) * size * dx) for p, w in along)
         errors.append(np.abs(energy.discrete_gradient(x0, x1) - mean).max())
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     np.testing.assert_allclose(orders, 2.0, atol=0.15)

@@ -331,7 +331,7 @@ def require_stencils(method: Integrator, system: System) -> None:
         if not method.changing_stencils:
             raise InvalidSystem(
                 f"{type(method).__name__} needs stencils that stay as they are, but those of energy '{name}' "
-                f"({type(energy).__name__}) change. Take EnergyMomentum or Newmark, or for few particles all pairs (Bars)."
+                f"({type(energy).__name__}) change. Take EnergyMomentum or Newmark, or all pairs (Bars)."
             )
 
 

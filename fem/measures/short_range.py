@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from typing import final
 
@@ -9,13 +10,12 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError, StepFailed
-from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID
 from symplex.fem.forms import Form
-from symplex.fem.measures.neighbours import neighbours
 from symplex.fem.kernels import formula, inlined, kernel
+from symplex.fem.measures.neighbours import neighbours
 
 
 @checked
@@ -126,16 +126,11 @@ class ShortRangeLennardJones(ChangingEnergy):
 
     def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
         """Add a form of the pairs in the list."""
-        if form is forms.GRADIENT:
-            self._finite(_add_gradient(nodal[0], self.nodes, self._law, out), *nodal)
-        elif form is forms.HESSIAN:
-            self._finite(_add_hessian(nodal[0], self.nodes, self._law, slots, out), *nodal)
-        elif form is forms.DISCRETE_GRADIENT:
-            self._finite(_add_discrete_gradient(*nodal, self.nodes, self._law, out), *nodal)
-        elif form is forms.DISCRETE_HESSIAN:
-            self._finite(_add_discrete_hessian(*nodal, self.nodes, self._law, slots, out), *nodal)
-        else:
+        loop = _LOOPS.get(form.name)
+        if loop is None:
             super().add_listed(form, nodal, out, slots)
+        else:
+            self._finite(loop(*nodal, self.nodes, self._law, *([slots] if form.is_matrix else []), out), *nodal)
 
     def _finite(self, result: float, *ends: Array) -> float:
         if isfinite(result):
@@ -367,3 +362,11 @@ def _add_discrete_hessian(q0, q1, nodes, c, slots, out):
                 stiffness = 2.0 * rate * middle * (q1[n1, j] - q1[n0, j]) + (0.5 * xi if i == j else 0.0)
                 _spread(stiffness, slots[e], i, j, out)
     return check
+
+
+_LOOPS: dict[str, Callable[..., float]] = {
+    "gradient": _add_gradient,
+    "hessian": _add_hessian,
+    "discrete_gradient": _add_discrete_gradient,
+    "discrete_hessian": _add_discrete_hessian,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import isfinite, sqrt
@@ -21,10 +22,12 @@ from symplex.fem.solids.law_functions import LawFunctions
 from symplex.fem.solids.materials import Material, finite_constants
 
 _NO_FIBRES = np.empty((0, 3))
+# Beside rest, where what acts in tension or compression only does.
+_REST = np.eye(3) * np.array([1.0 + 1e-9, 1.0 - 1e-9])[:, None, None]
 _ROUNDING = 1e-9  # of the elasticities at rest, below which stresses and moduli count as zero
 
 
-@checked
+@partial(checked, but=("formula",))
 @final
 @dataclass(frozen=True, repr=False)
 class FormulaMaterial(Material):
@@ -53,8 +56,11 @@ class FormulaMaterial(Material):
     fibres: tuple[tuple[float, float, float], ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.formula, str):
+            raise InvalidArgument(f"material: the formula must be a text; it is {told(self.formula)}.")
+        # lambda is a word of Python's; TOML and pencils know it.
+        object.__setattr__(self, "formula", re.sub(r"\blambda\b", "lmbda", self.formula.strip()))
         tree = tree_of(self.formula)
-        object.__setattr__(self, "formula", self.formula.strip())
         constants = dict(self.constants)
         finite_constants(f"law '{self.formula}'", density=self.density)
         for name, value in constants.items():
@@ -96,7 +102,7 @@ class FormulaMaterial(Material):
         if self.isotropic:
             return super().wave_speed
         n = np.vstack([self.directions, _sphere(2000)])
-        acoustic = np.einsum("ijkl,pj,pl->pik", self.tangent(np.eye(3)[None])[0], n, n, optimize=True)
+        acoustic = np.einsum("eijkl,pj,pl->epik", self.tangent(_REST), n, n, optimize=True)
         return sqrt(float(np.linalg.eigvalsh(acoustic).max()) / self.density)
 
     def law_functions(self) -> LawFunctions:
@@ -116,7 +122,7 @@ class FormulaMaterial(Material):
         return invariants.tangent(self.law_functions(), self.directions, C)
 
     def discrete_stress(self, C0: Array, C1: Array) -> Array:
-        """Return S* [p, 3, 3] in Pa: means of the slopes of W along the segment of invariants, exact quotients of these."""
+        """Return S* [p, 3, 3] in Pa, by means of the slopes of W along a segment of the invariants."""
         return invariants.discrete_stress(self.law_functions(), self.directions, C0, C1)
 
     def discrete_tangent(self, C0: Array, C1: Array) -> Array:
@@ -133,7 +139,9 @@ class FormulaMaterial(Material):
         with np.errstate(all="ignore"):
             W, S, T = self.energy_density(one)[0], self.stress(one)[0], self.tangent(one)[0]
         if not (isfinite(W) and np.isfinite(S).all() and np.isfinite(T).all()):
-            raise mistake(self.formula, "its energy, stress or elasticities at rest (I1 = I2 = 3, J = 1) are not finite")
+            raise mistake(
+                self.formula, "its energy, stress or elasticities at rest (I1 = I2 = 3, J = 1) are not finite"
+            )
         size = np.abs(T).max()
         if np.abs(S).max() > _ROUNDING * size:
             self._refuse_stress(S)
@@ -146,9 +154,10 @@ class FormulaMaterial(Material):
                 if not value > _ROUNDING * size:
                     value = 0.0 if abs(value) <= _ROUNDING * size else value
                     raise mistake(
-                        self.formula, f"its {modulus} modulus at rest is {value:g} Pa and must be positive; it needs {term}"
+                        self.formula,
+                        f"its {modulus} modulus at rest is {value:g} Pa and must be positive; it needs {term}",
                     )
-        least, strain = _weakest(T)
+        least, strain = min(map(_weakest, self.tangent(_REST)))
         if not least > _ROUNDING * size:
             raise mistake(
                 self.formula,
@@ -161,16 +170,16 @@ class FormulaMaterial(Material):
             way = "take squares or higher powers of I4 - 1"
         else:
             way = f"take I1bar for I1 and I2bar for I2, or add a term such as {-p:g}*log(J)"
-        raise mistake(self.formula, f"at rest (J = 1) there is a stress of {np.abs(S).max():g} Pa, and must be none; {way}")
+        raise mistake(
+            self.formula, f"at rest (J = 1) there is a stress of {np.abs(S).max():g} Pa, and must be none; {way}"
+        )
 
 
 # -- how it is made -------------------------------------------------------------------------------------------------
 
 
-@partial(checked, but=("constants",))
-def material(
-    formula: str, *, density: float, fibres: ArrayLike | None = None, **constants: float
-) -> FormulaMaterial:
+@partial(checked, but=("formula", "constants"))
+def material(formula: str, *, density: float, fibres: ArrayLike | None = None, **constants: float) -> FormulaMaterial:
     """Return a material with the strain energy W of a formula, from which all else is derived and compiled.
 
     Parameters
@@ -210,7 +219,9 @@ def material(
         if not is_real(value):
             raise InvalidArgument(f"material: the constant {name} must be a real number; it is {told(value)}.")
     directions = () if fibres is None else _directions(fibres)
-    return FormulaMaterial(LAWS.get(formula.strip(), formula), density, tuple(constants.items()), directions)
+    if isinstance(formula, str):
+        formula = LAWS.get(formula.strip(), formula)
+    return FormulaMaterial(formula, density, tuple(constants.items()), directions)
 
 
 def _directions(fibres: ArrayLike) -> tuple[tuple[float, float, float], ...]:

@@ -13,8 +13,7 @@ from symplex.fem.solids.formula_syntax import check_names, names_in, tree_of
 ENERGIES = {
     "neo_hookean": ("mu/2*(I1 - 3) - mu*log(J) + lmbda/2*log(J)**2", ("lmbda", "mu")),
     "mooney_rivlin": (
-        "c10*(I1 - 3) + c01*(I2 - 3) - (2*c10 + 4*c01)*log(J)"
-        " + (bulk - 4/3*(c10 + c01) - 4*c01)/2*log(J)**2",
+        "c10*(I1 - 3) + c01*(I2 - 3) - (2*c10 + 4*c01)*log(J) + (bulk - 4/3*(c10 + c01) - 4*c01)/2*log(J)**2",
         ("c10", "c01", "bulk"),
     ),
     "saint_venant_kirchhoff": (

@@ -27,6 +27,7 @@ _NAMES = {
     "I6bar": _I6 * _J ** sp.Rational(-2, 3),
     "pi": sp.pi,
 }
+_NOT_REAL = (sp.I, sp.zoo, sp.oo, -sp.oo, sp.nan)
 _FUNCTIONS = {
     "exp": sp.exp,
     "log": sp.log,
@@ -43,7 +44,7 @@ _FUNCTIONS = {
 def energy_of(formula: str, tree: ast.expr, constants: Mapping[str, float]) -> Any:
     """Return W less its value at rest, as an expression of ``INVARIANTS`` and of the constants behind ``p_``.
 
-    Whole numbers in exponents are taken as they are given: other powers of what may be negative have no value.
+    Exponents that are constants are written out: SymPy takes n xⁿ/x for the slope of xⁿ, which is none at 0.
 
     Raises
     ------
@@ -52,13 +53,18 @@ def energy_of(formula: str, tree: ast.expr, constants: Mapping[str, float]) -> A
     """
     reader = _Reader(formula, constants)
     energy = reader.expression(tree)
+    energy = energy.replace(sp.Abs, _modulus)  # of squares under roots
     rest = energy.subs(dict(zip(INVARIANTS, AT_REST, strict=True)))
-    if rest.has(sp.zoo, sp.oo, -sp.oo, sp.nan) or (rest.is_number and rest.is_real is False):
+    if energy.has(*_NOT_REAL) or rest.has(*_NOT_REAL):
         raise mistake(formula, "it has no finite value at rest (I1 = I2 = 3, J = 1)")
     if not energy.free_symbols & set(INVARIANTS):
         raise mistake(formula, "it does not depend on the strain")
-    _check_smooth(formula, energy)
+    reader.check_smooth(energy)
     return energy - rest
+
+
+def _modulus(x: Any) -> Any:
+    return 2 * positive(x) - x
 
 
 class _Reader:
@@ -69,6 +75,16 @@ class _Reader:
 
     def expression(self, node: ast.expr) -> Any:
         """Return what a node of the tree stands for."""
+        later = []  # sums and products of many terms are deep to the left
+        while isinstance(node, ast.BinOp):
+            later.append((node.op, node.right))
+            node = node.left
+        result = self._operand(node)
+        for op, right in reversed(later):
+            result = self._combined(op, result, self.expression(right))
+        return result
+
+    def _operand(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant):
             return sp.Rational(repr(node.value))
         if isinstance(node, ast.Name):
@@ -76,12 +92,12 @@ class _Reader:
         if isinstance(node, ast.UnaryOp):
             operand = self.expression(node.operand)
             return -operand if isinstance(node.op, ast.USub) else operand
-        if isinstance(node, ast.Call):
-            assert isinstance(node.func, ast.Name)
-            return _FUNCTIONS[node.func.id](*map(self.expression, node.args))
-        assert isinstance(node, ast.BinOp)
-        a, b = self.expression(node.left), self.expression(node.right)
-        match node.op:
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Name)
+        return _FUNCTIONS[node.func.id](*map(self.expression, node.args))
+
+    def _combined(self, op: ast.operator, a: Any, b: Any) -> Any:
+        match op:
             case ast.Add():
                 return a + b
             case ast.Sub():
@@ -100,8 +116,7 @@ class _Reader:
             value = float(exponent.subs(self._values)) if exponent.free_symbols else float(exponent)
             if not abs(value) <= LARGEST_EXPONENT:
                 raise mistake(self._formula, f"an exponent is {value:g}; the largest is {LARGEST_EXPONENT}")
-            if value.is_integer():
-                exponent = sp.Integer(int(value))
+            exponent = sp.Rational(repr(value))
             if base.is_number:
                 return self._number(base, value)
         return base**exponent
@@ -113,13 +128,18 @@ class _Reader:
         except (OverflowError, ZeroDivisionError):
             value = float("nan")
         if isinstance(value, complex) or not isfinite(value):
-            raise mistake(self._formula, f"it has a power of numbers without a finite value, {base!s:.20}**{exponent:g}")
+            raise mistake(
+                self._formula, f"it has a power of numbers without a finite value, {base!s:.20}**{exponent:g}"
+            )
         return sp.Rational(repr(value))
 
-
-def _check_smooth(formula: str, energy: Any) -> None:
-    """Check that the slope is continuous where positive parts set in."""
-    for part in energy.atoms(positive):
-        z = sp.Dummy(real=True)
-        if sp.simplify(sp.diff(energy.xreplace({part: z}), z).subs(z, 0)) != 0:
-            raise mistake(formula, "its stress jumps where max or min changes over; take a power of it, max(…, 0)**2")
+    def check_smooth(self, energy: Any) -> None:
+        """Check that the slope is continuous where positive parts set in."""
+        for part in energy.atoms(positive):
+            z = sp.Dummy(real=True)
+            slope = sp.diff(energy.xreplace({part: z}), z).subs([*self._values.items(), (z, 0)])
+            if sp.simplify(slope) != 0:
+                raise mistake(
+                    self._formula,
+                    "its stress jumps where max, min or a modulus changes over; take a higher power, as max(…, 0)**2",
+                )

@@ -44,7 +44,9 @@ def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> Modu
     """
     tree = tree_of(formula)
     powers = _names_in_exponents(tree)
-    key = repr((ast.dump(tree), sorted(constants), [(n, constants[n]) for n in sorted(powers & set(constants))], fibres))
+    key = repr(
+        (ast.dump(tree), sorted(constants), [(n, constants[n]) for n in sorted(powers & set(constants))], fibres)
+    )
     digest = _digest(key, numba.__version__, *(stamp(_HERE / name) for name in _SOURCES))
     name = f"symplex_law_{digest[:32]}"
     if name in sys.modules:
@@ -54,6 +56,7 @@ def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> Modu
     kept = text is not None
     if text is None:
         text = _generated(formula, tree, constants, fibres)
+        text = f"# {_digest(text)}\n{text}"
         kept = _write(path, text)
     module = ModuleType(name)
     module.__file__ = str(path)
@@ -95,7 +98,7 @@ def _write(path: Path, text: str) -> bool:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
             aside = Path(file.name)
-            file.write(f"# {_digest(text)}\n{text}")
+            file.write(text)
         aside.replace(path)
     except OSError:
         if aside is not None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 
 from symplex.errors import MaterialError
 
-LONGEST, DEEPEST = 1000, 60  # letters; brackets, functions and operations within each other
+LONGEST, DEEPEST = 1000, 30  # letters; brackets, functions and operations within each other
 LARGEST_EXPONENT = 100
 
 # What a formula is made of; those with a bar are of F J^(−1/3), which has no change of volume.
@@ -74,7 +74,9 @@ def tree_of(formula: str) -> ast.expr:
         node, depth = todo.pop()
         if depth > DEEPEST:
             raise mistake(formula, f"it is nested deeper than {DEEPEST} levels")
-        todo += [(child, depth + 1) for child in _operands(formula, node)]
+        # The left operand is no deeper: sums of many terms are one level.
+        left = node.left if isinstance(node, ast.BinOp) else None
+        todo += [(child, depth + (child is not left)) for child in _operands(formula, node)]
     return tree
 
 
@@ -118,7 +120,8 @@ def mistake(formula: str, reason: str) -> MaterialError:
 
 
 def _nearest(name: str, constants: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, [*ISOTROPIC, *FIBROUS, *constants], 1)
+    known = {other.lower(): other for other in (*constants, *FIBROUS, *ISOTROPIC)}
+    near = [known[other] for other in difflib.get_close_matches(name.lower(), known, 1)]
     given = ", ".join(constants) or "none"
     return f"; did you mean '{near[0]}'?" if near else f"; invariants are {', '.join(ISOTROPIC)}, constants {given}"
 
@@ -126,7 +129,8 @@ def _nearest(name: str, constants: Collection[str]) -> str:
 def _operands(formula: str, node: ast.expr) -> Iterator[ast.expr]:
     """Yield what a node is made of, if it is allowed."""
     if isinstance(node, ast.Constant):
-        if type(node.value) not in (int, float) or not abs(node.value) <= 1e100:
+        value = node.value
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 1e100:
             raise mistake(formula, f"{str(node.value)[:30]!r} is no number that is read")
     elif isinstance(node, ast.Name):
         if node.id in FUNCTIONS:

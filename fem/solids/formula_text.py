@@ -13,7 +13,8 @@ from typing import Any
 import sympy as sp
 from sympy.printing.pycode import PythonCodePrinter
 
-INVARIANTS = tuple(sp.Symbol(name, real=True) for name in ("I1", "I2", "T", "I4", "I6"))  # T is θ = ln J
+# T is θ = ln J; the others are positive, as C is positive definite.
+INVARIANTS = tuple(sp.Symbol(n, **{"real" if n == "T" else "positive": True}) for n in ("I1", "I2", "T", "I4", "I6"))
 AT_REST = (3, 3, 0, 1, 1)
 MOST_POINTS = 8
 MOST_OPERATIONS = {0: 1000, 1: 3000, 2: 12000, 3: 60000}  # of the derivatives of each order, as they are written
@@ -61,10 +62,11 @@ class _Printer(PythonCodePrinter):
     def _print_Float(self, expr: Any) -> str:
         return repr(float(expr))
 
-    def _print_NumberSymbol(self, expr: Any) -> str:
+    def _print_Exp1(self, expr: Any) -> str:
         return repr(float(expr))
 
-    _print_Exp1 = _print_Pi = _print_NumberSymbol
+    def _print_Pi(self, expr: Any) -> str:
+        return repr(float(expr))
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
         base, exponent = expr.as_base_exp()

@@ -9,8 +9,8 @@ invariants, by Gauss' rule, and with quotients of the invariants, which are exac
 
     ½ S* = W̄_1 1 + W̄_2 (tr C_m 1 − C_m) + W̄_θ t K + W̄_4 a ⊗ a,    t = Δθ/ΔI3 = A(z)/(c0 + c1),
 
-C_m = (C0 + C1)/2, K = (cof C0 + 4 cof C_m + cof C1)/6, and c, z and A as in `symplex.fem.solids.volumetric`. Its work is
-W̄_i ΔI_i, which is the change of W as far as the rule of Gauss is exact.
+C_m = (C0 + C1)/2, K = (cof C0 + 4 cof C_m + cof C1)/6, and c, z and A as in `symplex.fem.solids.volumetric`. Its
+work is W̄_i ΔI_i, which is the change of W as far as the rule of Gauss is exact.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
 from symplex.fem.call import call_law
@@ -74,18 +75,20 @@ def stress_curvature(law: LawFunctions, fibres: Array, C: Array, H: Array) -> Ar
 def discrete_stress(law: LawFunctions, fibres: Array, C0: Array, C1: Array) -> Array:
     """Return S* [p, 3, 3]."""
     start, end = invariants(C0, fibres), invariants(C1, fibres)
-    W = sum(w * _first(law, start + s * (end - start)) for s, w in zip(*_gauss(law.gauss_points), strict=True))
+    W = np.zeros_like(start)
+    for s, w in zip(*_gauss(law.gauss_points), strict=True):
+        W += w * _first(law, start + s * (end - start))
     return _summed(2.0 * W, _quotients(C0, C1, fibres)[0])
 
 
 def discrete_tangent(law: LawFunctions, fibres: Array, C0: Array, C1: Array) -> Array:
     """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3]."""
     start, end = invariants(C0, fibres), invariants(C1, fibres)
-    W, second = np.zeros_like(start), 0.0
+    W, second = np.zeros_like(start), np.zeros((len(start), *start.shape))
     for s, w in zip(*_gauss(law.gauss_points), strict=True):
         first, hessian = _second(law, start + s * (end - start))
         W += w * first
-        second = second + w * s * hessian
+        second += w * s * hessian
     quotients, t, slope, K = _quotients(C0, C1, fibres)
     T = _products(4.0 * second, quotients, _gradients(C1, fibres))
     T += tensors.scaled(2.0 * W[1], _DEVIATION)
@@ -153,10 +156,10 @@ def _full(values: Array, m: int, order: int) -> Array:
 
 
 @cache
-def _places(m: int, order: int) -> Array:
+def _places(m: int, order: int) -> NDArray[np.intp]:
     """Return the row of each derivative of an order [m, …, m]."""
     rows = list(combinations_with_replacement(range(m), order))
-    first, places = _rows(m, order - 1), np.empty((m,) * order, int)
+    first, places = _rows(m, order - 1), np.empty((m,) * order, np.intp)
     for indices in np.ndindex(*places.shape):
         places[indices] = first + rows.index(tuple(sorted(indices)))
     return places

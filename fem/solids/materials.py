@@ -86,7 +86,7 @@ class Material(Copyable, ABC):
         return True
 
     def law_functions(self) -> LawFunctions | None:
-        """Return the law as C functions of the invariants of C, or None: it is evaluated by the functions above then."""
+        """Return the law as C functions of the invariants of C, or None where it is given by the functions above."""
         return None
 
     # -- small strains ----------------------------------------------------------------------------------------

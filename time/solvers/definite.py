@@ -37,7 +37,8 @@ class DefiniteSolver:
     """
 
     def __init__(self, system: System, linear: Linear):
-        self._system, self._linear = system, linear
+        self._system = system
+        self._linear: Linear = linear
         self._follow_pattern()
         lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
         self._diagonal = lumped
