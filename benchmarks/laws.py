@@ -3,8 +3,8 @@
     SYMPLEX_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/laws.py [--nodes 6000] [--rounds 9] [--output FILE.json]
 
 A cube of 0.1 m, deformed by some per cent. Each form is computed by the compiled loops for any law (`loops`), by the
-hand-written kernels of neo-Hookean tetrahedra (`hand`), and with the law as NumPy functions (`NumPy`), in turn: the least
-time of several rounds of each. Printed are ns per element, and the ratios of the loops to the other two.
+hand-written kernels of neo-Hookean tetrahedra (`hand`), and with the law as NumPy functions (`NumPy`), in turn: the
+least time of several rounds of each. Printed are ns per element, and the ratios of the loops to the other two.
 """
 
 from __future__ import annotations
