@@ -15,7 +15,9 @@ from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.elements import TETRAHEDRON, element_of
 from symplex.fem.solids.isoparametric import Isoparametric
-from symplex.fem.solids.materials import Material, NeoHookean
+from symplex.fem.solids.law_elements import LawElements
+from symplex.fem.solids.linear_elements import LinearElements
+from symplex.fem.solids.materials import LinearElastic, Material, NeoHookean
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
@@ -64,9 +66,14 @@ class Solid(Energy):
         element = element_of("Solid", self.nodes)
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
-        self._elements: NeoHookeanTetrahedra | Isoparametric
+        law = material.law_functions()
+        self._elements: NeoHookeanTetrahedra | LawElements | LinearElements | Isoparametric
         if element is TETRAHEDRON and isinstance(material, NeoHookean):
             self._elements = NeoHookeanTetrahedra(self.points, self.nodes, material)
+        elif law is not None:
+            self._elements = LawElements(element, self.points, self.nodes, material, law)
+        elif isinstance(material, LinearElastic):
+            self._elements = LinearElements(element, self.points, self.nodes, material)
         else:
             self._elements = Isoparametric(element, self.points, self.nodes, material)
         self.volumes = self._elements.volumes

@@ -29,7 +29,7 @@ from symplex.fem.measures.short_range import ShortRangeLennardJones
 from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 
 # -- the energies -------------------------------------------------------------------------------------------------
 
