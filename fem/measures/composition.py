@@ -33,24 +33,27 @@ class MeasureLaw:
 
     nodes: IntArray
     _measure: Array
-    _law: tuple[int, Array, Array] | PairLaw  # code and constants [m], or a law in Python
+    _compiled: _Arguments | None  # if the law is compiled
+    _law: PairLaw | None  # if it is not
     _dim: int | None  # the only one there is, if there is
 
     def _compose(
         self, nodes: IntArray, measure: Array, law: tuple[int, Any, Any] | PairLaw, dim: int | None = None
     ) -> None:
         self.nodes, self._measure, self._dim = nodes, measure, dim
+        self._compiled, self._law = None, None
         if isinstance(law, PairLaw):
             self._law = law
         else:
-            code, a, b = law
-            self._law = code, *(np.array(np.broadcast_to(values, len(nodes)), dtype=float) for values in (a, b))
+            code, *constants = law
+            a, b = (np.array(np.broadcast_to(values, len(nodes)), dtype=float) for values in constants)
+            self._compiled = nodes, measure, code, a, b
         self._least_nodes = int(nodes.max(initial=-1)) + 1
 
     def _at(self, names: tuple[str, ...], nodes: IntArray, *positions: Array) -> _Arguments:
         """Return what loops take, with the named functions of a law in Python evaluated at nodal positions."""
-        if not isinstance(self._law, PairLaw):
-            return nodes, self._measure, *self._law
+        if self._compiled is not None:
+            return self._compiled if nodes is self.nodes else (nodes, *self._compiled[1:])
         found = [np.empty(len(nodes)) for _ in positions]
         for q, m in zip(positions, found, strict=True):
             loops.measures(q, nodes, self._measure, m)
@@ -124,9 +127,10 @@ class MeasureLaw:
 
     def _checked(self, q: Array) -> Array:
         """Return nodal vectors that compiled loops can read: they would read beyond the end."""
-        if q.ndim != 2 or len(q) < self._least_nodes or q.shape[1] != (self._dim or q.shape[1]) or q.shape[1] > 3:
+        shape = q.shape
+        if len(shape) != 2 or shape[0] < self._least_nodes or shape[1] != (self._dim or shape[1]) or shape[1] > 3:
             raise InvalidSystem(
-                f"{type(self).__name__}: an array for nodes has shape {q.shape}, wanted (n, {self._dim or 'dim'}) "
+                f"{type(self).__name__}: an array for nodes has shape {shape}, wanted (n, {self._dim or 'dim'}) "
                 f"with n at least {self._least_nodes}."
             )
         return np.ascontiguousarray(q, dtype=float)
@@ -199,8 +203,9 @@ class MeasureEnergy(MeasureLaw, Energy):
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
         q = self._checked(q)
-        arguments = self._at(("slope",), self.nodes, q)
-        self._judge(loops.add_gradient(q, *arguments, self._writable(out, q)), self.gradient, q)
+        arguments = self._compiled or self._at(("slope",), self.nodes, q)
+        if not isfinite(loops.add_gradient(q, *arguments, self._writable(out, q))):
+            self.gradient(q[self.nodes])  # names the stencil
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out (see `Energy`)."""
@@ -241,11 +246,11 @@ class MeasureEnergy(MeasureLaw, Energy):
 
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out, strains from the increments."""
-        if isinstance(self._law, PairLaw):
+        if self._compiled is None:
             super().add_increment_gradient(q, low, dq, out)
             return
         q, low, dq = self._checked(q), self._checked(low), self._checked(dq)
-        check = loops.add_increment_gradient(q, low, dq, self.nodes, self._measure, *self._law, self._writable(out, q))
+        check = loops.add_increment_gradient(q, low, dq, *self._compiled, self._writable(out, q))
         self._judge(check, self.discrete_gradient, q, q + dq)
 
     def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
@@ -269,13 +274,13 @@ class MeasureEnergy(MeasureLaw, Energy):
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one stencil's energy, for force-stepping."""
-        if isinstance(self._law, PairLaw):
+        if self._compiled is None:
             return super().lattice_functions(axes)
         from symplex.fem.grid.lattice_measures import measure_lattice  # compiled when first needed
 
         dim = self._dim or (3 if axes is None else len(axes))
         measure = self._measure if axes is None else rotated(self._measure, axes)
-        return measure_lattice(measure, *self._law, nodes=self.nodes.shape[1], dim=dim)
+        return measure_lattice(measure, *self._compiled[2:], nodes=self.nodes.shape[1], dim=dim)
 
     def _blocks(self, out: Array, q: Array) -> Array:
         if out.shape[1:] != (q.shape[1],) * 2 or not out.flags.c_contiguous:

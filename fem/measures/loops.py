@@ -14,7 +14,7 @@ instead of ξ for the mean gradient.) What is not finite spreads to the returned
 
 import numpy as np
 
-from symplex.fem.kernels import formula, inlined, kernel
+from symplex.fem.kernels import event_formula as formula, event_inlined as inlined, event_kernel as kernel
 from symplex.fem.measures.law_formulas import (
     ENGINEERING,
     GREEN,
@@ -60,16 +60,22 @@ def _add_to(f, sign, a, out):
 
 
 @inlined
-def _add_matrix(B, nodes, slots, out):
-    """Add a matrix [3, 3] to the blocks of a stencil, with the other sign where two nodes are coupled."""
-    dim = out.shape[1]
-    for i in range(dim):
-        for j in range(dim):
-            out[slots[0, 0], i, j] += B[i, j]
-            if nodes.shape[1] > 1:
-                out[slots[1, 1], i, j] += B[i, j]
-                out[slots[0, 1], i, j] -= B[i, j]
-                out[slots[1, 0], i, j] -= B[i, j]
+def _add_column(f, j, nodes, slots, e, out):
+    """Add the column j of a matrix to the blocks of a stencil, with the other sign where two nodes are coupled."""
+    _add_to_block(f, 1.0, slots[e, 0, 0], j, out)
+    if nodes.shape[1] > 1:
+        _add_to_block(f, 1.0, slots[e, 1, 1], j, out)
+        _add_to_block(f, -1.0, slots[e, 0, 1], j, out)
+        _add_to_block(f, -1.0, slots[e, 1, 0], j, out)
+
+
+@inlined
+def _add_to_block(f, sign, place, j, out):
+    out[place, 0, j] += sign * f[0]
+    if out.shape[1] > 1:
+        out[place, 1, j] += sign * f[1]
+    if out.shape[1] > 2:
+        out[place, 2, j] += sign * f[2]
 
 
 @inlined
@@ -96,7 +102,9 @@ def write_values(q, nodes, measure, law, a, b, out):
 def write_gradients(q, nodes, measure, law, a, b, out):
     """Write ∂φ/∂x [m·k, dim], one row for each node of each stencil."""
     k = nodes.shape[1]
-    out[...] = 0.0
+    for row in range(k * len(nodes)):
+        for i in range(q.shape[1]):
+            out[row, i] = 0.0
     for e in range(len(nodes)):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         f = sum_of((0.0, 0.0, 0.0), slope(law, a[e], b[e], m), n)
@@ -131,7 +139,7 @@ def add_gradient(q, nodes, measure, law, a, b, out):
 @kernel
 def add_hessian(q, nodes, measure, law, a, b, slots, out):
     """Add ∂²φ/∂q² to blocks; return a sum that is finite if all of it is."""
-    check, B = 0.0, np.empty((3, 3))
+    check, zero = 0.0, (0.0, 0.0, 0.0)
     for e in range(len(nodes)):
         d = relative(q, nodes, e, measure)
         m, n = gradient_of(measure, d)
@@ -139,12 +147,10 @@ def add_hessian(q, nodes, measure, law, a, b, slots, out):
         if first == 0.0 and second == 0.0:
             continue
         check += first + second
-        for j in range(3):
-            column = bend_of(measure, d, _unit(j))
-            B[0, j] = second * n[0] * n[j] + first * column[0]
-            B[1, j] = second * n[1] * n[j] + first * column[1]
-            B[2, j] = second * n[2] * n[j] + first * column[2]
-        _add_matrix(B, nodes, slots[e], out)
+        for j in range(q.shape[1]):
+            unit = _unit(j)
+            column = sum_of(zero, second * dot(n, unit), n)
+            _add_column(sum_of(column, first, bend_of(measure, d, unit)), j, nodes, slots, e, out)
     return check
 
 
@@ -165,7 +171,7 @@ def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, mean, out):
 @kernel
 def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, mean, slots, out):
     """Add the derivative of what `add_discrete_gradient` adds to blocks; return a sum that is finite if it is."""
-    check, B = 0.0, np.empty((3, 3))
+    check, zero = 0.0, (0.0, 0.0, 0.0)
     for e in range(len(nodes)):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         (m0, _), (m1, n) = gradient_of(measure, d0), gradient_of(measure, d1)
@@ -175,12 +181,10 @@ def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, mean, slots, out):
             continue
         check += xi + rate
         G = mean_gradient_of(measure, d0, d1)
-        for j in range(3):
-            column = mean_bend_of(measure, d0, d1, _unit(j))
-            B[0, j] = 0.5 * (rate * G[0] * n[j] + xi * column[0])
-            B[1, j] = 0.5 * (rate * G[1] * n[j] + xi * column[1])
-            B[2, j] = 0.5 * (rate * G[2] * n[j] + xi * column[2])
-        _add_matrix(B, nodes, slots[e], out)
+        for j in range(q1.shape[1]):
+            unit = _unit(j)
+            column = sum_of(zero, 0.5 * rate * dot(n, unit), G)
+            _add_column(sum_of(column, 0.5 * xi, mean_bend_of(measure, d0, d1, unit)), j, nodes, slots, e, out)
     return check
 
 
@@ -203,12 +207,12 @@ def add_third(q, along, nodes, measure, law, a, b, out):
 
 
 @inlined
-def _spread_value(value, slots, out):
+def _spread_value(value, slots, e, out):
     """Add a number to the values of a pair [2, 2], with the other sign where two nodes are coupled."""
-    out[slots[0, 0]] += value
-    out[slots[1, 1]] += value
-    out[slots[0, 1]] -= value
-    out[slots[1, 0]] -= value
+    out[slots[e, 0, 0]] += value
+    out[slots[e, 1, 1]] += value
+    out[slots[e, 0, 1]] -= value
+    out[slots[e, 1, 0]] -= value
 
 
 @kernel
@@ -219,7 +223,7 @@ def add_secant(q, nodes, measure, law, a, b, slots, out):
         m, _ = gradient_of(measure, relative(q, nodes, e, measure))
         pull = 2.0 * slope(law, a[e], b[e], m)
         check += pull
-        _spread_value(pull, slots[e], out)
+        _spread_value(pull, slots, e, out)
     return check
 
 
@@ -231,7 +235,7 @@ def add_secant_rate(q, v, nodes, measure, law, a, b, slots, out):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         rate = 2.0 * curvature(law, a[e], b[e], m) * dot(n, difference(v, nodes, e))
         check += rate
-        _spread_value(rate, slots[e], out)
+        _spread_value(rate, slots, e, out)
     return check
 
 
