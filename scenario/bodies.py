@@ -55,7 +55,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         mesh = quadratic(mesh)
     points = mesh.points
     if body.rotate is not None:
-        points = points @ _rotation(body.rotate).T
+        points = points @ rotation_matrix(body.rotate).T
     points = np.ascontiguousarray(points + np.array(body.translate))
     far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
     if np.finfo(float).eps * far > _ROUNDED * size:
@@ -123,7 +123,7 @@ def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
     return take(mesh, np.flatnonzero(on), {k: np.flatnonzero(kept) for k, kept in lower.items()} | dict(cells))
 
 
-def _rotation(rotate: Rotation) -> Array:
+def rotation_matrix(rotate: Rotation) -> Array:
     """Return the rotation matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e (Rodrigues)."""
     e = unit_vector(np.array(rotate.axis))
     theta = math.radians(rotate.degrees)

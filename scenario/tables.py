@@ -192,14 +192,71 @@ class HalfSpaceTable(_ObstacleTable):
 
 
 class SphereTable(_ObstacleTable):
-    """A rigid ball."""
+    """A rigid ball or, of the inside, a vessel; with a mass it moves."""
 
     kind: Literal["sphere"]
     center: Annotated[Triple, vector("m")]
     radius: Annotated[float, positive("m")]
+    inside: bool = False
+    mass: Annotated[float | None, positive("kg")] = None
+    velocity: Annotated[Triple, vector("m/s")] = ZERO
+
+    @model_validator(mode="after")
+    def _check_mass(self) -> SphereTable:
+        if self.mass is None and any(self.velocity):
+            raise ValueError("velocity goes with mass: an obstacle without mass stands still")
+        return self
 
 
-ObstacleTable = HalfSpaceTable | SphereTable
+class CylinderTable(_ObstacleTable):
+    """A round bar without ends, or a pipe."""
+
+    kind: Literal["cylinder"]
+    point: Annotated[Triple, vector("m")]
+    axis: Annotated[Triple, vector("1")]
+    radius: Annotated[float, positive("m")]
+    inside: bool = False
+
+    @model_validator(mode="after")
+    def _check_axis(self) -> CylinderTable:
+        if not any(self.axis):
+            raise ValueError("axis is zero, must be a direction")
+        return self
+
+
+class CapsuleTable(_ObstacleTable):
+    """A round bar with hemispheres for ends, or the inside of it."""
+
+    kind: Literal["capsule"]
+    start: Annotated[Triple, vector("m")]
+    end: Annotated[Triple, vector("m")]
+    radius: Annotated[float, positive("m")]
+    inside: bool = False
+
+    @model_validator(mode="after")
+    def _check_ends(self) -> CapsuleTable:
+        if self.start == self.end:
+            raise ValueError('start and end are one point, must be two; take kind = "sphere"')
+        return self
+
+
+class BoxTable(_ObstacleTable):
+    """A block, or a container."""
+
+    kind: Literal["box"]
+    center: Annotated[Triple, vector("m")]
+    size: Annotated[Triple, vector("m")]
+    rotate: Rotation | None = None
+    inside: bool = False
+
+    @model_validator(mode="after")
+    def _check_size(self) -> BoxTable:
+        if min(self.size) <= 0:
+            raise ValueError(f"size is {list(self.size)}, must be three positive lengths (m)")
+        return self
+
+
+ObstacleTable = HalfSpaceTable | SphereTable | CylinderTable | CapsuleTable | BoxTable
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------
@@ -284,6 +341,11 @@ class Tables:
     output: Output = field(default_factory=Output)
 
     @property
+    def moving_obstacles(self) -> list[SphereTable]:
+        """The obstacles that have a mass."""
+        return [item for item in self.obstacle if isinstance(item, SphereTable) and item.mass is not None]
+
+    @property
     def constant_forces(self) -> list[str]:
         """The names of the energies of gravity and of loads that have a potential."""
         gravity = ["gravity"] if self.gravity is not None else []
@@ -293,7 +355,13 @@ class Tables:
 # For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
 MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
-    "obstacle": {"half-space": HalfSpaceTable, "sphere": SphereTable},
+    "obstacle": {
+        "half-space": HalfSpaceTable,
+        "sphere": SphereTable,
+        "cylinder": CylinderTable,
+        "capsule": CapsuleTable,
+        "box": BoxTable,
+    },
     "support": Support,
     "rod": Rod,
     "gravity": Gravity,

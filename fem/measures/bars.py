@@ -60,6 +60,7 @@ class Bars(MeasureEnergy):
             if values.ndim and values.shape != (len(nodes),):
                 raise InvalidSystem(f"Bars: {name} has shape {values.shape}, but there are {len(nodes)} pairs.")
         self._compose(nodes, distance(), law.arguments())
+        self._lattice_dim = dim
 
     def _away_from_poles(self, values: Array, x: Array) -> Array:
         """Return values [m, …] of the pairs at x, all of them finite."""

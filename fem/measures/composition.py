@@ -35,12 +35,13 @@ class MeasureLaw:
     _measure: Array
     _compiled: _Arguments | None  # if the law is compiled
     _law: PairLaw | None  # if it is not
-    _dim: int | None  # the only one there is, if there is
+    _dim: int | None  # of space, if the measure is made for one
+    _lattice_dim: int | None  # of space, for force-stepping
 
     def _compose(
         self, nodes: IntArray, measure: Array, law: tuple[int, Any, Any] | PairLaw, dim: int | None = None
     ) -> None:
-        self.nodes, self._measure, self._dim = nodes, measure, dim
+        self.nodes, self._measure, self._dim, self._lattice_dim = nodes, measure, dim, dim
         self._compiled, self._law = None, None
         if isinstance(law, PairLaw):
             self._law = law
@@ -278,7 +279,7 @@ class MeasureEnergy(MeasureLaw, Energy):
             return super().lattice_functions(axes)
         from symplex.fem.grid.lattice_measures import measure_lattice  # compiled when first needed
 
-        dim = self._dim or (3 if axes is None else len(axes))
+        dim = self._lattice_dim or (3 if axes is None else len(axes))
         measure = self._measure if axes is None else rotated(self._measure, axes)
         return measure_lattice(measure, *self._compiled[2:], nodes=self.nodes.shape[1], dim=dim)
 
