@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     )
     from symplex.fem.measures.constraints import (
         Constraint as Constraint,
-        OnPlane as OnPlane,
         OnCylinder as OnCylinder,
+        OnPlane as OnPlane,
         OnSphere as OnSphere,
         RigidBars as RigidBars,
     )

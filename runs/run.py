@@ -295,7 +295,7 @@ class _Run:
 
     def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         """Return the motion at the first sample, with a history and a series that hold it."""
-        problem, folder, opened = self._problem, self._folder, self._opened
+        folder, opened = self._folder, self._opened
         assert self._started is not None, "it would have been resumed"
         motion, state = self._started
         history = opened.enter_context(HistoryWriter(folder.history))

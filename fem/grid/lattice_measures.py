@@ -1,8 +1,8 @@
 """Differences of laws of measures between lattice points, as C functions of one stencil.
 
-A coordinate that grows by h changes a measure by Δm, exactly (|d|² by h (2 d_c + h)); the energy then changes by ½ ξ Δm with
-the quotient ξ of the law, and the mixed difference is ½ (ξ' Δm' − ξ Δm), both without cancellation
-(see `symplex.fem.measures.law_formulas`).
+A coordinate that grows by h changes a measure by Δm, exactly (|d|² by h (2 d_c + h)); the energy then changes by
+½ ξ Δm with the quotient ξ of the law, and the mixed difference is ½ (ξ' Δm' − ξ Δm), both without cancellation (see
+`symplex.fem.measures.law_formulas`).
 
 Rows of parameters: [numbers in the row, dim, nodes, law, constants of the law (2), the measure].
 """
@@ -67,7 +67,10 @@ def _changes_of_core(measure, d, i, hi, j, hj):
         y, up, across = dot(A, d), hi * A[i], hj * A[j]
         e, e_i, e_j, e_ij = excess(y, h), excess(y + up, h), excess(y + across, h), excess(y + up + across, h)
         s += e * e
-        least, most = min(min(y, y + up), min(y + across, y + up + across)), max(max(y, y + up), max(y + across, y + up + across))
+        least, most = (
+            min(min(y, y + up), min(y + across, y + up + across)),
+            max(max(y, y + up), max(y + across, y + up + across)),
+        )
         if least >= h or most <= -h:
             first += up * (2.0 * e + up)
             second += across * (2.0 * e + across)

@@ -76,7 +76,7 @@ def energy(law, a, b, s):
         return -a / np.sqrt(s)
     if law == INVERSE_SQUARE:
         return a / s
-    if law == COMPRESSION or law == TENSION or law == PENALTY:
+    if law in (COMPRESSION, TENSION, PENALTY):
         return 0.5 * a * np.maximum(-_open(law, b, s), 0.0) ** 2
     if law == SPRING:
         return 0.5 * a * s * s
@@ -101,7 +101,7 @@ def slope(law, a, b, s):
         return 0.5 * a / (s * np.sqrt(s))
     if law == INVERSE_SQUARE:
         return -a / (s * s)
-    if law == COMPRESSION or law == TENSION:
+    if law in (COMPRESSION, TENSION):
         outwards = 1.0 if law == COMPRESSION else -1.0
         return -0.5 * outwards * a * _over(np.maximum(-_open(law, b, s), 0.0), np.sqrt(s))
     if law == PENALTY:
@@ -129,13 +129,13 @@ def curvature(law, a, b, s):
         return -0.75 * a / (s * s * np.sqrt(s))
     if law == INVERSE_SQUARE:
         return 2.0 * a / (s * s * s)
-    if law == COMPRESSION or law == TENSION:
+    if law in (COMPRESSION, TENSION):
         return 0.25 * a * _over(b * (_open(law, b, s) < 0.0), s * np.sqrt(s))
     if law == PENALTY:
         return a * (s < 0.0)
     if law == SPRING:
         return a + 0.0 * s
-    if law == LENGTH or law == IDENTITY:
+    if law in (LENGTH, IDENTITY):
         return 0.0 * s
     if law == GIVEN:
         return b + 0.0 * s
@@ -152,7 +152,7 @@ def third_slope(law, a, b, s):
         return 1.875 * a / (s * s * s * np.sqrt(s))
     if law == INVERSE_SQUARE:
         return -6.0 * a / (s * s * s * s)
-    if law == COMPRESSION or law == TENSION:
+    if law in (COMPRESSION, TENSION):
         return -0.375 * a * _over(b * (_open(law, b, s) < 0.0), s * s * np.sqrt(s))
     if law == LENNARD_JONES:
         c = (b * b / s) ** 3
@@ -174,7 +174,7 @@ def quotient(law, a, b, s0, s1):
         return 2.0 * a / (l0 * l1 * (l0 + l1))
     if law == INVERSE_SQUARE:
         return -2.0 * a / (s0 * s1)
-    if law == COMPRESSION or law == TENSION:
+    if law in (COMPRESSION, TENSION):
         outwards = 1.0 if law == COMPRESSION else -1.0
         share, _ = _shares(_open(law, b, s0), _open(law, b, s1))
         return -outwards * a * _over(share, np.sqrt(s0) + np.sqrt(s1))
@@ -206,7 +206,7 @@ def quotient_slope(law, a, b, s0, s1):
         return -a * (l0 + 2.0 * l1) / (l0 * s1 * l1 * (l0 + l1) ** 2)
     if law == INVERSE_SQUARE:
         return 2.0 * a / (s0 * s1 * s1)
-    if law == COMPRESSION or law == TENSION:
+    if law in (COMPRESSION, TENSION):
         outwards, lengths = 1.0 if law == COMPRESSION else -1.0, np.sqrt(s0) + np.sqrt(s1)
         share, rate = _shares(_open(law, b, s0), _open(law, b, s1))
         return 0.5 * a * _over(rate + outwards * _over(share, lengths), np.sqrt(s1) * lengths)
@@ -215,7 +215,7 @@ def quotient_slope(law, a, b, s0, s1):
         return a * rate
     if law == SPRING:
         return a + 0.0 * s1
-    if law == LENGTH or law == IDENTITY:
+    if law in (LENGTH, IDENTITY):
         return 0.0 * s1
     if law == GIVEN:
         return b + 0.0 * s1

@@ -1,7 +1,7 @@
 """Energies φ(m(d)) of laws of measures of relative positions: the chain rule, in compiled loops over stencils.
 
-With m, n = ∂m/∂d, H = ∂²m/∂d² of a measure (`symplex.fem.measures.relative`), its mean gradient G and K = ∂G/∂d1 along an
-increment, and ξ = Δφ/(½ Δm) of a law (`symplex.fem.measures.law_formulas`):
+With m, n = ∂m/∂d, H = ∂²m/∂d² of a measure (`symplex.fem.measures.relative`), its mean gradient G and K = ∂G/∂d1 along
+an increment, and ξ = Δφ/(½ Δm) of a law (`symplex.fem.measures.law_formulas`):
 
     ∂φ/∂d = φ' n,                     ∂²φ/∂d² = φ'' n ⊗ n + φ' H,
     DG = ½ ξ G,                       ∂DG/∂d1 = ½ (∂ξ/∂m1 G ⊗ n1 + ξ K),

@@ -1,8 +1,8 @@
 """Scalar measures of a relative position, compiled: distances, distances from a core, faces of a polyhedron.
 
-d = x_0 − o is where a node is as seen from a fixed point o, or d = x_0 − x_1 − o as seen from another node. A measure m(d) has
-a gradient, a Hessian, and along an increment of d a mean gradient G with G·(d1 − d0) = m(d1) − m(d0) exactly, symmetric
-in d0 and d1:
+d = x_0 − o is where a node is as seen from a fixed point o, or d = x_0 − x_1 − o as seen from another node. A measure
+m(d) has a gradient, a Hessian, and along an increment of d a mean gradient G with G·(d1 − d0) = m(d1) − m(d0) exactly,
+symmetric in d0 and d1:
 
 ==========  ==============================================  ==============================================
 DISTANCE    s = |d|²                                        d0 + d1
@@ -75,7 +75,7 @@ def rotated(measure: Array, axes: Array) -> Array:
 
 
 def _padded(vector: Array) -> Array:
-    return np.concatenate([vector, np.zeros(3 - len(vector))])
+    return np.append(vector, np.zeros(3 - len(vector))).astype(float)
 
 
 # -- formulas ----------------------------------------------------------------------------------------------------------
@@ -83,19 +83,19 @@ def _padded(vector: Array) -> Array:
 
 @inlined
 def dot(u, v):
-    """u·v."""
+    """Return u·v."""
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
 @inlined
 def sum_of(u, s, v):
-    """u + s v."""
+    """Return u + s v."""
     return u[0] + s * v[0], u[1] + s * v[1], u[2] + s * v[2]
 
 
 @inlined
 def relative(q, nodes, e, measure):
-    """d of the stencil e, from nodal positions q [n, dim]."""
+    """Return d of the stencil e from nodal positions q [n, dim]."""
     a = nodes[e, 0]
     x = q[a, 0] - measure[ORIGIN]
     y = q[a, 1] - measure[ORIGIN + 1] if q.shape[1] > 1 else 0.0
@@ -125,7 +125,7 @@ def differences(v, nodes, e, first):
 
 @inlined
 def excess(y, h):
-    """y − clamp(y, −h, h)."""
+    """Return y − clamp(y, −h, h)."""
     return y - h if y > h else (y + h if y < -h else 0.0)
 
 
@@ -170,7 +170,7 @@ def _core_gradient(measure, d):
 
 @inlined
 def gradient_of(measure, d):
-    """m and ∂m/∂d."""
+    """Return m and ∂m/∂d."""
     if measure[KIND] == DISTANCE:
         return dot(d, d), (2.0 * d[0], 2.0 * d[1], 2.0 * d[2])
     if measure[KIND] == CORE:

@@ -208,7 +208,9 @@ CASES = {
     "carried sphere": Case(carried(Sphere((0.0, 0.0, 0.0), 0.9)), 1.0, rigid=True),
     "carried box": Case(carried(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, shifts=True),
     "carried half-space": Case(carried(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, shifts=True),
-    "penalised plane, one-sided": Case(penalised(OnPlane(np.arange(2, 38), (0.0, 0.1, 0.0), (1.0, 2.0, -2.0)), one_sided=True), 1.0),
+    "penalised plane, one-sided": Case(
+        penalised(OnPlane(np.arange(2, 38), (0.0, 0.1, 0.0), (1.0, 2.0, -2.0)), one_sided=True), 1.0
+    ),
     "penalised sphere": Case(penalised(OnSphere(np.arange(2, 38), (0.1, 0.2, 0.3), 0.9)), 1.0),
     "penalised cylinder": Case(penalised(OnCylinder(np.arange(2, 38), (0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8)), 1.0),
     "struts that only push": Case(bars(CompressionOnly(3.0, 1.3)), 1.0, rigid=True),
