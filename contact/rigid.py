@@ -22,9 +22,9 @@ class RigidContact(MeasureEnergy):
     Eqs. 76–77 of Gonzalez, Schmidt and Ortiz (2010) with k = 1/ε. The discrete gradient is exact across opening and
     closing; at a sphere it keeps the angular momentum about the centre.
 
-    An obstacle may be carried by a node, with which it moves but does not turn: its place is then relative to that node,
-    whose mass is the obstacle's, and which takes the opposite forces. A sphere about its carrier keeps both momenta with
-    what it hits. Where the node is a support that moves, the obstacle has a given motion.
+    An obstacle may be carried by a node, with which it moves but does not turn: its place is then relative to that
+    node, whose mass is the obstacle's, and which takes the opposite forces. A sphere about its carrier keeps both
+    momenta with what it hits. Where the node is a support that moves, the obstacle has a given motion.
 
     Parameters
     ----------

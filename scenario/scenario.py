@@ -14,7 +14,6 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from symplex.base.arguments import checked
-from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidArgument, ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -28,20 +27,12 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
-from symplex.scenario.bodies import mesh_of, rotation_matrix
+from symplex.scenario.bodies import mesh_of
 from symplex.scenario.integrators import fitted_integrator
+from symplex.scenario.obstacles import obstacle_of
 from symplex.scenario.prescribed import factor, support_motion
-from symplex.scenario.quantities import ZERO, listed, shown
-from symplex.scenario.tables import (
-    Body,
-    BoxTable,
-    CapsuleTable,
-    CylinderTable,
-    HalfSpaceTable,
-    ObstacleTable,
-    SphereTable,
-    Tables,
-)
+from symplex.scenario.quantities import listed, shown
+from symplex.scenario.tables import Body, ObstacleTable, Tables
 from symplex.scenario.validation import mistakes, place, read_tables
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import BOLTZMANN, kinetic_temperature
@@ -430,19 +421,3 @@ class _Builder:
         load = SurfaceTraction(self._mesh.points, faces, table.traction, history)
         # What is constant has a potential.
         return NodalForce(load.nodes, load.forces) if table.history is None else load
-
-
-def obstacle_of(table: ObstacleTable, is_carried: bool = False) -> Obstacle:
-    """Return the obstacle that a table describes; as seen from the node that carries it, if there is one."""
-    match table:
-        case HalfSpaceTable():
-            return HalfSpace(table.point, table.normal, table.normalize)
-        case SphereTable():
-            return Sphere(ZERO if is_carried else table.center, table.radius, table.inside)
-        case CylinderTable():
-            return Cylinder(table.point, table.axis, table.radius, table.inside)
-        case CapsuleTable():
-            return Capsule(table.start, table.end, table.radius, table.inside)
-        case BoxTable():
-            axes = None if table.rotate is None else rotation_matrix(table.rotate).T
-            return Box(table.center, table.size, axes, table.inside)

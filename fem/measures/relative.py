@@ -55,10 +55,11 @@ def faces(origin: Array, normals: Sequence[Array] | Array, offsets: ArrayLike) -
 
 
 def axes_from(first: Array) -> Array:
-    """Return orthonormal axes [3, 3], the first one a given unit vector."""
+    """Return orthonormal axes [3, 3], in rows, the first one a given unit vector."""
+    # The second is orthogonal to a coordinate axis, too.
     second = np.cross(first, np.eye(3)[np.argmin(np.abs(first))])
     second /= np.linalg.norm(second)
-    return np.array([first, second, np.cross(first, second)])
+    return np.array([first, second, np.cross(first, second)], dtype=float)
 
 
 def rotated(measure: Array, axes: Array) -> Array:
