@@ -17,9 +17,9 @@ from symplex.base.files import aside_of, damage_told, is_file, read_whole, repla
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
-from symplex.meshes.pvd import files_beside
-from symplex.meshes.redo import log_of
-from symplex.meshes.series import Block
+from symplex.meshes.series.pvd import files_beside
+from symplex.meshes.series.redo import log_of
+from symplex.meshes.series.series import Block
 from symplex.runs.shapes import block_of, globe
 from symplex.scenario.scenario import Problem
 from symplex.time.integrator import Motion

@@ -6,7 +6,7 @@ import numpy as np
 
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
 from symplex.fem.energy import Array
-from symplex.meshes.series import Block
+from symplex.meshes.series.series import Block
 from symplex.scenario.integrators import axes_along
 
 _PATCH = 1.5  # half the length drawn of what has no end, relative to the scene

@@ -147,6 +147,11 @@ class Composition(FixedStepIntegrator):
         return self.integrator.dt
 
     @property
+    def changing_stencils(self) -> bool:
+        """Whether the method takes energies whose stencils change."""
+        return self.integrator.changing_stencils
+
+    @property
     def conserves(self) -> frozenset[str]:
         """What the method conserves."""
         return self.integrator.conserves

@@ -17,6 +17,7 @@ from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 
+_LISTED_AT = "listed at "  # and the name of an energy: in a checkpoint, where it has found its stencils
 _ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
 _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 _ROUNDING = 1e-15  # the same relative to the number of steps: times and steps are rounded
@@ -123,6 +124,7 @@ class FixedStepMotion(Motion):
         self._broken = False  # stopped in the middle of a step
         self._shown = -1  # the number of steps after which arrays hold all that belongs to a state
         self._pace = 0.0  # s of wall time for a step, of those taken last; 0: not known yet
+        self._listed_at = system.listed_at
 
     @property
     def t(self) -> float:
@@ -181,9 +183,25 @@ class FixedStepMotion(Motion):
     def _take(self, n_steps: int) -> None:
         """Take n_steps steps, or none, and set all that belongs to a state."""
         self._broken = True
-        self._run(n_steps)
+        if self.system.changing:
+            self._take_renewing(n_steps)
+        else:
+            self._run(n_steps)
         self._broken = False
         self._shown = self.n
+
+    def _take_renewing(self, n_steps: int) -> None:
+        """Take steps one by one, with stencils renewed between them.
+
+        The system may have been with another motion since; what it lists then is of this one again.
+        """
+        self.system.listed_at = self._listed_at
+        if n_steps == 0:
+            self._run(0)
+        for _ in range(n_steps):
+            self.system.renew(self._arrays()["q"])
+            self._run(1)
+        self._listed_at = self.system.listed_at
 
     def _steps_to(self, t: float) -> int:
         """Return the number of the step that ends at the time t in s."""
@@ -220,6 +238,7 @@ class FixedStepMotion(Motion):
         """
         self._refuse_broken()
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
+        grid |= {_LISTED_AT + name: q.copy() for name, q in self._listed_at.items()}
         return grid | {name: array.copy() for name, array in self._arrays().items()}
 
     def _refuse_broken(self) -> None:
@@ -243,6 +262,8 @@ class FixedStepMotion(Motion):
                     f"wanted {array.shape}."
                 )
             array[...] = stored
+        stored = {name: checkpoint.get(_LISTED_AT + name) for name in self._listed_at}
+        self._listed_at |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:
             self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
 
@@ -298,12 +319,30 @@ def _require_state(name: str, system: System, state: State) -> None:
         raise StepFailed(f"{name} cannot start: its time, positions or velocities are not finite.")
 
 
+def require_stencils(method: Integrator, system: System) -> None:
+    """Check that a method takes the energies of a system whose stencils change.
+
+    Raises
+    ------
+    InvalidSystem
+        If it does not.
+    """
+    for name, energy in system.changing.items():
+        if not method.changing_stencils:
+            raise InvalidSystem(
+                f"{type(method).__name__} needs stencils that stay as they are, but those of energy '{name}' "
+                f"({type(energy).__name__}) change. Take EnergyMomentum or Newmark, or all pairs (Bars)."
+            )
+
+
 def _with_checked_state(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of an integrator that looks at the system and the state that it is given."""
 
     @wraps(method)
     def call(self: Integrator, system: System, state: State, *rest: Any, **options: Any) -> Any:
         _require_state(type(self).__name__, system, state)
+        require_stencils(self, system)
+        system.renew(state.q)
         return method(self, system, state, *rest, **options)
 
     return call
@@ -370,12 +409,16 @@ class Integrator(Copyable, ABC):
         kept where ``conserves`` has no energy. Where loads do work, it is this less the work.
     symmetric : bool
         Whether a run with reversed velocities comes back.
+    changing_stencils : bool
+        Whether the method takes energies whose stencils change between steps (`symplex.fem.changing`); others refuse
+        them.
     """
 
     order: float
     conserves: frozenset[str]
     energy: str = "total"
     symmetric: bool
+    changing_stencils: bool = False
 
     def __init_subclass__(cls, **options: Any):
         """Let all methods, those of users as well, begin with states of their systems only, and sign their motions.

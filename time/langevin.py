@@ -83,6 +83,11 @@ class Langevin(Integrator):
             raise ValueError(f"Langevin: seed must be a whole number from 0 to 2⁶³ − 1; it is {self.seed!r}.")
 
     @property
+    def changing_stencils(self) -> bool:
+        """Whether the method takes energies whose stencils change."""
+        return self.integrator.changing_stencils
+
+    @property
     def order(self) -> float:
         """The order of the method, that of the distribution; paths are of the first order."""
         return self.integrator.order

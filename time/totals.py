@@ -53,6 +53,3 @@ def relative_energy_change(energy: Energy, start: float, largest_kinetic: float)
     """
     scale = max(abs(start), largest_kinetic)
     return (energy - start) / scale if scale > 0 else 0.0 * energy
-
-
-_WAY_OUT = "put it back as the run wrote it, or run anew"

@@ -108,7 +108,8 @@ class MeasureConstraint(MeasureLaw, Constraint):
     def write_gradients(self, q: Array, out: Array) -> None:
         """Write ∂g/∂x at the nodal positions q [n, dim] to out [c·k, dim], one row for each node of each stencil."""
         q = self._checked(q)
-        loops.write_gradients(q, *self._at(("slope",), self.nodes, q), out)
+        out[...] = 0.0
+        loops.add_rows(q, *self._at(("slope",), self.nodes, q), out)
 
 
 @checked

@@ -228,28 +228,10 @@ def quotient_slope(law, a, b, s0, s1):
 @formula
 def mean_slope(law, a, b, s0, s1):
     """2 dφ/ds at the mean length ½(l0 + l1), which is φ'(l)/l by the length: takes the place of ξ."""
+    if law == GIVEN:
+        return a + 0.0 * s1
     mean = 0.5 * (np.sqrt(s0) + np.sqrt(s1))
     return 2.0 * slope(law, a, b, mean * mean)
-
-
-@formula
-def mean_slope_rate(law, a, b, s0, s1):
-    """Its derivative with s1, φ''(s) at the mean length, times that over l1."""
-    l1 = np.sqrt(s1)
-    mean = 0.5 * (np.sqrt(s0) + l1)
-    return ratio(curvature(law, a, b, mean * mean) * mean, l1)
-
-
-@formula
-def mean_or_quotient(law, a, b, s0, s1, mean):
-    """ξ, or what takes its place in the mean gradient."""
-    return mean_slope(law, a, b, s0, s1) if mean and law != GIVEN else quotient(law, a, b, s0, s1)
-
-
-@formula
-def mean_or_quotient_slope(law, a, b, s0, s1, mean):
-    """Its derivative with s1."""
-    return mean_slope_rate(law, a, b, s0, s1) if mean and law != GIVEN else quotient_slope(law, a, b, s0, s1)
 
 
 @formula

@@ -20,8 +20,7 @@ from symplex.fem.measures.law_formulas import (
     GREEN,
     curvature,
     energy,
-    mean_or_quotient,
-    mean_or_quotient_slope,
+    mean_slope,
     quotient,
     quotient_slope,
     slope,
@@ -99,12 +98,9 @@ def write_values(q, nodes, measure, law, a, b, out):
 
 
 @kernel
-def write_gradients(q, nodes, measure, law, a, b, out):
-    """Write ∂φ/∂x [m·k, dim], one row for each node of each stencil."""
+def add_rows(q, nodes, measure, law, a, b, out):
+    """Add ∂φ/∂x to [m·k, dim], one row for each node of each stencil."""
     k = nodes.shape[1]
-    for row in range(k * len(nodes)):
-        for i in range(q.shape[1]):
-            out[row, i] = 0.0
     for e in range(len(nodes)):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         f = sum_of((0.0, 0.0, 0.0), slope(law, a[e], b[e], m), n)
@@ -155,13 +151,13 @@ def add_hessian(q, nodes, measure, law, a, b, slots, out):
 
 
 @kernel
-def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, mean, out):
-    """Add DG(q0, q1), or else the mean gradient, [n, dim]; return a sum that is finite if all forces are."""
+def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, out):
+    """Add DG(q0, q1) [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
     for e in range(len(nodes)):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         (m0, _), (m1, _) = gradient_of(measure, d0), gradient_of(measure, d1)
-        xi = mean_or_quotient(law, a[e], b[e], m0, m1, mean)
+        xi = quotient(law, a[e], b[e], m0, m1)
         if xi != 0.0:
             check += xi
             _add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, mean_gradient_of(measure, d0, d1)), nodes, e, out)
@@ -169,14 +165,25 @@ def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, mean, out):
 
 
 @kernel
-def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, mean, slots, out):
-    """Add the derivative of what `add_discrete_gradient` adds to blocks; return a sum that is finite if it is."""
+def add_mean_gradient(q0, q1, nodes, measure, law, a, b, out):
+    """Add the mean gradient of distances [n, dim]; return a sum that is finite if all forces are."""
+    check = 0.0
+    for e in range(len(nodes)):
+        d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
+        xi = mean_slope(law, a[e], b[e], dot(d0, d0), dot(d1, d1))
+        check += xi
+        _add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, sum_of(d0, 1.0, d1)), nodes, e, out)
+    return check
+
+
+@kernel
+def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, slots, out):
+    """Add ∂DG/∂q1 to blocks; return a sum that is finite if all of it is."""
     check, zero = 0.0, (0.0, 0.0, 0.0)
     for e in range(len(nodes)):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         (m0, _), (m1, n) = gradient_of(measure, d0), gradient_of(measure, d1)
-        xi = mean_or_quotient(law, a[e], b[e], m0, m1, mean)
-        rate = mean_or_quotient_slope(law, a[e], b[e], m0, m1, mean)
+        xi, rate = quotient(law, a[e], b[e], m0, m1), quotient_slope(law, a[e], b[e], m0, m1)
         if xi == 0.0 and rate == 0.0:
             continue
         check += xi + rate

@@ -69,10 +69,6 @@ class _EnergyMomentumScheme(MidpointScheme):
 
     conserves = frozenset({"energy"})
 
-    def __init__(self, system: System, external: tuple[str, ...]):
-        super().__init__(system, external)
-        system.require("discrete_gradient", self.title)
-
     def _internal_force(self, z1: Array) -> Array:
         return self.system.discrete_gradient(self.z0[0], z1[0])
 
@@ -92,10 +88,6 @@ class AssumedDistance(MidpointScheme):
     """
 
     name = "assumed-distance"
-
-    def __init__(self, system: System, external: tuple[str, ...]):
-        super().__init__(system, external)
-        system.require("mean_gradient", self.title, instead="discrete_gradient")
 
     def _internal_force(self, z1: Array) -> Array:
         return self.system.mean_gradient(self.z0[0], z1[0])

@@ -69,7 +69,6 @@ class EnergyMomentumMotion(ImplicitMotion):
     symmetric = False
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: EnergyMomentum):
-        system.require("discrete_gradient", self.name)
         super().__init__(system, t0, dt, n, method.newton)
         self._low = np.zeros_like(self._q) if method.compensated else None
 

@@ -56,6 +56,7 @@ class ConstrainedIntegrator(FixedStepIntegrator):
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
+    changing_stencils = True
 
     def __post_init__(self):
         require_step(self, self.dt)

@@ -65,6 +65,8 @@ class Newmark(FixedStepIntegrator):
     contact_safety: float = 0.2
     newton: Newton = field(default=Newton(), kw_only=True)
 
+    changing_stencils = True
+
     @classmethod
     def trapezoidal(cls, dt: float, **options: Any) -> Newmark:
         """Return the member with β = ¼: the average acceleration, stable for linear systems at any step."""

@@ -47,6 +47,7 @@ class VariationalEuler(FixedStepIntegrator):
     order = 1
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = False
+    changing_stencils = True
 
     def __post_init__(self):
         require_step(self, self.dt)

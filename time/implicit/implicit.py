@@ -262,6 +262,8 @@ class ImplicitIntegrator(FixedStepIntegrator):
     dt: float
     newton: Newton = field(default=Newton(), kw_only=True)
 
+    changing_stencils = True
+
     def __post_init__(self):
         require_step(self, self.dt)
 

@@ -68,6 +68,7 @@ class LinearlyImplicitNewmark(FixedStepIntegrator):
     order = 2
     conserves = frozenset({"momentum"})
     symmetric = False
+    changing_stencils = True
 
     def __post_init__(self):
         require_step(self, self.dt)

@@ -72,6 +72,7 @@ class ZhangSkeel(FixedStepIntegrator):
 
     order = 2
     symmetric = True
+    changing_stencils = True
 
     def __post_init__(self):
         require_step(self, self.dt)
