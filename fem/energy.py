@@ -17,21 +17,19 @@ OptionalFunction = Literal["discrete_gradient", "mean_gradient", "secant", "thir
 _OPTIONAL: dict[OptionalFunction, tuple[str, str]] = {
     "discrete_gradient": (
         "discrete gradient",
-        "Give it discrete_gradient and discrete_hessian, or take a method that needs the gradient only (Midpoint, "
-        "Newmark).",
+        "Give it discrete_gradient and discrete_hessian.",
     ),
     "mean_gradient": (
         "gradient at mean strains",
-        "Give it mean_gradient and mean_hessian, or take a method that needs the discrete gradient (EnergyMomentum).",
+        "Give it mean_gradient and mean_hessian.",
     ),
     "secant": (
         "secant form (gradient = 𝓕 x)",
-        "Give it secant and secant_rate, or take a method that needs the gradient only (Midpoint, Newmark).",
+        "Give it secant and secant_rate.",
     ),
     "third": (
         "third derivative",
-        "Give it third, or take a method that needs the gradient and Hessian only (Midpoint, or ZhangSkeel's "
-        'variant="simplified").',
+        "Give it third.",
     ),
 }
 

@@ -23,7 +23,7 @@ from symplex.meshes.redo import log_of
 from symplex.meshes.series import Block
 from symplex.scenario.integrators import axes_along
 from symplex.scenario.scenario import Problem
-from symplex.time.integrator import Motion
+from symplex.time.motion import Motion
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 _PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene

@@ -30,8 +30,8 @@ from symplex.runs.progress import Display, display, told_of_compiling
 from symplex.runs.results import Folder, blocks_of, contact_forces, fields_of
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
-from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
+from symplex.time.motion import Motion
 from symplex.time.totals import kept_energy, relative_energy_change
 
 _WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."

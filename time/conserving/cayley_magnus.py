@@ -40,6 +40,7 @@ class CayleyMagnus(ConservingScheme):
         order 6; 3.1415 to 3.1425, 6.28 to 6.48, 9.88 to 13.04 and above 18.5 at order 8.
     """
 
+    needs = frozenset({"secant"})
     takes_external = True
     hermite_limit: ClassVar[float]
 

@@ -68,10 +68,7 @@ class _EnergyMomentumScheme(MidpointScheme):
     """The discrete gradient DG(R0, R1) (eq. 6.2)."""
 
     conserves = frozenset({"energy"})
-
-    def __init__(self, system: System, external: tuple[str, ...]):
-        super().__init__(system, external)
-        system.require("discrete_gradient", self.title)
+    needs = frozenset({"discrete_gradient"})
 
     def _internal_force(self, z1: Array) -> Array:
         return self.system.discrete_gradient(self.z0[0], z1[0])
@@ -92,10 +89,7 @@ class AssumedDistance(MidpointScheme):
     """
 
     name = "assumed-distance"
-
-    def __init__(self, system: System, external: tuple[str, ...]):
-        super().__init__(system, external)
-        system.require("mean_gradient", self.title, instead="discrete_gradient")
+    needs = frozenset({"mean_gradient"})
 
     def _internal_force(self, z1: Array) -> Array:
         return self.system.mean_gradient(self.z0[0], z1[0])
@@ -175,6 +169,7 @@ class ATheta(_AngleScheme):
     name = "A-theta"
 
     order = 2
+    needs = frozenset({"secant"})
     takes_external = True
 
     def __init__(self, system: System, external: tuple[str, ...]):
@@ -212,6 +207,7 @@ class M4(ConservingScheme):
     name = "M4"
 
     order = 4
+    needs = frozenset({"secant"})
     takes_external = True
 
     def __init__(self, system: System, external: tuple[str, ...]):

@@ -42,13 +42,6 @@ class SecantOperator:
                 f"{wanted_by}: there is no energy '{unknown[0]}' to be external; "
                 f"there are {', '.join(map(repr, system.energies)) or 'none'}."
             )
-        for name, energy in system.energies.items():
-            if name not in external and not energy.has("secant"):
-                raise InvalidSystem(
-                    f"{wanted_by}: energy '{name}' ({type(energy).__name__}) has no secant form (gradient = 𝓕 x). "
-                    f'Name it as external, external=("{name}",): then its force acts like a load; '
-                    "or take a method that needs the gradient only (Midpoint, EnergyMomentum)."
-                )
         self.system = system
         self._internal = [
             (energy, slots)
