@@ -1,7 +1,7 @@
 """What methods need of energies and take of systems, as words that are declared on them; refusals that follow.
 
-An `Integrator` declares ``needs``, the forms of energies that it evaluates, and ``takes``, what systems may have and what
-may be done with it. What a system has and its method does not take, or what the method needs and an energy does not
+An `Integrator` declares ``needs``, the forms of energies that it evaluates, and ``takes``, what systems may have and
+what may be done with it. What a system has and its method does not take, or what the method needs and an energy does not
 have, is refused at the start by one sentence, which names methods that run on the system.
 """
 
