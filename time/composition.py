@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -163,6 +164,11 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         """What the method needs."""
         return self.integrator.needs
 
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that parameters of the method name."""
+        return self.integrator.named
+
     def needs_of(self, energy: str) -> frozenset[Form]:
         """Return which forms the method needs of the energy of a name."""
         return self.integrator.needs_of(energy)
@@ -189,8 +195,10 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         UnstableStep, InvalidSystem, StepFailed
             As `start`.
         """
-        dt = dividing(self._step_size(system, state), interval)
-        return replace(self, integrator=replace(self.integrator, dt=dt))
+        dt = dividing(self._longest(system, state), interval)
+        fitted = replace(self, integrator=replace(self.integrator, dt=dt))
+        fitted._step_size(system, state)
+        return fitted
 
     def _step_size(self, system: System, state: State) -> float:
         """Return the step in s, of which the largest substep meets the stability limit first."""

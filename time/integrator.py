@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from types import MappingProxyType
@@ -137,6 +137,11 @@ class Integrator(Copyable, ABC):
         """How messages call the method."""
         return type(self).__name__
 
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that parameters name, by parameter."""
+        return {}
+
     def needs_of(self, energy: str) -> frozenset[Form]:
         """Return which forms it needs of the energy of a name: ``needs``, unless that acts in a way of its own."""
         return self.needs
@@ -229,7 +234,13 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         UnstableStep, InvalidSystem, StepFailed
             As `start`.
         """
-        return replace(self, dt=dividing(self._step_size(system, state), interval))
+        fitted = replace(self, dt=dividing(self._longest(system, state), interval))
+        fitted._step_size(system, state)
+        return fitted
+
+    def _longest(self, system: System, state: State) -> float:
+        """Return the step in s that is given, or chosen."""
+        return self._step_size(system, state) if self.dt == "auto" else self.dt
 
 
 def dividing(dt: float, interval: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import final
@@ -99,6 +99,11 @@ class Langevin(Integrator):
     def needs(self) -> frozenset[Form]:
         """What the method needs."""
         return self.integrator.needs
+
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that parameters of the method name."""
+        return self.integrator.named
 
     def needs_of(self, energy: str) -> frozenset[Form]:
         """Return which forms the method needs of the energy of a name."""

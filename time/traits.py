@@ -1,8 +1,8 @@
 """What methods need of energies and take of systems, as words that are declared on them; refusals that follow.
 
 An `Integrator` declares ``needs``, the forms of energies that it evaluates, and ``takes``, what systems may have and
-what may be done with it. What a system has and its method does not take, or what the method needs and an energy does not
-have, is refused at the start by one sentence, which names methods that run on the system.
+what may be done with it. What a system has and its method does not take, or what the method needs and an energy does
+not have, is refused at the start by one sentence, which names methods that run on the system.
 """
 
 from __future__ import annotations
@@ -100,6 +100,11 @@ def require_traits(method: Integrator, system: System) -> None:
     InvalidSystem
         If not, with what is missing and which methods do without.
     """
+    for parameter, names in method.named.items():
+        for name in names:
+            if name not in system.energies:
+                known = ", ".join(map(repr, system.energies)) or "none"
+                raise InvalidSystem(f"{method.name}: there is no energy '{name}' to be {parameter}; there are {known}.")
     for refusal in _refusals(method, system):
         raise InvalidSystem(refusal(_that_run(method, system)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, final
@@ -159,6 +159,11 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     def needs(self) -> frozenset[Form]:
         """What the scheme is made of, and Hessians for its solution."""
         return frozenset({"gradient", "hessian", *_SCHEMES[self.scheme].needs})
+
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that act like loads."""
+        return {"external": self.external}
 
     def needs_of(self, energy: str) -> frozenset[Form]:
         """Return which forms it needs of the energy of a name: no secant form where it acts like a load."""

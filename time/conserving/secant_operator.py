@@ -7,7 +7,6 @@ from typing import final
 
 import numpy as np
 
-from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.secant import secant_product
 from symplex.fem.system import System
@@ -36,12 +35,6 @@ class SecantOperator:
     """
 
     def __init__(self, system: System, external: Sequence[str], wanted_by: str):
-        unknown = [name for name in external if name not in system.energies]
-        if unknown:
-            raise InvalidSystem(
-                f"{wanted_by}: there is no energy '{unknown[0]}' to be external; "
-                f"there are {', '.join(map(repr, system.energies)) or 'none'}."
-            )
         self.system = system
         self._internal = [
             (energy, slots)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -101,6 +102,11 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
         """Third derivatives by the full method."""
         third: set[Form] = {"third"} if self.variant == "full" and self.beta > 0.0 else set()
         return frozenset({"gradient", "hessian", *third})
+
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that are in the matrix."""
+        return {"stiff": self.stiff}
 
     def needs_of(self, energy: str) -> frozenset[Form]:
         """Return which forms it needs of the energy of a name: third derivatives of stiff ones only."""
