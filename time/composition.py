@@ -195,10 +195,8 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         UnstableStep, InvalidSystem, StepFailed
             As `start`.
         """
-        dt = dividing(self._longest(system, state), interval)
-        fitted = replace(self, integrator=replace(self.integrator, dt=dt))
-        fitted._step_size(system, state)
-        return fitted
+        dt = dividing(self._step_size(system, state), interval)
+        return replace(self, integrator=replace(self.integrator, dt=dt))
 
     def _step_size(self, system: System, state: State) -> float:
         """Return the step in s, of which the largest substep meets the stability limit first."""

@@ -234,13 +234,7 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         UnstableStep, InvalidSystem, StepFailed
             As `start`.
         """
-        fitted = replace(self, dt=dividing(self._longest(system, state), interval))
-        fitted._step_size(system, state)
-        return fitted
-
-    def _longest(self, system: System, state: State) -> float:
-        """Return the step in s that is given, or chosen."""
-        return self._step_size(system, state) if self.dt == "auto" else self.dt
+        return replace(self, dt=dividing(self._step_size(system, state), interval))
 
 
 def dividing(dt: float, interval: float) -> float:

@@ -46,7 +46,7 @@ class CayleyMagnus(ConservingScheme):
 
     def __init__(self, system: System, external: tuple[str, ...], interpolant: Interpolant = "stable"):
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external, self.title)
+        self._secant = SecantOperator(system, external)
         known, hermite = self.order // 2, interpolant == "hermite"
         self._rule = GaussInterpolant(known, hermite=hermite)
         self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)

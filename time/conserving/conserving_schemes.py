@@ -174,7 +174,7 @@ class ATheta(_AngleScheme):
 
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external, "ATheta")
+        self._secant = SecantOperator(system, external)
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
         """Set up a step of size h in s from the time t."""
@@ -212,7 +212,7 @@ class M4(ConservingScheme):
 
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external, self.title)
+        self._secant = SecantOperator(system, external)
         self._rule = GaussInterpolant(2, self._secant.points_for_forces(2))
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:

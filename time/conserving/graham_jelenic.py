@@ -173,8 +173,8 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
         """Return how to do with an energy that has no secant form."""
         if form != "secant":
             return ""
-        names = ", ".join(f'"{name}"' for name in (*self.external, energy))
-        return f"Name it as external, external=({names},): then its force acts like a load"
+        names = str((*self.external, energy)).replace("'", '"')
+        return f"Name it as external, external={names}: then its force acts like a load"
 
     @property
     def _cayley_magnus(self) -> type[CayleyMagnus] | None:

@@ -25,16 +25,9 @@ class SecantOperator:
     system : System
     external : sequence of str
         The energies whose forces −∇φ act like loads.
-    wanted_by : str
-        The method, for errors.
-
-    Raises
-    ------
-    InvalidSystem
-        If an energy is neither external nor has a secant form, or there is none of that name.
     """
 
-    def __init__(self, system: System, external: Sequence[str], wanted_by: str):
+    def __init__(self, system: System, external: Sequence[str]):
         self.system = system
         self._internal = [
             (energy, slots)

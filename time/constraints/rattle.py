@@ -65,9 +65,9 @@ class ConstrainedIntegrator(FixedStepIntegrator[FixedMotion]):
 
     @property
     def needs(self) -> frozenset[Form]:
-        """Third derivatives as well with β > 0."""
-        third: set[Form] = {"third"} if self.beta > 0.0 else set()
-        return frozenset({"gradient", "hessian", *third})
+        """With β > 0 also what the modified potential needs."""
+        more: set[Form] = {"hessian", "third"} if self.beta > 0.0 else set()
+        return frozenset({"gradient", *more})
 
     @property
     def energy(self) -> str:

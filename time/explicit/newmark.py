@@ -19,7 +19,7 @@ from symplex.time.integrator import FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
-from symplex.time.traits import Trait
+from symplex.time.traits import Form, Trait
 
 
 @checked
@@ -66,8 +66,6 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
     contact_safety: float = 0.2
     newton: Newton = field(default=Newton(), kw_only=True)
 
-    needs = frozenset({"gradient", "hessian"})
-
     @classmethod
     def trapezoidal(cls, dt: float, **options: Any) -> Newmark:
         """Return the member with β = ¼: the average acceleration, stable for linear systems at any step."""
@@ -103,6 +101,12 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
     def symmetric(self) -> bool:
         """Whether γ = ½."""
         return self.gamma == 0.5
+
+    @property
+    def needs(self) -> frozenset[Form]:
+        """Hessians by the implicit members only."""
+        hessian: set[Form] = set() if self.explicit else {"hessian"}
+        return frozenset({"gradient", *hessian})
 
     @property
     def takes(self) -> frozenset[Trait]:

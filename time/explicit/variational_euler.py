@@ -45,7 +45,6 @@ class VariationalEuler(FixedStepIntegrator["VariationalEulerMotion"]):
     order = 1
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = False
-    needs = frozenset({"gradient", "hessian"})
     takes = frozenset({"supports", "loads", "thermostat"})
 
     def __post_init__(self):
