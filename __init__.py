@@ -63,6 +63,8 @@ if TYPE_CHECKING:
         PairLaw as PairLaw,
     )
     from symplex.fem.measures.penalty import Penalty as Penalty
+    from symplex.fem.measures.short_range import ShortRangeLennardJones as ShortRangeLennardJones
+    from symplex.fem.solids.formula import FormulaMaterial as FormulaMaterial, material as material
     from symplex.fem.solids.materials import (
         LinearElastic as LinearElastic,
         Material as Material,
@@ -75,7 +77,9 @@ if TYPE_CHECKING:
         State as State,
         System as System,
     )
-    from symplex.meshes.bundled import bundled as bundled
+    from symplex.meshes.bundled_meshes import bundled as bundled
+    from symplex.meshes.formats.read import read_mesh as read_mesh
+    from symplex.meshes.formats.save import save_mesh as save_mesh
     from symplex.meshes.generate import (
         box as box,
         cube_mesh as cube_mesh,
@@ -84,20 +88,18 @@ if TYPE_CHECKING:
         Mesh as Mesh,
         merge as merge,
     )
-    from symplex.meshes.quadratic import quadratic as quadratic
-    from symplex.meshes.read import read_mesh as read_mesh
-    from symplex.meshes.render import (
+    from symplex.meshes.midside_nodes import quadratic as quadratic
+    from symplex.meshes.pictures.render import (
         render_film as render_film,
         render_snapshots as render_snapshots,
     )
-    from symplex.meshes.save import save_mesh as save_mesh
-    from symplex.meshes.series import (
+    from symplex.meshes.pictures.view import View as View
+    from symplex.meshes.series.series import (
         Block as Block,
         open_series as open_series,
         read_series as read_series,
         repair_series as repair_series,
     )
-    from symplex.meshes.view import View as View
     from symplex.runs.history import read_history as read_history
     from symplex.runs.plots import (
         compare_histories as compare_histories,
@@ -117,13 +119,13 @@ if TYPE_CHECKING:
         Interpolant as Interpolant,
         locate as locate,
     )
-    from symplex.time.equilibria.relative_equilibrium import (
-        relative_equilibrium as relative_equilibrium,
-        relative_equilibrium_of_momentum as relative_equilibrium_of_momentum,
-    )
     from symplex.time.equilibria.relative_path import (
         RelativeEquilibrium as RelativeEquilibrium,
         RelativePath as RelativePath,
+    )
+    from symplex.time.equilibria.steady_rotation import (
+        relative_equilibrium as relative_equilibrium,
+        relative_equilibrium_of_momentum as relative_equilibrium_of_momentum,
     )
     from symplex.time.events.energy_stepping import EnergyStepping as EnergyStepping
     from symplex.time.events.force_stepping import ForceStepping as ForceStepping
@@ -197,6 +199,7 @@ _HOMES = {
     "symplex.fem.jacobi": ("JacobiCoordinates",),
     "symplex.fem.actions.loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
     "symplex.fem.actions.mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
+    "symplex.fem.solids.formula": ("FormulaMaterial", "material"),
     "symplex.fem.solids.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
     "symplex.fem.measures.pair_laws": (
         "EngineeringStrain",
@@ -207,21 +210,22 @@ _HOMES = {
         "PairLaw",
     ),
     "symplex.fem.measures.penalty": ("Penalty",),
+    "symplex.fem.measures.short_range": ("ShortRangeLennardJones",),
     "symplex.fem.solids.solid": ("Solid",),
     "symplex.fem.actions.support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
     "symplex.fem.actions.supports": ("fixed_mask",),
     "symplex.fem.system": ("State", "System"),
     "symplex.fem.actions.time_function": ("TimeFunction",),
     "symplex.runs.history": ("read_history",),
-    "symplex.meshes.bundled": ("bundled",),
+    "symplex.meshes.bundled_meshes": ("bundled",),
     "symplex.meshes.generate": ("box", "cube_mesh"),
     "symplex.meshes.mesh": ("Mesh", "merge"),
-    "symplex.meshes.quadratic": ("quadratic",),
-    "symplex.meshes.read": ("read_mesh",),
-    "symplex.meshes.render": ("render_film", "render_snapshots"),
-    "symplex.meshes.save": ("save_mesh",),
-    "symplex.meshes.series": ("Block", "open_series", "read_series", "repair_series"),
-    "symplex.meshes.view": ("View",),
+    "symplex.meshes.midside_nodes": ("quadratic",),
+    "symplex.meshes.formats.read": ("read_mesh",),
+    "symplex.meshes.pictures.render": ("render_film", "render_snapshots"),
+    "symplex.meshes.formats.save": ("save_mesh",),
+    "symplex.meshes.series.series": ("Block", "open_series", "read_series", "repair_series"),
+    "symplex.meshes.pictures.view": ("View",),
     "symplex.runs.plots": ("compare_histories", "plot_history"),
     "symplex.runs.run": ("simulate",),
     "symplex.scenario.scenario": ("Scenario",),
@@ -245,7 +249,7 @@ _HOMES = {
     "symplex.time.solvers.newton": ("Newton",),
     "symplex.time.manifolds.planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
     "symplex.time.reductions.polar_reduction": ("PolarReduction",),
-    "symplex.time.equilibria.relative_equilibrium": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
+    "symplex.time.equilibria.steady_rotation": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
     "symplex.time.equilibria.relative_path": ("RelativeEquilibrium", "RelativePath"),
     "symplex.time.manifolds.rigid_body": (
         "BodyPotential",

@@ -60,9 +60,9 @@ def _in_plain(error: UnicodeError) -> tuple[str, int]:
 # -- what is said -------------------------------------------------------------------------------------------------
 
 
-def printable(text: str) -> str:
-    """Return a text with all but line breaks that is not to be printed (control characters) written as escapes."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+def printable(text: str, *, breaks: bool = True) -> str:
+    """Return a text with what is not to be printed (control characters; without ``breaks``, line breaks) as escapes."""
+    return "".join(c if c.isprintable() or (breaks and c == "\n") else repr(c)[1:-1] for c in text)
 
 
 def discreet(text: str) -> str:

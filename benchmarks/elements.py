@@ -24,7 +24,7 @@ from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, 
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 
 LAWS = (
     NeoHookean(60.5e9, 26e9, 2700.0),

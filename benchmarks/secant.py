@@ -60,7 +60,6 @@ def times_of(energy: Energy, points: np.ndarray, size: float) -> dict[str, float
         "discrete gradient": lambda: energy.add_discrete_gradient(q, other, out),
         "its tangent": lambda: energy.add_discrete_hessian(q, other, slots, blocks),
         "mean gradient": lambda: energy.add_mean_gradient(q, other, out),
-        "its tangent (mean)": lambda: energy.add_mean_hessian(q, other, slots, blocks),
     }
     return {name: best(form) / len(energy.nodes) * 1e6 for name, form in forms.items()}
 

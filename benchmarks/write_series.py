@@ -18,7 +18,7 @@ import numpy as np
 
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.series import Block, open_series, read_series
+from symplex.meshes.series.series import Block, open_series, read_series
 
 
 def main() -> None:

@@ -35,12 +35,14 @@ class Blocks:
         The nodes of the elements.
     points : float64 [n, dim]
         Undeformed positions.
+    size : int
+        Elements in a block.
 
     Attributes
     ----------
-    nodes : uint32 [blocks, SIZE · k]
+    nodes : uint32 [blocks, size · k]
         The nodes, element by element.
-    elements : int32 [blocks · SIZE]
+    elements : int32 [blocks · size]
         The index of each element; −1 where a slab does not fill its last block.
     counts : int64 [blocks]
         The number of elements in each block.
@@ -48,22 +50,22 @@ class Blocks:
         The first block of each slab and the one after its last.
     """
 
-    def __init__(self, nodes: IntArray, points: Array):
+    def __init__(self, nodes: IntArray, points: Array, size: int = SIZE):
         m, k = nodes.shape
         slab = _slabs(nodes, points)
         sizes = np.bincount(slab) if m else np.zeros(1, int)
-        blocks = -(-sizes // SIZE)
+        blocks = -(-sizes // size)
         first = np.concatenate([[0], np.cumsum(blocks)])
         self.slabs = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
         order = np.argsort(slab, kind="stable")
-        starts = first[:-1] * SIZE - (np.cumsum(sizes) - sizes)
+        starts = first[:-1] * size - (np.cumsum(sizes) - sizes)
         place = np.arange(m) + np.repeat(starts, sizes)
-        self.elements = np.full(first[-1] * SIZE, -1, np.int32)
+        self.elements = np.full(first[-1] * size, -1, np.int32)
         self.elements[place] = order
-        self.counts = (self.elements.reshape(-1, SIZE) >= 0).sum(axis=1)
+        self.counts = (self.elements.reshape(-1, size) >= 0).sum(axis=1)
         self.nodes = np.zeros((len(self.elements), k), np.uint32)
         self.nodes[place] = nodes[order]
-        self.nodes = self.nodes.reshape(len(self.counts), SIZE * k)
+        self.nodes = self.nodes.reshape(len(self.counts), size * k)
 
     def pack(self, constants: Array) -> Array:
         """Return constants [m, r] of the elements as [blocks, r · SIZE], one constant after the other; padded by 0."""

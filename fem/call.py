@@ -60,3 +60,17 @@ def call_mixed(typingctx, f, p, x, i, j, hi, hj):
         types.float64(types.int64, types.int64, types.int64, types.int64, types.int64, types.float64, types.float64),
         codegen,
     )
+
+
+@_compiled
+def call_law(typingctx, f, p, x, out):
+    """Call f(p, x, out), the energy or derivatives of a law at points; all are addresses (int64)."""
+
+    def codegen(context, builder, signature, args):
+        pointer = _DOUBLE.as_pointer()
+        f_type = ir.FunctionType(ir.VoidType(), [pointer] * 3)
+        function = builder.inttoptr(args[0], f_type.as_pointer())
+        builder.call(function, [builder.inttoptr(value, pointer) for value in args[1:]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64), codegen

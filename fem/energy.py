@@ -9,19 +9,21 @@ from typing import Literal
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
+from symplex.fem import forms
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
+from symplex.fem.forms import Form, OptionalFunction
+from symplex.fem.projected_gradient import difference_slope, projected_gradient, projected_hessian
 
-# What an energy may have beyond the gradient and Hessian, by the first function of each; and what to do without.
-OptionalFunction = Literal["discrete_gradient", "mean_gradient", "secant", "third"]
+# What the local energies are invariant to: motions of all nodes of a stencil together.
+Invariance = Literal["translations", "rotations"]
+RIGID: frozenset[Invariance] = frozenset({"translations", "rotations"})
+
+# What an optional function is called, and what to do without.
 _OPTIONAL: dict[OptionalFunction, tuple[str, str]] = {
-    "discrete_gradient": (
-        "discrete gradient",
-        "Give it discrete_gradient and discrete_hessian.",
-    ),
     "mean_gradient": (
         "gradient at mean strains",
-        "Give it mean_gradient and mean_hessian.",
+        "Give it mean_gradient.",
     ),
     "secant": (
         "secant form (gradient = 𝓕 x)",
@@ -77,15 +79,24 @@ class LatticeFunctions:
 class Energy(Copyable, ABC):
     """A sum of m local energies, each a function of the positions of the k nodes of its stencil.
 
-    The local functions are pure and take the gathered positions of *all* stencils, ``x = q[nodes]``.
+    The local functions are pure and take the gathered positions of *all* stencils, ``x = q[nodes]``. An energy needs
+    `value` and `gradient`; where `hessian`, `discrete_gradient` and `discrete_hessian` aren't given, there is one for
+    any energy.
 
     Attributes
     ----------
     nodes : int32 [m, k]
         The stencils.
+    invariances : frozenset of str
+        What each local energy is the same after: of ``translations`` and ``rotations``; `RIGID` is both. The discrete
+        gradient for any energy needs it to keep momenta (see `generators` for others).
+    version : int
+        Another number after each change of the stencils (`symplex.fem.changing`).
     """
 
     nodes: IntArray
+    invariances: frozenset[Invariance] = frozenset()
+    version: int = 0
 
     @abstractmethod
     def value(self, x: Array) -> Array:
@@ -95,11 +106,13 @@ class Energy(Copyable, ABC):
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, k, dim] in N at the positions x [m, k, dim] in m."""
 
-    @abstractmethod
     def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at the positions x [m, k, dim] in m."""
+        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at the positions x [m, k, dim] in m.
 
-    # Optional, since not every user's energy has them: what some methods need beyond the gradient and Hessian.
+        Here by differences of the gradient, with an error of some 1e-9 of the stiffness.
+        """
+        slope = difference_slope(self.gradient, x)
+        return 0.5 * (slope + slope.swapaxes(1, 2))
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the discrete gradient DG [m, k, dim] in N along the increments from x0 to x1 [m, k, dim].
@@ -108,22 +121,49 @@ class Energy(Copyable, ABC):
         DG(x, x) = ∂φ/∂x. Where φ is invariant to rigid motions, the forces DG sum to zero, and so do their moments
         at the midpoints ½(x0 + x1).
 
-        Raises
-        ------
-        InvalidSystem
-            If the energy has none.
+        Here the gradient at the midpoint, corrected along the increment without its rigid part
+        (`symplex.fem.projected_gradient`), as far as ``invariances`` has declared it.
         """
-        raise self.lacks("discrete_gradient")
+        return projected_gradient(self, x0, x1)
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m, which need not be symmetric.
 
-        Raises
-        ------
-        InvalidSystem
-            If the energy has no discrete gradient.
+        Here that of the discrete gradient above, or by differences of one that the energy has of its own.
         """
-        raise self.lacks("discrete_gradient")
+        if type(self).discrete_gradient is not Energy.discrete_gradient:
+            return difference_slope(lambda x: self.discrete_gradient(x0, x), x1)
+        return projected_hessian(self, x0, x1)
+
+    def increment_gradient(self, x: Array, compensation: Array, dx: Array) -> Array:
+        """Return the discrete gradient [m, k, dim] in N from x + compensation to x + compensation + Δx.
+
+        The compensation is what the positions x cannot hold, less than half of their last digit. An energy that looks
+        at differences of each of the three, as of nodes of an element, is as exact far away as it is near the origin;
+        here positions are rounded.
+        """
+        return self.discrete_gradient(x, x + (compensation + dx))
+
+    def generators(self, dim: int) -> tuple[Array, Array]:
+        """Return A [r, dim, dim] and b [r, dim] of the velocities A x + b of nodes that leave the local energies alike.
+
+        Here those of ``invariances``; an energy that is invariant to some of them only (turns about one axis, shifts
+        along a plane) returns those.
+        """
+        A, b = [], []
+        if "translations" in self.invariances:
+            A += [np.zeros((dim, dim))] * dim
+            b += list(np.eye(dim))
+        if "rotations" in self.invariances:
+            for i in range(dim):
+                for j in range(i):
+                    turn = np.zeros((dim, dim))
+                    turn[i, j], turn[j, i] = 1.0, -1.0
+                    A.append(turn)
+                    b.append(np.zeros(dim))
+        return np.reshape(A, (-1, dim, dim)), np.reshape(b, (-1, dim))
+
+    # Optional, since not every energy has them: what some methods need beyond these.
 
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the gradient [m, k, dim] in N at the mean strains of the increments from x0 to x1 [m, k, dim].
@@ -137,16 +177,6 @@ class Energy(Copyable, ABC):
         ------
         InvalidSystem
             If the energy has no such strains.
-        """
-        raise self.lacks("mean_gradient")
-
-    def mean_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return the derivative of the mean gradient with x1 [m, k·dim, k·dim] in N/m, which need not be symmetric.
-
-        Raises
-        ------
-        InvalidSystem
-            If the energy has no mean gradient.
         """
         raise self.lacks("mean_gradient")
 
@@ -189,7 +219,7 @@ class Energy(Copyable, ABC):
 
     def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method, named by the first of its functions."""
-        return getattr(type(self), optional) is not getattr(Energy, optional)
+        return optional not in _OPTIONAL or getattr(type(self), optional) is not getattr(Energy, optional)
 
     def lacks(self, optional: OptionalFunction, name: str | None = None) -> InvalidSystem:
         """Return the error that an optional method is missing, for an energy with a name in a system."""
@@ -197,90 +227,71 @@ class Energy(Copyable, ABC):
         who = type(self).__name__ if name is None else f"energy '{name}' ({type(self).__name__})"
         return InvalidSystem(f"{who} has no {what}. {advice}")
 
-    # The assembled forms below are what integrators call. They are written once here;
-    # an energy that fuses gather, local function and scatter for speed overrides them.
+    # The assembled forms are what integrators call. An energy that fuses gather, local function and scatter for speed
+    # overrides `add`, or one of the methods below it.
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, dim]."""
         return float(self.value(q[self.nodes]).sum())
 
-    def add_gradient(self, q: Array, out: Array) -> None:
-        """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
-        self._scatter_vectors("gradient", self.gradient(q[self.nodes]), out)
-
-    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
-        """Add the discrete gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
-        local = self.discrete_gradient(q0[self.nodes], q1[self.nodes])
-        self._scatter_vectors("discrete gradient", local, out)
-
-    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
-        """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim].
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form to what is assembled.
 
         Parameters
         ----------
-        q : float64 [n, dim]
-            Nodal positions in m.
-        slots : int32 [m, k, k]
-            The place of the block of each pair of nodes of each stencil (see `symplex.fem.assembly.Pattern`).
-        out : float64 [nnz, dim, dim]
-            The blocks.
+        form : Form
+            One of `symplex.fem.forms`.
+        nodal : float64 [n, dim], one or more
+            What its local function takes, for all nodes.
+        out : float64
+            Nodal vectors [n, dim], or blocks [nnz, dim, dim] or values [nnz] of a matrix.
+        slots : int32 [m, k, k], optional
+            Of a matrix: the place of each pair of nodes of each stencil (see `symplex.fem.assembly.Pattern`).
         """
-        self._scatter_blocks("Hessian", self.hessian(q[self.nodes]), slots, out)
+        local = getattr(self, form.name)(*(x[self.nodes] for x in nodal))
+        wanted = form.local_shape(len(self.nodes), self.nodes.shape[1], nodal[0].shape[1])
+        if local.shape != wanted:  # the compiled loop would read beyond the end
+            raise InvalidSystem(
+                f"{type(self).__name__}: the local {form.title} has shape {local.shape}, wanted {wanted}; "
+                "is the energy made for another dimension of space?"
+            )
+        forms.SCATTER[form.kind](np.ascontiguousarray(local), slots if form.is_matrix else self.nodes, out)
 
-    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        """Add ∂DG/∂q1 in N/m from the nodal positions q0 to q1 [n, dim] to the blocks out (see `add_hessian`)."""
-        local = self.discrete_hessian(q0[self.nodes], q1[self.nodes])
-        self._scatter_blocks("discrete Hessian", local, slots, out)
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""
+        self.add(forms.GRADIENT, (q,), out)
+
+    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
+        """Add the discrete gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
+        self.add(forms.DISCRETE_GRADIENT, (q0, q1), out)
 
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out [n, dim].
-
-        ``low`` is what the positions q cannot hold, less than half of their last digit. An energy that looks at
-        differences of each of the three, as of nodes of an element, is as exact far away as it is near the origin; here
-        positions are rounded.
-        """
-        self.add_discrete_gradient(q, q + (low + dq), out)
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out (see `increment_gradient`)."""
+        self.add(forms.INCREMENT_GRADIENT, (q, low, dq), out)
 
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the mean gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
-        self._scatter_vectors("mean gradient", self.mean_gradient(q0[self.nodes], q1[self.nodes]), out)
-
-    def add_mean_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        """Add the derivative of the mean gradient with q1 in N/m to the blocks out (see `add_hessian`)."""
-        self._scatter_blocks("mean Hessian", self.mean_hessian(q0[self.nodes], q1[self.nodes]), slots, out)
-
-    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
-        """Add 𝓕 in N/m at the nodal positions q [n, dim] to the values out [nnz] on the slots (see `add_hessian`)."""
-        self._scatter_values("secant", self.secant(q[self.nodes]), slots, out)
-
-    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
-        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, dim] to the values out [nnz]."""
-        self._scatter_values("secant rate", self.secant_rate(q[self.nodes], v[self.nodes]), slots, out)
+        self.add(forms.MEAN_GRADIENT, (q0, q1), out)
 
     def add_third(self, q: Array, a: Array, out: Array) -> None:
         """Add ∇³V[a, a] at the nodal positions q along a [n, dim] to out [n, dim]."""
-        self._scatter_vectors("third derivative", self.third(q[self.nodes], a[self.nodes]), out)
+        self.add(forms.THIRD, (q, a), out)
 
-    def _scatter_values(self, name: str, local: Array, slots: IntArray, out: Array) -> None:
-        k = self.nodes.shape[1]
-        self._require(name, local, (len(self.nodes), k, k))
-        scatter_values(np.ascontiguousarray(local), slots, out)
+    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim] (see `add`)."""
+        self.add(forms.HESSIAN, (q,), out, slots)
 
-    def _scatter_vectors(self, name: str, local: Array, out: Array) -> None:
-        self._require(name, local, (*self.nodes.shape, out.shape[1]))
-        scatter_vectors(np.ascontiguousarray(local), self.nodes, out)
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
+        """Add ∂DG/∂q1 in N/m from the nodal positions q0 to q1 [n, dim] to the blocks out [nnz, dim, dim]."""
+        self.add(forms.DISCRETE_HESSIAN, (q0, q1), out, slots)
 
-    def _scatter_blocks(self, name: str, local: Array, slots: IntArray, out: Array) -> None:
-        size = self.nodes.shape[1] * out.shape[1]
-        self._require(name, local, (len(self.nodes), size, size))
-        scatter_blocks(np.ascontiguousarray(local), slots, out)
+    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕 in N/m at the nodal positions q [n, dim] to the values out [nnz] (see `add`)."""
+        self.add(forms.SECANT, (q,), out, slots)
 
-    def _require(self, name: str, local: Array, shape: tuple[int, ...]) -> None:
-        if local.shape != shape:  # the compiled loop would read beyond the end
-            raise InvalidSystem(
-                f"{type(self).__name__}: the local {name} has shape {local.shape}, wanted {shape}; "
-                "is the energy made for another dimension of space?"
-            )
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
+        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, dim] to the values out [nnz]."""
+        self.add(forms.SECANT_RATE, (q, v), out, slots)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""

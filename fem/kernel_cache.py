@@ -46,6 +46,22 @@ def provide_cache() -> None:
         raise OutputError(f"{folder} cannot be written, to keep compiled kernels in; {_WAY_OUT}.")
 
 
+def cache_folder() -> Path:
+    """Return the folder in which numba keeps the kernels of this room.
+
+    Raises
+    ------
+    OutputError
+        If nothing can be written at all.
+    """
+    provide_cache()
+
+    def kernel() -> None:
+        pass
+
+    return Path(str(njit(cache=True)(kernel).stats.cache_path))
+
+
 def _has_cache() -> bool:
     """Return whether numba finds a place for kernels of this package."""
 

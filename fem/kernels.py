@@ -47,6 +47,8 @@ SIGNATURES = {
     "value": types.float64(POINTER, POINTER),
     "difference": types.float64(POINTER, POINTER, types.int64, types.float64),
     "mixed": types.float64(POINTER, POINTER, types.int64, types.int64, types.float64, types.float64),
+    # Of parameters p, invariants x and results: the energy of a law, or its derivatives, at points (fem/solids/laws).
+    "law": types.void(POINTER, POINTER, POINTER),
 }
 
 

@@ -23,7 +23,7 @@ BITS_OF_TWO52 = np.array(TWO52).view(np.uint64)[()]
 
 
 @intrinsic
-def _bits(typingctx, x):
+def bits_of(typingctx, x):
     """Return the bits of a double as an unsigned integer."""
 
     def codegen(context, builder, signature, args):
@@ -33,7 +33,7 @@ def _bits(typingctx, x):
 
 
 @intrinsic
-def _from_bits(typingctx, bits):
+def from_bits(typingctx, bits):
     """Return the double with these bits."""
 
     def codegen(context, builder, signature, args):
@@ -52,10 +52,10 @@ def log(x: float) -> float:
 
     the series being replaced by the polynomial of degree 6 in s² that interpolates it at Chebyshev points.
     """
-    bits = _bits(x)  # pyright: ignore[reportCallIssue]
+    bits = bits_of(x)  # pyright: ignore[reportCallIssue]
     exponent = (bits + BELOW_SQRT_HALF) >> FRACTION  # k + 1023
-    k = _from_bits(BITS_OF_TWO52 | exponent) - (TWO52 + 1023.0)  # integers to doubles, without a conversion
-    m = _from_bits(bits - ((exponent - BIAS) << FRACTION))
+    k = from_bits(BITS_OF_TWO52 | exponent) - (TWO52 + 1023.0)  # integers to doubles, without a conversion
+    m = from_bits(bits - ((exponent - BIAS) << FRACTION))
     f = m - 1.0
     s = f / (m + 1.0)
     z = s * s

@@ -21,7 +21,7 @@ def secant_product(indptr, indices, values, x, weights, out):
     indices : int32 [nnz]
         The `symplex.fem.assembly.Pattern`.
     values : float64 [nnz]
-        The numbers 𝓕_ab on it, as of ``System.secant_values``.
+        The numbers 𝓕_ab on it, as of ``system.assembled(SECANT, q)``.
     x, weights, out : float64 [n, dim]
         Contiguous; the weights may be M⁻¹, with 0 at supports. Only x and out must not be the same array.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem import forms
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.actions.mass import require_masses
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly import Pattern, scatter_blocks
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.copying import Copyable
-from symplex.fem.energy import Array, Energy, OptionalFunction
+from symplex.fem.energy import Array, Energy
+from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State as State
@@ -89,6 +92,8 @@ class System(Copyable):
         self.loads = by_name("loads", {} if loads is None else loads, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
         self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
         self.massless = np.zeros(self.n_nodes, bool) if massless is None else np.array(massless, bool)
+        self._pattern: tuple[tuple[int, ...], Pattern] | None = None
+        self._mass_values: Array | None = None
         self._check()
         motions = by_name("moving", {} if moving is None else moving, SupportMotion, _MOVING)
         self.moving = MovingSupports(motions, self.fixed)
@@ -117,12 +122,37 @@ class System(Copyable):
         """Return V(q) in J."""
         return sum(energy.total(q) for energy in self.energies.values())
 
+    def assembled(
+        self, form: Form, *nodal: Array, out: Array | None = None, among: Container[str] | None = None
+    ) -> Array:
+        """Return a form of all energies together.
+
+        Parameters
+        ----------
+        form : Form
+            One of `symplex.fem.forms`.
+        *nodal : float64 [n, dim]
+            What its local function takes, for all nodes.
+        out : float64, optional
+            What the result is written to: nodal vectors [n, dim], or the blocks [nnz, dim, dim] or values [nnz] of a
+            matrix on `pattern`.
+        among : container of str, optional
+            The names of the energies that have a part in it; default: all.
+        """
+        nnz = len(self.pattern.indices) if form.is_matrix else 0
+        if out is None:
+            out = np.zeros(form.shape(self.n_nodes, nnz, self.dim))
+        else:
+            out[...] = 0.0
+        for k, (name, energy) in enumerate(self.energies.items()):
+            if among is None or name in among:
+                add = getattr(energy, form.add)
+                add(*nodal, self.pattern.slots[k], out) if form.is_matrix else add(*nodal, out)
+        return out
+
     def gradient(self, q: Array, out: Array | None = None) -> Array:
         """Return ∇V(q) [n, dim] in N (into ``out`` if given), fixed coordinates included."""
-        out = self._cleared(out, (self.n_nodes, self.dim))
-        for energy in self.energies.values():
-            energy.add_gradient(q, out)
-        return out
+        return self.assembled(forms.GRADIENT, q, out=out)
 
     def hessian(self, q: Array) -> sp.bsr_array:
         """Return ∇²V(q) [n·dim, n·dim] in N/m in dim × dim blocks, fixed coordinates included.
@@ -133,47 +163,21 @@ class System(Copyable):
 
     def hessian_blocks(self, q: Array, out: Array | None = None) -> Array:
         """Return the blocks [nnz, dim, dim] of ∇²V(q) in N/m on `pattern` (in ``out`` if given)."""
-        out = self._cleared(out, (len(self.pattern.indices), self.dim, self.dim))
-        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
-            energy.add_hessian(q, slots, out)
-        return out
+        return self.assembled(forms.HESSIAN, q, out=out)
 
     def discrete_gradient(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
         """Return the discrete gradient [n, dim] in N from q0 to q1 (in ``out`` if given), fixed coordinates included.
 
         DG·(q1 − q0) = V(q1) − V(q0); see `Energy.discrete_gradient`.
-
-        Raises
-        ------
-        InvalidSystem
-            If an energy has none.
         """
-        out = self._cleared(out, (self.n_nodes, self.dim))
-        for energy in self.energies.values():
-            energy.add_discrete_gradient(q0, q1, out)
-        return out
+        return self.assembled(forms.DISCRETE_GRADIENT, q0, q1, out=out)
 
     def increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> Array:
         """Write the discrete gradient [n, dim] in N from q + low to q + low + Δq to out.
 
-        See `Energy.add_increment_gradient`.
+        See `Energy.increment_gradient`.
         """
-        out[...] = 0.0
-        for energy in self.energies.values():
-            energy.add_increment_gradient(q, low, dq, out)
-        return out
-
-    def require(self, optional: OptionalFunction, wanted_by: str, instead: OptionalFunction | None = None) -> None:
-        """Check that all energies have an optional method, or another instead (see `Energy.has`).
-
-        Raises
-        ------
-        InvalidSystem
-            If one has neither.
-        """
-        for name, energy in self.energies.items():
-            if not (energy.has(optional) or (instead and energy.has(instead))):
-                raise InvalidSystem(f"{wanted_by}: {energy.lacks(optional, name)}")
+        return self.assembled(forms.INCREMENT_GRADIENT, q, low, dq, out=out)
 
     def discrete_hessian(self, q0: Array, q1: Array) -> sp.bsr_array:
         """Return ∂DG/∂q1 [n·dim, n·dim] in N/m as `hessian` returns ∇²V; it need not be symmetric."""
@@ -181,83 +185,87 @@ class System(Copyable):
 
     def discrete_hessian_blocks(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
         """Return the blocks [nnz, dim, dim] of ∂DG/∂q1 in N/m on `pattern` (in ``out`` if given)."""
-        out = self._cleared(out, (len(self.pattern.indices), self.dim, self.dim))
-        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
-            energy.add_discrete_hessian(q0, q1, slots, out)
-        return out
+        return self.assembled(forms.DISCRETE_HESSIAN, q0, q1, out=out)
 
-    def mean_gradient(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
-        """Return the gradient [n, dim] in N at mean strains from q0 to q1 (in ``out`` if given); see `Energy`.
+    def mean_gradient(self, q0: Array, q1: Array) -> Array:
+        """Return the gradient [n, dim] in N at mean strains from q0 to q1; see `Energy.mean_gradient`.
 
         Energies without strains (gravity, contact) give their discrete gradient.
-
-        Raises
-        ------
-        InvalidSystem
-            If an energy has neither.
         """
-        out = self._cleared(out, (self.n_nodes, self.dim))
-        for energy in self.energies.values():
-            add = energy.add_mean_gradient if energy.has("mean_gradient") else energy.add_discrete_gradient
-            add(q0, q1, out)
-        return out
+        strained = self.having("mean_gradient")
+        out = self.assembled(forms.MEAN_GRADIENT, q0, q1, among=strained)
+        return out + self.assembled(forms.DISCRETE_GRADIENT, q0, q1, among=self.energies.keys() - strained)
 
-    def mean_hessian_blocks(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
-        """Return the blocks [nnz, dim, dim] of the derivative of `mean_gradient` with q1 in N/m on `pattern`."""
-        out = self._cleared(out, (len(self.pattern.indices), self.dim, self.dim))
-        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
-            add = energy.add_mean_hessian if energy.has("mean_gradient") else energy.add_discrete_hessian
-            add(q0, q1, slots, out)
-        return out
-
-    def secant_values(self, q: Array, out: Array | None = None) -> Array:
-        """Return the values [nnz] of the secant matrix 𝓕(q) in N/m on `pattern` (in ``out`` if given).
-
-        ∇V(q) = 𝓕 q, for the energies that have a secant form; the others are left out.
-        """
-        out = self._cleared(out, (len(self.pattern.indices),))
-        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
-            if energy.has("secant"):
-                energy.add_secant(q, slots, out)
-        return out
-
-    def secant_rate_values(self, q: Array, v: Array, out: Array | None = None) -> Array:
-        """Return the values [nnz] of 𝓕̇ in N/(m s) at q along the velocities v, as `secant_values` returns 𝓕."""
-        out = self._cleared(out, (len(self.pattern.indices),))
-        for energy, slots in zip(self.energies.values(), self.pattern.slots, strict=False):
-            if energy.has("secant"):
-                energy.add_secant_rate(q, v, slots, out)
-        return out
-
-    def third(self, q: Array, a: Array, out: Array | None = None) -> Array:
-        """Return ∇³V[a, a] [n, dim] at q along a [n, dim] (in ``out`` if given); see `Energy.third`.
+    def third(self, q: Array, a: Array) -> Array:
+        """Return ∇³V[a, a] [n, dim] at q along a [n, dim]; see `Energy.third`.
 
         Raises
         ------
         InvalidSystem
             If an energy has none.
         """
-        out = self._cleared(out, (self.n_nodes, self.dim))
-        for energy in self.energies.values():
-            energy.add_third(q, a, out)
-        return out
+        return self.assembled(forms.THIRD, q, a)
 
-    def _cleared(self, out: Array | None, shape: tuple[int, ...]) -> Array:
-        """Return zeros, in out if it is given."""
-        if out is None:
-            return np.zeros(shape)
-        out[...] = 0.0
-        return out
+    def having(self, optional: OptionalFunction) -> set[str]:
+        """Return the names of the energies that have an optional function (see `Energy.has`)."""
+        return {name for name, energy in self.energies.items() if energy.has(optional)}
+
+    def require(self, optional: OptionalFunction, wanted_by: str) -> None:
+        """Check that all energies have an optional function (see `Energy.has`).
+
+        Raises
+        ------
+        InvalidSystem
+            If one has not.
+        """
+        for name, energy in self.energies.items():
+            if not energy.has(optional):
+                raise InvalidSystem(f"{wanted_by}: {energy.lacks(optional, name)}")
+
+    # -- stencils and pattern -------------------------------------------------------------------------------
 
     @cached_property
+    def changing(self) -> dict[str, ChangingEnergy]:
+        """The energies whose stencils change, by name."""
+        return {name: energy for name, energy in self.energies.items() if isinstance(energy, ChangingEnergy)}
+
+    def renew(self, q: Array) -> bool:
+        """Let energies renew their stencils at the positions q [n, dim]; return whether any did.
+
+        To be called between steps, never within one: the pattern changes with the stencils.
+        """
+        return any([energy.renewed(q) for energy in self.changing.values()])
+
+    @property
+    def listed_at(self) -> dict[str, Array]:
+        """The positions [n, dim] at which each energy has found its stencils, which follow from them.
+
+        To set it brings the stencils of that time back.
+        """
+        return {name: energy.listed_at for name, energy in self.changing.items()}
+
+    @listed_at.setter
+    def listed_at(self, positions: Mapping[str, Array]) -> None:
+        for name, q in positions.items():
+            if self.changing[name].listed_at is not q:
+                self.changing[name].list_at(q)
+
+    @property
     def pattern(self) -> Pattern:
-        """The fixed sparsity pattern of the Hessian, of loads that have derivatives, and of the mass."""
-        stencils = [energy.nodes for energy in self.energies.values()]
-        stencils += [load.nodes for load in self.differentiable_loads]
-        if not self.is_lumped:
-            couplings = sp.triu(self.mass, 1, format="coo")
-            stencils.append(np.column_stack([couplings.row, couplings.col]).astype(np.int32))
-        return Pattern(self.n_nodes, stencils)
+        """The sparsity pattern of the Hessian, of loads that have derivatives, and of the mass.
+
+        It is the same object as long as no energy renews its stencils.
+        """
+        versions = tuple(energy.version for energy in self.changing.values())
+        if self._pattern is None or self._pattern[0] != versions:
+            stencils = [energy.nodes for energy in self.energies.values()]
+            stencils += [load.nodes for load in self.differentiable_loads]
+            if not self.is_lumped:
+                couplings = sp.triu(self.mass, 1, format="coo")
+                stencils.append(np.column_stack([couplings.row, couplings.col]).astype(np.int32))
+            self._pattern = versions, Pattern(self.n_nodes, stencils)
+            self._mass_values = None
+        return self._pattern[1]
 
     @cached_property
     def differentiable_loads(self) -> list[DifferentiableLoad]:
@@ -281,14 +289,20 @@ class System(Copyable):
             f_q, f_v = load.derivatives(t, q[load.nodes], v[load.nodes])
             scatter_blocks(by_q * f_q + by_v * f_v, places, out)
 
-    @cached_property
+    @property
     def mass_values(self) -> Array:
         """The masses [nnz] in kg on `pattern`: M_ab for the block of the nodes a and b."""
-        rows = np.repeat(np.arange(self.n_nodes), np.diff(self.pattern.indptr))
+        pattern = self.pattern
+        if self._mass_values is None:
+            self._mass_values = self._masses_on(pattern)
+        return self._mass_values
+
+    def _masses_on(self, pattern: Pattern) -> Array:
+        rows = np.repeat(np.arange(self.n_nodes), np.diff(pattern.indptr))
         if self.is_lumped:
-            return np.where(rows == self.pattern.indices, np.asarray(self.mass)[rows], 0.0)
+            return np.where(rows == pattern.indices, np.asarray(self.mass)[rows], 0.0)
         # Columns ascend in each row, so that row · n + column ascends throughout.
-        keys = rows.astype(np.int64) * self.n_nodes + self.pattern.indices
+        keys = rows.astype(np.int64) * self.n_nodes + pattern.indices
         mass = sp.coo_array(self.mass)
         values = np.zeros(len(keys))
         np.add.at(values, np.searchsorted(keys, mass.row.astype(np.int64) * self.n_nodes + mass.col), mass.data)
@@ -413,11 +427,23 @@ class System(Copyable):
 
         return MassSolver(sp.csr_array(self.mass), self.fixed)
 
+    # -- sums over nodes --------------------------------------------------------------------------------------
+    #
+    # Methods and solvers sum over nodes in these two only, so that a system can have its nodes in several places.
+
+    def dot(self, a: Array, b: Array) -> float:
+        """Return Σ a·b over the nodes, of nodal vectors a and b [n, …]."""
+        return float(np.vdot(a, b))
+
+    def sum(self, x: Array) -> Array:
+        """Return the sum [...] over the nodes of x [n, …]."""
+        return x.sum(axis=0)
+
     # -- what is conserved ----------------------------------------------------------------------------------
 
     def kinetic(self, v: Array) -> float:
         """Return ½ vᵀ M v in J."""
-        return 0.5 * float(np.vdot(v, self.apply_mass(v)))
+        return 0.5 * self.dot(v, self.apply_mass(v))
 
     def energies_of(self, state: State) -> dict[str, float]:
         """Return the energies in J: ``kinetic``, one entry per named energy, ``total``."""
@@ -428,15 +454,15 @@ class System(Copyable):
 
     def momentum(self, state: State) -> Array:
         """Return the linear momentum Σ m v [dim] in kg m/s."""
-        return self.apply_mass(state.v).sum(axis=0)
+        return self.sum(self.apply_mass(state.v))
 
     def angular_momentum(self, state: State) -> Array:
         """Return Σ q × m v about the origin in kg m²/s: [3] in space, [1] in the plane, [0] on a line."""
         p = self.apply_mass(state.v)
         if self.dim == 3:
-            return np.cross(state.q, p).sum(axis=0)
+            return self.sum(np.cross(state.q, p))
         if self.dim == 2:
-            return np.array([np.sum(state.q[:, 0] * p[:, 1] - state.q[:, 1] * p[:, 0])])
+            return self.sum(state.q[:, :1] * p[:, 1:] - state.q[:, 1:] * p[:, :1])
         return np.empty(0)
 
     @checked

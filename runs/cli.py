@@ -183,7 +183,7 @@ def _mesh_lattice(arguments: argparse.Namespace) -> int:
 
 
 def _mesh_convert(arguments: argparse.Namespace) -> int:
-    from symplex.meshes.read import read_mesh
+    from symplex.meshes.formats.read import read_mesh
     from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 
     source, target = Path(arguments.source), Path(arguments.file)
@@ -198,7 +198,7 @@ def _mesh_convert(arguments: argparse.Namespace) -> int:
 
 
 def _save(mesh, arguments: argparse.Namespace) -> int:
-    from symplex.meshes.save import save_mesh
+    from symplex.meshes.formats.save import save_mesh
 
     path = arguments.file
     save_mesh(mesh, path, overwrite=arguments.overwrite)

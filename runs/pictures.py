@@ -8,9 +8,9 @@ from pathlib import Path
 
 from symplex.base.streams import printable
 from symplex.errors import OutputError, RenderError, SymplexError
-from symplex.meshes.render import render_film, render_snapshots
-from symplex.meshes.series import Series, read_series
-from symplex.meshes.view import View
+from symplex.meshes.pictures.render import render_film, render_snapshots
+from symplex.meshes.pictures.view import View
+from symplex.meshes.series.series import Series, read_series
 from symplex.runs.history import read_history
 from symplex.runs.plots import compare_histories, plot_history
 from symplex.runs.results import Folder

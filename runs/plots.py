@@ -10,7 +10,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import OutputError
-from symplex.meshes.figures import plain_style, require_format, save_figure
+from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
 from symplex.runs.history import History
 from symplex.time.totals import ALL_TOTALS, LESS_WORK, relative_energy_changes
 from symplex.units import si_scale

@@ -12,9 +12,9 @@ import numpy as np
 
 from symplex.errors import InvalidSystem, OutputError, StepFailed
 from symplex.fem.solids.elements import SOLIDS
+from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.quality import MeshInfo, describe
-from symplex.meshes.read import read_mesh
-from symplex.meshes.series import read_series
+from symplex.meshes.series.series import read_series
 from symplex.runs.progress import clock, si
 from symplex.runs.results import Folder
 from symplex.scenario.integrators import step_of

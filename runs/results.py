@@ -18,9 +18,9 @@ from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
-from symplex.meshes.pvd import files_beside
-from symplex.meshes.redo import log_of
-from symplex.meshes.series import Block
+from symplex.meshes.series.pvd import files_beside
+from symplex.meshes.series.redo import log_of
+from symplex.meshes.series.series import Block
 from symplex.scenario.integrators import axes_along
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion

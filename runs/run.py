@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
-from symplex.meshes.series import SeriesWriter, open_series, resume_series
+from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
 from symplex.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import (
@@ -34,7 +35,6 @@ from symplex.time.langevin import Langevin
 from symplex.time.motion import Motion
 from symplex.time.totals import EnergyExchange, kept_energy
 
-_WAY_OUT = "Put it back as the run wrote it, or start anew with --overwrite."
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
 
@@ -326,7 +326,7 @@ class _Run:
         if not np.array_equal(until, self._times[: sample + 1]):
             raise OutputError(
                 f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
-                f"wanted {sample + 1} at the times of the scenario. {_WAY_OUT}"
+                f"wanted {sample + 1} at the times of the scenario; {WAY_OUT}."
             )
         self._columns = list(checkpoint.columns)
         if list(past) != self._columns:
@@ -334,7 +334,7 @@ class _Run:
             what = f"'{odd[0]}'" if odd else "in another order"
             raise OutputError(
                 f"{self._folder.path} cannot be resumed: the columns of {path.name} are not those that the run wrote "
-                f"({what}). {_WAY_OUT}"
+                f"({what}); {WAY_OUT}."
             )
         names = (kept_energy(self._problem.integrator.energy, past), "kinetic", "total")
         return zip(*(past[name][: sample + 1] for name in names), strict=True)

@@ -13,13 +13,13 @@ from symplex.errors import MeshError
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
-from symplex.meshes.bundled import bundled
+from symplex.meshes.bundled_meshes import bundled
+from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import Mesh, rows_among, take
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh
-from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.tables import Body, MeshTable, Rotation
 

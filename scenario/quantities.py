@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
+from symplex.base.streams import printable
+
 # Sizes of numbers that no scenario needs to leave: their powers and products neither overflow nor vanish, and results
 # can be written in single precision.
 LEAST, MOST = 1e-30, 1e30
@@ -30,7 +32,7 @@ def shown(value: Any) -> str:
     """Return a value as messages quote it: as Python writes it, but never long, and without control characters."""
     if isinstance(value, int) and abs(value) >= _LONG:
         return f"a number of {round(value.bit_length() * math.log10(2))} digits"
-    return printable(_REPR.repr(value))
+    return printable(_REPR.repr(value), breaks=False)
 
 
 def listed(names: Iterable[str]) -> str:
@@ -38,11 +40,6 @@ def listed(names: Iterable[str]) -> str:
     every = list(names)
     more = f", … ({len(every)} in all)" if len(every) > _LISTED else ""
     return (", ".join(every[:_LISTED]) or "none") + more
-
-
-def printable(text: str) -> str:
-    """Return a text with its control characters written as escapes, so that it stays one line."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 # -- kinds of values ----------------------------------------------------------------------------------------------

@@ -6,12 +6,16 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
 from symplex.errors import MaterialError
+from symplex.fem.solids.formula import material
+from symplex.fem.solids.formula_syntax import LONGEST
+from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.scenario.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, TractionTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
@@ -19,13 +23,17 @@ from symplex.scenario.quantities import (
     ZERO,
     FilePath,
     Name,
+    Quantity,
     Table,
     Text,
     Triple,
+    check_text,
     counts,
+    listed,
     number,
     one_of,
     positive,
+    shown,
     vector,
     whole,
 )
@@ -79,10 +87,40 @@ _LAWS = {
 }
 
 
-class MaterialTable(Table):
-    """A material by Lamé's constants or by Young's modulus and Poisson's ratio; rubber by Mooney and Rivlin's."""
+def _is_formula(law: Any) -> bool:
+    """Return whether a law is a formula, or one of the table of formulas, and not a name."""
+    return isinstance(law, str) and (law.strip() in LAWS or not re.fullmatch(r"[a-z-]*", law))
 
-    law: Literal["neo-hookean", "saint-venant-kirchhoff", "linear-elastic", "mooney-rivlin"] = "neo-hookean"
+
+def _law(value: Any) -> str:
+    """Return the name of a law that is known, or a formula."""
+    law = check_text(value, LONGEST).strip()
+    if not _is_formula(law) and law not in _LAWS and law != "mooney-rivlin":
+        raise ValueError(
+            f"is {shown(law)}; known are {listed([*_LAWS, 'mooney-rivlin', *LAWS])}, and formulas of I1 … J"
+        )
+    return law
+
+
+def _fibres(value: Any) -> tuple[Triple, ...]:
+    """Return one or two directions."""
+    several = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    if len(several) > 2:
+        raise ValueError(f"are {len(several)} directions; at most two families of fibres are known")
+    directions = tuple(vector("1").check(direction) for direction in several)
+    if not all(any(direction) for direction in directions):
+        raise ValueError("have a direction that is zero")
+    return directions
+
+
+class MaterialTable(Table):
+    """A material: a law by name, or the formula of its strain energy, and its constants.
+
+    Laws of small strains have Lamé's constants or Young's modulus and Poisson's ratio. The constants of a formula are
+    keys like others, and `constants` here.
+    """
+
+    law: Annotated[str, Quantity(_law)] = "neo-hookean"
     density: Annotated[float, positive("kg/m³")]
     lmbda: Annotated[float | None, number("Pa")] = Field(None, alias="lambda")
     mu: Annotated[float | None, positive("Pa")] = None
@@ -91,6 +129,17 @@ class MaterialTable(Table):
     c10: Annotated[float | None, number("Pa")] = None
     c01: Annotated[float | None, number("Pa")] = None
     bulk: Annotated[float | None, positive("Pa")] = None
+    constants: dict[str, Annotated[float, number("")]] = Field(default_factory=dict)
+    fibres: Annotated[tuple[Triple, ...], Quantity(_fibres)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _constants_of_a_formula(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not _is_formula(value.get("law")):
+            return value
+        own = {"law", "density", "fibres"}
+        constants = {"lmbda" if key == "lambda" else key: given for key, given in value.items() if key not in own}
+        return {key: given for key, given in value.items() if key in own} | {"constants": constants}
 
     @model_validator(mode="after")
     def _check(self) -> MaterialTable:
@@ -102,14 +151,18 @@ class MaterialTable(Table):
         try:
             self.material()
         except MaterialError as error:
-            reason = str(error).partition(": ")[2].rstrip(".")
-            raise ValueError(f"is impossible: {reason}") from None
+            reason = str(error) if _is_formula(self.law) else str(error).partition(": ")[2]
+            raise ValueError(f"is impossible: {reason.rstrip('.')}") from None
         return self
 
     def material(self) -> Material:
         """Return the material."""
+        if _is_formula(self.law):
+            return material(self.law, density=self.density, fibres=self.fibres or None, **self.constants)
         names = ("lmbda", "mu", "young", "poisson", "c10", "c01", "bulk")
         given: dict[str, float] = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.fibres or self.constants:
+            raise ValueError(f"of the law '{self.law}' has no fibres, and no other constants than its own")
         if self.law == "mooney-rivlin":
             if set(given) != {"c10", "c01", "bulk"}:
                 raise ValueError("of the law 'mooney-rivlin' needs c10, c01 and bulk, and no other constants")

@@ -9,10 +9,11 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from symplex.base.streams import printable
 from symplex.errors import ScenarioError
 from symplex.scenario.integrators import integrator_of, taken_by_kind
 from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
-from symplex.scenario.quantities import Quantity, Table, check_text, listed, printable, shown
+from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
 from symplex.scenario.tables import MODELS, NEEDED, RESERVED, SEVERAL, Tables
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
@@ -71,9 +72,9 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
 
 def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
     """Return the error that tells all mistakes in a file, one line each."""
-    told = [printable(f"{name}: {line}") for line in lines[:_TOLD]]
+    told = [printable(f"{name}: {line}", breaks=False) for line in lines[:_TOLD]]
     if len(lines) > _TOLD:
-        told.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes."))
+        told.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes.", breaks=False))
     return ScenarioError("\n".join(told))
 
 

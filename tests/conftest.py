@@ -22,7 +22,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import cube_mesh
-from symplex.meshes.render import require_rendering
+from symplex.meshes.pictures.render import require_rendering
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ALUMINIUM = NeoHookean(lmbda=60.5e9, mu=26e9, density=2700.0)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from symplex.errors import MeshError
-from symplex.meshes.collapsed import expand_collapsed
+from symplex.meshes.formats.collapsed import expand_collapsed
+from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.kinds import FACES
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import check_mesh, describe, shape_quality, volumes
-from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import orient
 
 CUBE = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)], float)

@@ -11,9 +11,9 @@ import pytest
 
 import symplex
 from symplex.errors import RenderError
-from symplex.meshes.bundled import bundled
-from symplex.meshes.read import read_mesh
-from symplex.meshes.save import save_mesh
+from symplex.meshes.bundled_meshes import bundled
+from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.formats.save import save_mesh
 from symplex.runs.cli import main
 
 SCENARIO = """
@@ -186,7 +186,7 @@ def test_without_opengl_the_run_finishes_and_says_so(results, tmp_path, monkeypa
     def no_opengl():
         raise RenderError("no pictures can be drawn here: no OpenGL.")
 
-    monkeypatch.setattr("symplex.meshes.render.require_rendering", no_opengl)
+    monkeypatch.setattr("symplex.meshes.pictures.render.require_rendering", no_opengl)
     path, _ = results
     assert main(["run", str(path), "--output", str(tmp_path / "out")]) == 0
     assert "pictures skipped: no pictures can be drawn here: no OpenGL." in capsys.readouterr().out

@@ -11,7 +11,7 @@ from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 
 FAR = np.array([2.0e5, -3.1e5, 1.7e5])  # m, of bodies of 1 m

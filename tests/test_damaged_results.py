@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError
-from symplex.meshes.series import Block, open_series, read_series, resume_series
+from symplex.meshes.series.series import Block, open_series, read_series, resume_series
 from symplex.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.runs.cli import main
 from symplex.runs.history import HistoryWriter, read_history
@@ -264,7 +264,7 @@ def test_a_history_without_a_column_is_not_gone_on_with(finished, tmp_path, colu
     assert (out / "history.csv").read_bytes() == before
     errors = capsys.readouterr().err
     assert status == 2
-    assert f"the columns of history.csv are not those that the run wrote ('{column}'). Put it back" in errors
+    assert f"the columns of history.csv are not those that the run wrote ('{column}'); put it back" in errors
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode here")

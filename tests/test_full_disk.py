@@ -9,8 +9,9 @@ import pytest
 
 from symplex.base.files import write_whole
 from symplex.errors import OutputError, RenderError
-from symplex.meshes import redo, render
-from symplex.meshes.series import Block, open_series, read_series, repair_series
+from symplex.meshes.pictures import render
+from symplex.meshes.series import redo
+from symplex.meshes.series.series import Block, open_series, read_series, repair_series
 from symplex.runs.plots import plot_history
 
 POINTS = np.random.default_rng(3).random((40, 3))
@@ -36,7 +37,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_full_disk import BLOCKS, POINTS, append, assert_frames
 from symplex.errors import OutputError
-from symplex.meshes.series import open_series, read_series, repair_series
+from symplex.meshes.series.series import open_series, read_series, repair_series
 
 def frames(path, limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))

@@ -7,10 +7,10 @@ import pytest
 
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.actions.loads import SurfaceTraction
+from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
-from symplex.meshes.quadratic import quadratic
-from symplex.meshes.save import save_mesh
+from symplex.meshes.midside_nodes import quadratic
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.scenario import Scenario
 

@@ -59,7 +59,7 @@ def test_modules_beside_a_scenario_are_not_run(trap):
 
 
 def test_the_test_picture_is_drawn_without_the_modules_beside_it(trap):
-    code = "from symplex.meshes.render import _probe; print(repr(_probe()))"
+    code = "from symplex.meshes.pictures.render import _probe; print(repr(_probe()))"
     said, trapped = run(trap, "-P", "-c", code)
     assert trapped == []
     assert "trapped" not in said

@@ -15,7 +15,7 @@ from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, 
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh, volumes
 from symplex.meshes.repair import orient
 
@@ -382,8 +382,8 @@ def test_boundary_of_quadratic_tetrahedra():
 
 def test_surface_of_quadratic_cells_as_it_is_drawn():
     """Each drawn triangle lies on nodes of the cell whose value it shows."""
-    from symplex.meshes.scene import _grid, _surface
-    from symplex.meshes.series import Block
+    from symplex.meshes.pictures.scene import _grid, _surface
+    from symplex.meshes.series.series import Block
 
     mesh = mesh_of("tetra10")
     cells = mesh.cells["tetra10"]

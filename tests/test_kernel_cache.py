@@ -13,18 +13,19 @@ import symplex.fem.kernel_cache as kernel_cache
 from symplex.errors import OutputError
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("fem", "time", "contact", "meshes")
+ROOMS = [path.parent for top in ROOT.glob("*/__init__.py") for path in top.parent.rglob("__init__.py")]
 
 
 @pytest.fixture
 def read_only_package(tmp_path):
     """A copy of the package in whose folders nothing can be kept, by no user."""
     package = tmp_path / "installed" / "symplex"
-    for folder in ("", *FOLDERS):
-        (package / folder).mkdir(parents=True)
-        for path in (ROOT / folder).glob("*.py"):
-            shutil.copy(path, package / folder)
-        (package / folder / "__pycache__").write_bytes(b"")
+    for room in (ROOT, *ROOMS):
+        folder = package / room.relative_to(ROOT)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in room.glob("*.py"):
+            shutil.copy(path, folder)
+        (folder / "__pycache__").write_bytes(b"")
     return package
 
 

@@ -6,7 +6,7 @@ import pytest
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.actions.mass import add_consistent_mass, bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
 from symplex.meshes.generate import box
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 
 
 def box_of(kind):

@@ -14,7 +14,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box, ring
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 
 

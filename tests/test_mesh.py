@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from symplex.errors import MeshError
-from symplex.meshes.bundled import bundled, bundled_names
+from symplex.meshes.bundled_meshes import bundled, bundled_names
+from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import bar_lattice, box
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, merge, row_order, take
 from symplex.meshes.quality import check_mesh, describe, shape_quality, volumes
-from symplex.meshes.read import read_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError
-from symplex.meshes.figures import FORMATS
+from symplex.meshes.pictures.figures import FORMATS
 from symplex.runs import plots
 from symplex.runs.plots import compare_histories, plot_history
 from symplex.runs.summary import drifts

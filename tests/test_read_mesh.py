@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from symplex.errors import MeshError
-from symplex.meshes.formats import known_extensions
+from symplex.meshes.formats.formats import known_extensions
+from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import bar_lattice, box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.quality import check_mesh, describe
-from symplex.meshes.read import read_mesh
-from symplex.meshes.save import save_mesh
 
 DATA = Path(__file__).parent / "data"
 FROM_GMSH = ["blocks_22.msh", "blocks_22_binary.msh", "blocks_41.msh", "blocks_41_binary.msh", "blocks.inp"]
@@ -71,7 +71,7 @@ def test_nothing_is_printed(capfd):
 
 
 def test_reading_leaves_meshio_unimported_until_needed():
-    code = "import sys, symplex.meshes.read, symplex.meshes.save; sys.exit('meshio' in sys.modules)"
+    code = "import sys, symplex.meshes.formats.read, symplex.meshes.formats.save; sys.exit('meshio' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from symplex.errors import InvalidArgument, MeshError, ScenarioError
 from symplex.fem.actions.loads import SurfaceTraction
+from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import check_mesh, describe
-from symplex.meshes.read import read_mesh
-from symplex.meshes.save import save_mesh
 from symplex.scenario.scenario import Scenario
 
 GMSH22 = """$MeshFormat
@@ -698,7 +698,7 @@ def test_what_is_no_damage_is_not_called_so(tmp_path, monkeypatch):
         def fail(*_, error=error):
             raise error
 
-        monkeypatch.setattr("symplex.meshes.read.read_by_meshio", fail)
+        monkeypatch.setattr("symplex.meshes.formats.read.read_by_meshio", fail)
         with pytest.raises(MeshError, match=says):
             read_mesh(tmp_path / "box.vtu")
 
@@ -714,8 +714,8 @@ def test_hdf5_files_on_which_the_library_fails(tmp_path, monkeypatch, program, s
     """As it does on some damaged ones, where nothing in this process could end it."""
     write_exodus(tmp_path / "two.exo", classic=False)
     assert read_mesh(tmp_path / "two.exo").groups
-    monkeypatch.setattr("symplex.meshes.hdf5_probe._PROGRAM", program)
-    monkeypatch.setattr("symplex.meshes.hdf5_probe._SECONDS", 0.3)
+    monkeypatch.setattr("symplex.meshes.formats.hdf5_probe._PROGRAM", program)
+    monkeypatch.setattr("symplex.meshes.formats.hdf5_probe._SECONDS", 0.3)
     with pytest.raises(MeshError, match=f"two.exo: it is {says}"):
         read_mesh(tmp_path / "two.exo")
 
@@ -725,7 +725,7 @@ def test_hdf5_files_on_which_the_library_fails(tmp_path, monkeypatch, program, s
 
 @pytest.mark.parametrize("extension", ["msh", "inp", "vtu", "vtk"])
 def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch, extension):
-    from symplex.meshes import save
+    from symplex.meshes.formats import save
 
     file = tmp_path / f"box.{extension}"
     save_mesh(box((1, 1, 1), (1, 1, 1)), file)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError, RenderError
-from symplex.meshes import render
 from symplex.meshes.generate import box
-from symplex.meshes.section import Section
-from symplex.meshes.series import Block, open_series, read_series
-from symplex.meshes.view import View, _axes
+from symplex.meshes.pictures import render
+from symplex.meshes.pictures.section import Section
+from symplex.meshes.pictures.view import View, _axes
+from symplex.meshes.series.series import Block, open_series, read_series
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError, ScenarioError
-from symplex.meshes.series import read_series
+from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
 from symplex.runs.pictures import draw_plot, draw_snapshots
 from symplex.runs.results import Folder

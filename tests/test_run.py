@@ -15,7 +15,7 @@ import pytest
 
 import symplex.runs.run
 from symplex.errors import InvertedElement, OutputError
-from symplex.meshes.series import read_series
+from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
 from symplex.runs.progress import Bar, Lines, Silent, clock, si, told_of_compiling
 from symplex.runs.results import Folder

@@ -7,10 +7,10 @@ import pytest
 
 from symplex.errors import ScenarioError
 from symplex.fem.actions.loads import NodalForce, NodalLoad
-from symplex.meshes.bundled import bundled
+from symplex.meshes.bundled_meshes import bundled
+from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import cube_mesh
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.save import save_mesh
 from symplex.scenario.integrators import integrator_of
 from symplex.scenario.scenario import Scenario
 from symplex.time.composition import Composition

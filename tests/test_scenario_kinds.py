@@ -8,9 +8,9 @@ import pytest
 
 import symplex.runs.run
 from symplex.errors import ScenarioError
+from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
-from symplex.meshes.save import save_mesh
 from symplex.runs.cli import main
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate

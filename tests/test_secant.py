@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.assembly import Pattern
+from symplex.fem.forms import SECANT, SECANT_RATE
 from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
 from symplex.fem.secant import secant_product
 from symplex.fem.solids.elements import TETRAHEDRON
@@ -53,6 +54,10 @@ def matrix(system, values):
     return sp.csr_array((values, pattern.indices, pattern.indptr), shape=(system.n_nodes,) * 2)
 
 
+def secant_values(system, q):
+    return system.assembled(SECANT, q, among=system.having("secant"))
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_a_system_of_pairs_has_the_secant_form_of_its_pairs_only(dim):
     n = 6
@@ -65,12 +70,12 @@ def test_a_system_of_pairs_has_the_secant_form_of_its_pairs_only(dim):
     gravity = {"gravity": Gravity(np.ones(n), np.ones(dim))}
     system = System(np.ones(n), energies | gravity, dim=dim)
     elastic = System(np.ones(n), energies, dim=dim).gradient(q)
-    np.testing.assert_allclose(matrix(system, system.secant_values(q)) @ q, elastic, atol=1e-13)
+    np.testing.assert_allclose(matrix(system, secant_values(system, q)) @ q, elastic, atol=1e-13)
 
     out = np.full(len(system.pattern.indices), np.nan)
-    assert system.secant_rate_values(q, v, out) is out
+    assert system.assembled(SECANT_RATE, q, v, out=out, among=energies) is out
     s = 1e-6
-    slope = (system.secant_values(q + s * v) - system.secant_values(q - s * v)) / (2 * s)
+    slope = (secant_values(system, q + s * v) - secant_values(system, q - s * v)) / (2 * s)
     np.testing.assert_allclose(out, slope, atol=1e-8 * np.abs(slope).max())
 
 
@@ -112,7 +117,7 @@ def test_product_is_that_of_a_sparse_matrix(dim):
     n = 12
     q, x = moving(n, dim)
     system = System(np.ones(n), {"springs": Bars(all_pairs(n - 1)[::3], EngineeringStrain(3.0, 1.3), dim)}, dim=dim)
-    values, pattern, out = system.secant_values(q), system.pattern, np.full_like(q, np.nan)
+    values, pattern, out = secant_values(system, q), system.pattern, np.full_like(q, np.nan)
     weights = np.random.default_rng(1).uniform(size=x.shape)
     secant_product(pattern.indptr, pattern.indices, values, x, weights, out)
     np.testing.assert_allclose(out, weights * (matrix(system, values) @ x), atol=1e-13)
@@ -122,7 +127,7 @@ def test_product_does_not_lose_digits_far_away():
     n = 12
     q, x = moving(n, 3)
     system = System(np.ones(n), {"springs": Bars(all_pairs(n), EngineeringStrain(3.0, 1.3))})
-    values, pattern, (near, far) = system.secant_values(q), system.pattern, np.empty((2, n, 3))
+    values, pattern, (near, far) = secant_values(system, q), system.pattern, np.empty((2, n, 3))
     ones = np.ones_like(x)
     x = np.round(2.0**20 * x) / 2.0**20  # so that x + 2³⁰ is exact
     secant_product(pattern.indptr, pattern.indices, values, x, ones, near)
@@ -151,7 +156,7 @@ def test_a_stretched_body_is_as_stiff_as_its_stress(law):
     solid = block(law, (2, 2, 2))
     stretch = np.array([[1.2, 0.1, 0.0], [0.0, 0.9, 0.0], [0.0, 0.05, 1.1]])
     system = System(np.ones(len(solid.points)), {"solid": solid})
-    F = matrix(system, system.secant_values(solid.points @ stretch.T))
+    F = matrix(system, secant_values(system, solid.points @ stretch.T))
     S = law.stress((stretch.T @ stretch)[None])[0]
     np.testing.assert_allclose(solid.points.T @ (F @ solid.points), S, atol=1e-12 * np.abs(S).max())
 
@@ -172,9 +177,7 @@ def test_an_inverted_element_is_reported(law):
         lambda: solid.add_secant(q, pattern.slots[0], values),
         lambda: solid.add_secant_rate(q, v, pattern.slots[0], values),
         lambda: solid.mean_gradient(q[solid.nodes], solid.points[solid.nodes]),
-        lambda: solid.mean_hessian(solid.points[solid.nodes], q[solid.nodes]),
         lambda: solid.add_mean_gradient(solid.points, q, np.zeros_like(q)),
-        lambda: solid.add_mean_hessian(q, solid.points, pattern.slots[0], pattern.zeros(3)),
     ):
         with pytest.raises(InvertedElement, match=f"element {bad[0]} "):
             call()
@@ -200,7 +203,7 @@ class Brittle(Material):
 def test_a_law_without_finite_stress_is_reported():
     solid = block(Brittle(SaintVenantKirchhoff(60.0, 26.0, 1.0)))
     x0, x1 = solid.points[solid.nodes], 1.6 * solid.points[solid.nodes]
-    for call in (lambda: solid.secant(x1), lambda: solid.mean_gradient(x0, x1), lambda: solid.mean_hessian(x1, x1)):
+    for call in (lambda: solid.secant(x1), lambda: solid.mean_gradient(x0, x1)):
         with pytest.raises(MaterialFailed, match="Brittle has no finite"):
             call()
 
@@ -208,11 +211,10 @@ def test_a_law_without_finite_stress_is_reported():
 def test_small_strains_have_no_secant_form():
     solid = block(LinearElastic(60.0, 26.0, 1.0))
     assert not solid.has("secant")
-    assert solid.has("discrete_gradient")
     with pytest.raises(InvalidSystem, match="Solid has no secant form"):
         solid.add_secant(solid.points, Pattern(8, [solid.nodes]).slots[0], np.zeros(64))
     system = System(np.ones(8), {"solid": solid})
-    assert not system.secant_values(1.1 * solid.points).any()
+    assert not secant_values(system, 1.1 * solid.points).any()
     with pytest.raises(InvalidSystem, match="energy 'solid'"):
         system.require("secant", "This method")
 
@@ -220,7 +222,7 @@ def test_small_strains_have_no_secant_form():
 def test_positions_and_values_of_wrong_size_are_refused():
     solid = block(NEO_HOOKEAN)
     slots = Pattern(8, [solid.nodes]).slots[0]
-    with pytest.raises(InvalidSystem, match=r"values have shape \(64, 1\)"):
+    with pytest.raises(InvalidSystem, match=r"secant has shape \(64, 1\)"):
         solid.add_secant(solid.points, slots, np.zeros((64, 1)))
     with pytest.raises(InvalidSystem, match="positions have shape"):
         solid.add_secant_rate(solid.points, np.ones((7, 3)), slots, np.zeros(64))
@@ -239,10 +241,9 @@ def test_kernels_of_tetrahedra_agree_with_those_of_any_element_flat_ones_too(hei
         "secant": (solid.secant(x0), general.secant(x0)),
         "secant rate": (solid.secant_rate(x0, x1), general.secant_rate(x0, x1)),
         "mean gradient": (solid.mean_gradient(x0, x1), general.mean_gradient(x0, x1)),
-        "mean tangent": (solid.mean_hessian(x0, x1), general.mean_hessian(x0, x1)),
     }
     for name, (one, other) in pairs.items():
-        tolerance = 1e-14 if height == 1.0 else 1e-8 if name == "mean tangent" else 1e-11
+        tolerance = 1e-14 if height == 1.0 else 1e-11
         np.testing.assert_allclose(one, other, atol=tolerance * np.abs(other).max(), err_msg=name)
 
 
@@ -255,7 +256,7 @@ def test_values_do_not_depend_on_the_number_of_threads(monkeypatch):
     found = []
     for count in (1, 2):
         monkeypatch.setattr(threads, "count", lambda count=count: count)
-        found.append((system.secant_values(q), system.secant_rate_values(q, v)))
+        found.append((system.assembled(SECANT, q), system.assembled(SECANT_RATE, q, v)))
     np.testing.assert_array_equal(found[0], found[1])
 
 
@@ -286,10 +287,8 @@ def test_mean_strains_conserve_the_energy_where_it_is_quadratic_in_them_only(law
     energy = (QUADRATIC | OTHERS)[law]()
     x0, x1 = (q[energy.nodes] for q in two_states())
     mean, discrete = energy.mean_gradient(x0, x1), energy.discrete_gradient(x0, x1)
-    of_mean, of_discrete = energy.mean_hessian(x0, x1), energy.discrete_hessian(x0, x1)
     if law in QUADRATIC:
         np.testing.assert_allclose(mean, discrete, atol=1e-14 * np.abs(discrete).max())
-        np.testing.assert_allclose(of_mean, of_discrete, atol=1e-13 * np.abs(of_discrete).max())
     else:
         assert np.abs(mean - discrete).max() > 1e-5 * np.abs(discrete).max()
 
@@ -323,7 +322,3 @@ def test_a_system_takes_the_discrete_gradient_of_what_has_no_strain():
     solid.add_mean_gradient(q0, q1, wanted)
     gravity.add_discrete_gradient(q0, q1, wanted)
     np.testing.assert_array_equal(system.mean_gradient(q0, q1), wanted)
-    blocks, s = system.mean_hessian_blocks(q0, q1), 1e-6
-    slope = (system.mean_gradient(q0, q1 + s * q0) - system.mean_gradient(q0, q1 - s * q0)) / (2 * s)
-    along = (system.pattern.matrix(blocks) @ q0.ravel()).reshape(q0.shape)
-    np.testing.assert_allclose(along, slope, atol=1e-7 * np.abs(slope).max())

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError
-from symplex.meshes.patch import covering
-from symplex.meshes.redo import RedoFile, log_of
-from symplex.meshes.series import Block, open_series, read_series, repair_series, resume_series
+from symplex.meshes.pictures.patch import covering
+from symplex.meshes.series.redo import RedoFile, log_of
+from symplex.meshes.series.series import Block, open_series, read_series, repair_series, resume_series
 
 SUFFIXES = [".vtkhdf", ".pvd"]
 
@@ -203,7 +203,7 @@ def test_blocks_that_do_not_fit_are_refused(tmp_path):
 
 def test_every_moment_of_a_commit_reads_as_before_or_after(tmp_path, monkeypatch):
     """Stop the writer after each of its writes to the disk, and half way through each."""
-    import symplex.meshes.redo as redo
+    import symplex.meshes.series.redo as redo
 
     class Stopped(OSError):
         pass
@@ -288,7 +288,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from symplex.meshes.series import Block, open_series, resume_series
+from symplex.meshes.series.series import Block, open_series, resume_series
 path, seed = Path(sys.argv[1]), int(sys.argv[2])
 n = 2000
 points = np.random.default_rng(0).random((n, 3))

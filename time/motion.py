@@ -19,6 +19,7 @@ from symplex.time.work import WorkLedger, with_work
 if TYPE_CHECKING:
     from symplex.time.integrator import Integrator
 
+_LISTED_AT = "listed at "  # and the name of an energy: in a checkpoint, where it has found its stencils
 _ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
 _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 _ROUNDING = 1e-15  # the same relative to the number of steps: times and steps are rounded
@@ -126,6 +127,7 @@ class FixedStepMotion(Motion):
         self._broken = False  # stopped in the middle of a step
         self._shown = -1  # the number of steps after which arrays hold all that belongs to a state
         self._pace = 0.0  # s of wall time for a step, of those taken last; 0: not known yet
+        self._listed_at = system.listed_at
 
     @property
     def t(self) -> float:
@@ -230,9 +232,23 @@ class FixedStepMotion(Motion):
     def _take(self, n_steps: int) -> None:
         """Take n_steps steps, or none, and set all that belongs to a state."""
         self._broken = True
-        self._run(n_steps)
+        if self.system.changing:
+            self._take_renewing(n_steps)
+        else:
+            self._run(n_steps)
         self._broken = False
         self._shown = self.n
+
+    def _take_renewing(self, n_steps: int) -> None:
+        """Take steps one by one, with stencils renewed between them.
+
+        The system may have been with another motion since; what it lists then is of this one again.
+        """
+        self.system.listed_at = self._listed_at
+        for _ in range(n_steps):
+            self.system.renew(self.arrays()["q"])
+            self._run(1)
+        self._listed_at = self.system.listed_at
 
     def _steps_to(self, t: float) -> int:
         """Return the number of the step that ends at the time t in s."""
@@ -273,6 +289,7 @@ class FixedStepMotion(Motion):
         """
         self._refuse_broken()
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
+        grid |= {_LISTED_AT + name: q.copy() for name, q in self._listed_at.items()}
         return grid | {name: array.copy() for name, array in self.arrays().items()}
 
     def _refuse_broken(self) -> None:
@@ -303,6 +320,8 @@ class FixedStepMotion(Motion):
                     f"wanted {array.shape}."
                 )
             array[...] = stored
+        stored = {name: checkpoint.get(_LISTED_AT + name) for name in self._listed_at}
+        self._listed_at |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:
             self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
 

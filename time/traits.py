@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Energy, OptionalFunction
+from symplex.fem.energy import Energy
+from symplex.fem.forms import OptionalFunction
 from symplex.fem.system import System
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ Feature = Literal[
     "loads",
     "consistent mass",
     "massless nodes",
+    "changing stencils",
     "constraints",
 ]
 # and what may be done with a method.
@@ -38,10 +40,8 @@ Trait = Feature | Use
 FORMS: tuple[Form, ...] = get_args(Form)
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 
-# Which form an energy may have in place of another (`symplex.fem.system.System.mean_gradient`).
-_IN_PLACE: Mapping[OptionalFunction, OptionalFunction] = {"mean_gradient": "discrete_gradient"}
-# The forms that not all energies have.
-_OPTIONAL: tuple[OptionalFunction, ...] = get_args(OptionalFunction)
+# The forms that not all energies have; where one has no gradient at mean strains, its discrete gradient is taken.
+_NOT_ALL: tuple[OptionalFunction, ...] = ("secant", "third")
 _TOLD = 6  # methods that are named in a refusal
 
 
@@ -62,6 +62,12 @@ def _jumping_supports(system: System) -> str:
     if rough is None or system.is_lumped:
         return ""
     return f"with a consistent mass needs the accelerations of supports, and the velocity of '{rough}' jumps"
+
+
+def _changing_stencils(system: System) -> str:
+    for name, energy in system.changing.items():
+        return f"needs stencils that stay as they are, but those of energy '{name}' ({type(energy).__name__}) change"
+    return ""
 
 
 def _loads(system: System) -> str:
@@ -89,6 +95,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "jumping supports": _jumping_supports,
     "supports": _supports,
     "loads": _loads,
+    "changing stencils": _changing_stencils,
 }
 
 
@@ -120,9 +127,8 @@ def _refusals(method: Integrator, system: System) -> Iterator[Callable[[str], st
         if feature not in method.takes and (why := sentence(system)):
             yield partial(_has, method, why)
     for name, energy in system.energies.items():
-        for form in _OPTIONAL:
-            instead = _IN_PLACE.get(form, form)
-            if form in method.needs_of(name) and not (energy.has(form) or energy.has(instead)):
+        for form in _NOT_ALL:
+            if form in method.needs_of(name) and not energy.has(form):
                 yield partial(_lacks, method, name, energy, form)
 
 

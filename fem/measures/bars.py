@@ -14,6 +14,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.forms import DISCRETE_GRADIENT, MEAN_GRADIENT
 from symplex.fem.measures import pair_formulas
 from symplex.fem.measures.pair_laws import (
     CompiledLaw as CompiledLaw,
@@ -92,7 +93,13 @@ class Bars(Energy):
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, 2·dim, 2·dim] in N/m: ±(½ ξ I + ∂ξ/∂s1 (d0 + d1) ⊗ d1)."""
-        return self._stiffness(x0, x1, self.law.quotient, self.law.quotient_slope)
+        d0, d1 = _difference(x0), _difference(x1)
+        s0, s1 = _squared(d0), _squared(d1)
+        with np.errstate(all="ignore"):
+            block = self.law.quotient_slope(s0, s1)[:, None, None] * (d0 + d1)[:, :, None] * d1[:, None, :]
+            block += 0.5 * self.law.quotient(s0, s1)[:, None, None] * np.eye(x1.shape[2])
+        self._away_from_poles(block, x1)
+        return np.block([[block, -block], [-block, block]])
 
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return ∓2 φ' (d0 + d1)/2 [m, 2, dim] in N from x0 to x1 [m, 2, dim], φ' at the mean length ½(l0 + l1).
@@ -102,27 +109,12 @@ class Bars(Energy):
         """
         return self._pulls(x0, x1, self.law.mean_slope)
 
-    def mean_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return the derivative of the mean gradient with x1 [m, 2·dim, 2·dim] in N/m."""
-        return self._stiffness(x0, x1, self.law.mean_slope, self.law.mean_slope_rate)
-
     def _pulls(self, x0: Array, x1: Array, quotient: Callable[[Array, Array], Array]) -> Array:
         d0, d1 = _difference(x0), _difference(x1)
         with np.errstate(all="ignore"):
             xi = quotient(_squared(d0), _squared(d1))
             pull = self._away_from_poles(0.5 * xi[:, None] * (d0 + d1), x1)
         return np.stack([-pull, pull], axis=1)
-
-    def _stiffness(
-        self, x0: Array, x1: Array, quotient: Callable[[Array, Array], Array], slope: Callable[[Array, Array], Array]
-    ) -> Array:
-        d0, d1 = _difference(x0), _difference(x1)
-        s0, s1 = _squared(d0), _squared(d1)
-        with np.errstate(all="ignore"):
-            block = slope(s0, s1)[:, None, None] * (d0 + d1)[:, :, None] * d1[:, None, :]
-            block += 0.5 * quotient(s0, s1)[:, None, None] * np.eye(x1.shape[2])
-        self._away_from_poles(block, x1)
-        return np.block([[block, -block], [-block, block]])
 
     def secant(self, x: Array) -> Array:
         """Return 𝓕 [m, 2, 2] in N/m: ±2 φ'(s), which is φ'(l)/l by the length (Graham and Jelenić, eq. 2.12)."""
@@ -188,33 +180,25 @@ class Bars(Energy):
 
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add ∂DG/∂q1 in N/m from the nodal positions q0 to q1 [n, dim] to the blocks out (see `Energy`)."""
-        self._add_stiffness(False, q0, q1, slots, out)
+        if self._compiled is None:
+            super().add_discrete_hessian(q0, q1, slots, out)
+            return
+        ends, blocks = (self._checked(q0), self._checked(q1)), self._blocks(out, q1)
+        if not isfinite(pair_formulas.add_discrete_hessian(*ends, *self._compiled, slots, blocks)):
+            self.discrete_hessian(q0[self.nodes], q1[self.nodes])  # names the pair
 
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the mean gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
         self._add_pulls(True, q0, q1, out)
 
-    def add_mean_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        """Add the derivative of the mean gradient with q1 in N/m to the blocks out (see `Energy`)."""
-        self._add_stiffness(True, q0, q1, slots, out)
-
     def _add_pulls(self, mean: bool, q0: Array, q1: Array, out: Array) -> None:
-        local = self.mean_gradient if mean else self.discrete_gradient
         if self._compiled is None:
-            self._scatter_vectors("gradient", local(q0[self.nodes], q1[self.nodes]), out)
+            self.add(MEAN_GRADIENT if mean else DISCRETE_GRADIENT, (q0, q1), out)
             return
+        local = self.mean_gradient if mean else self.discrete_gradient
         ends = self._checked(q0), self._checked(q1)
         if not isfinite(pair_formulas.add_discrete_gradient(*ends, *self._compiled, mean, self._writable(out, q1))):
             local(q0[self.nodes], q1[self.nodes])  # names the pair
-
-    def _add_stiffness(self, mean: bool, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        local = self.mean_hessian if mean else self.discrete_hessian
-        if self._compiled is None:
-            self._scatter_blocks("Hessian", local(q0[self.nodes], q1[self.nodes]), slots, out)
-            return
-        ends, blocks = (self._checked(q0), self._checked(q1)), self._blocks(out, q1)
-        if not isfinite(pair_formulas.add_discrete_hessian(*ends, *self._compiled, mean, slots, blocks)):
-            local(q0[self.nodes], q1[self.nodes])
 
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out, strains from the increments."""

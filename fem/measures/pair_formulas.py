@@ -116,14 +116,6 @@ def mean_slope(law, a, b, s0, s1):
     return 2.0 * slope(law, a, b, mean * mean)
 
 
-@formula
-def mean_slope_rate(law, a, b, s0, s1):
-    """Its derivative with s1, φ''(s) at the mean length, times that over l1."""
-    l1 = np.sqrt(s1)
-    mean = 0.5 * (np.sqrt(s0) + l1)
-    return ratio(curvature(law, a, b, mean * mean) * mean, l1)
-
-
 # -- loops over pairs ----------------------------------------------------------------------------------------------
 #
 # With d = x_1 − x_0 at the end and d_m its mean over the increment:
@@ -210,16 +202,13 @@ def add_discrete_gradient(q0, q1, nodes, law, a, b, mean, out):
 
 
 @kernel
-def add_discrete_hessian(q0, q1, nodes, law, a, b, mean, slots, out):
-    """Add the derivative of what `add_discrete_gradient` adds to blocks; return a sum that is finite if it is."""
+def add_discrete_hessian(q0, q1, nodes, law, a, b, slots, out):
+    """Add ∂DG/∂q1 to blocks; return a sum that is finite if it is."""
     check = 0.0
     for e in range(len(nodes)):
         n0, n1 = nodes[e, 0], nodes[e, 1]
         s0, s1 = _squared(q0, n0, n1), _squared(q1, n0, n1)
-        if mean:
-            xi, rate = mean_slope(law, a[e], b[e], s0, s1), mean_slope_rate(law, a[e], b[e], s0, s1)
-        else:
-            xi, rate = quotient(law, a[e], b[e], s0, s1), quotient_slope(law, a[e], b[e], s0, s1)
+        xi, rate = quotient(law, a[e], b[e], s0, s1), quotient_slope(law, a[e], b[e], s0, s1)
         check += xi + rate
         for i in range(q0.shape[1]):
             middle = 0.5 * ((q0[n1, i] - q0[n0, i]) + (q1[n1, i] - q1[n0, i]))

@@ -65,13 +65,6 @@ class PairLaw(Copyable, ABC):
         """Return 2 dφ/ds in N/m at the mean length ½(l0 + l1)."""
         return 2.0 * self.slope(0.25 * (np.sqrt(s0) + np.sqrt(s1)) ** 2)
 
-    @final
-    def mean_slope_rate(self, s0: Array, s1: Array) -> Array:
-        """Return the derivative of `mean_slope` with s1 in N/m³."""
-        l1 = np.sqrt(s1)
-        mean = 0.5 * (np.sqrt(s0) + l1)
-        return pair_formulas.ratio.py_func(self.curvature(mean * mean) * mean, l1)
-
 
 class CompiledLaw(PairLaw):
     """A law whose formulas are compiled as well; its constants are numbers, or one for each pair.

@@ -36,7 +36,7 @@ from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.assembly import scatter_blocks, scatter_values, scatter_vectors
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.solids import element_kernels, elements, tensors, third_solid
+from symplex.fem.solids import element_kernels, elements, failures, tensors, third_solid
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.materials import Material
 
@@ -397,32 +397,8 @@ class Isoparametric(Energy):
         self, gather: Callable[[Array, slice], Array], positions: tuple[Array, ...]
     ) -> InvertedElement | MaterialFailed:
         """Return the error about the first element that is inverted, or whose energy or stress is not finite."""
-        worst, finite = np.full(len(self.nodes), np.inf), np.ones(len(self.nodes), bool)
-        with np.errstate(all="ignore"):
-            for q in positions:
-                x = gather(q, slice(None))
-                F, C, _ = self._strains(slice(None), x)
-                worst = np.minimum(worst, tensors.determinants(F).min(axis=1))
-                W, S = self.material.energy_density(_flat(C)), self.material.stress(_flat(C))
-                finite &= np.isfinite(W).reshape(C.shape[:2]).all(axis=1) & np.isfinite(S).reshape(len(C), -1).all(
-                    axis=1
-                )
-        inverted = self._order[~(worst > 0)]
-        failed = self._order[~finite]
-        element = int((inverted if len(inverted) else failed if len(failed) else self._order).min())
-        where = f"element {element} (nodes {', '.join(map(str, self.nodes[element]))})"
-        if len(inverted):
-            det = worst[self._order == element][0]
-            return InvertedElement(
-                f"{where} is inverted: det F = {det:.3g}, and must be positive. "
-                "Try a smaller step, a finer mesh there, or a softer impact.",
-                element,
-            )
-        return MaterialFailed(
-            f"{type(self.material).__name__} has no finite energy, stress or tangent in {where}. "
-            "Try a smaller step, or a law that holds at such strains.",
-            element,
-        )
+        F = [np.einsum("eai,egKa->egiK", gather(q, slice(None)), self._gradients, optimize=True) for q in positions]
+        return failures.failure(self.material, self.nodes, self._order, F)
 
 
 def _flat(C: Array) -> Array:

@@ -19,6 +19,7 @@ from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.solids import tensors, volumetric
+from symplex.fem.solids.law_functions import LawFunctions, shipped
 
 _NODES, _WEIGHTS = (array / 2.0 for array in leggauss(8))
 _NODES = _NODES + 0.5  # on [0, 1]
@@ -78,6 +79,15 @@ class Material(Copyable, ABC):
             f"the material {type(self).__name__} has no second derivative of its stress. Give it stress_curvature, or "
             "take a method that needs the gradient and Hessian only."
         )
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether the law is the same in all directions."""
+        return True
+
+    def law_functions(self) -> LawFunctions | None:
+        """Return the law as C functions of the invariants of C, or None where it is given by the functions above."""
+        return None
 
     # -- small strains ----------------------------------------------------------------------------------------
 
@@ -154,7 +164,7 @@ class Material(Copyable, ABC):
                 )
 
 
-def _finite(law: str, **constants: float) -> None:
+def finite_constants(law: str, **constants: float) -> None:
     """Check that constants are finite, and that the density is positive.
 
     Raises
@@ -198,7 +208,7 @@ class LameMaterial(Material):
 
     def __post_init__(self) -> None:
         law = type(self).__name__
-        _finite(law, lmbda=self.lmbda, mu=self.mu, density=self.density)
+        finite_constants(law, lmbda=self.lmbda, mu=self.mu, density=self.density)
         for name in ("lmbda", "mu", "density"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.mu <= 0:
@@ -241,6 +251,10 @@ class NeoHookean(LameMaterial):
 
     Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
     """
+
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2 and ln J."""
+        return LawFunctions.of(shipped("neo_hookean"), vars(self))
 
     def energy_density(self, C: Array) -> Array:
         """Return W [p] in J/m³."""
@@ -310,6 +324,10 @@ class SaintVenantKirchhoff(_Quadratic):
     Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
     """
 
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2 and ln J."""
+        return LawFunctions.of(shipped("saint_venant_kirchhoff"), vars(self))
+
 
 @checked
 @final
@@ -364,7 +382,7 @@ class MooneyRivlin(Material):
     density: float
 
     def __post_init__(self) -> None:
-        _finite("MooneyRivlin", c10=self.c10, c01=self.c01, bulk=self.bulk, density=self.density)
+        finite_constants("MooneyRivlin", c10=self.c10, c01=self.c01, bulk=self.bulk, density=self.density)
         for name in ("c10", "c01", "bulk", "density"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if min(self.c10, self.c01) < 0 or self.c10 + self.c01 <= 0:
@@ -386,6 +404,10 @@ class MooneyRivlin(Material):
     @property
     def _mu(self) -> float:
         return 2 * self.c10 + 4 * self.c01
+
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2 and ln J."""
+        return LawFunctions.of(shipped("mooney_rivlin"), vars(self))
 
     def energy_density(self, C: Array) -> Array:
         """Return W [p] in J/m³."""

@@ -10,12 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
+from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.elements import TETRAHEDRON, element_of
 from symplex.fem.solids.isoparametric import Isoparametric
-from symplex.fem.solids.materials import Material, NeoHookean
+from symplex.fem.solids.law_elements import LawElements
+from symplex.fem.solids.linear_elements import LinearElements
+from symplex.fem.solids.materials import LinearElastic, Material, NeoHookean
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
+
+_WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
 
 
 @checked
@@ -61,9 +66,14 @@ class Solid(Energy):
         element = element_of("Solid", self.nodes)
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
-        self._elements: NeoHookeanTetrahedra | Isoparametric
+        law = material.law_functions()
+        self._elements: NeoHookeanTetrahedra | LawElements | LinearElements | Isoparametric
         if element is TETRAHEDRON and isinstance(material, NeoHookean):
             self._elements = NeoHookeanTetrahedra(self.points, self.nodes, material)
+        elif law is not None:
+            self._elements = LawElements(element, self.points, self.nodes, material, law)
+        elif isinstance(material, LinearElastic):
+            self._elements = LinearElements(element, self.points, self.nodes, material)
         else:
             self._elements = Isoparametric(element, self.points, self.nodes, material)
         self.volumes = self._elements.volumes
@@ -102,10 +112,6 @@ class Solid(Energy):
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return Σ w F_m S(C_m) ∇N_a [m, k, 3] in N for x0 and x1 [m, k, 3], F_m and C_m the means of F and C."""
         return self._elements.mean_gradient(self._gathered(x0), self._gathered(x1))
-
-    def mean_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return the derivative of the mean gradient with x1 [m, 3k, 3k] in N/m, which is not symmetric."""
-        return self._elements.mean_hessian(self._gathered(x0), self._gathered(x1))
 
     def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a law that is not objective has no secant form."""
@@ -154,55 +160,19 @@ class Solid(Energy):
         """Return the energy in J at the nodal positions q [n, 3]."""
         return self._elements.total(self._positions(q))
 
-    def add_gradient(self, q: Array, out: Array) -> None:
-        """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        self._require_like(q, out)
-        self._elements.add_gradient(self._positions(q), out)
-
-    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
-        """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._require_blocks(out)
-        self._elements.add_hessian(self._positions(q), slots, out)
-
-    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
-        self._require_like(q1, out)
-        self._elements.add_discrete_gradient(self._positions(q0), self._positions(q1), out)
-
-    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out, as exact as edges are."""
-        self._require_like(q, out)
-        self._elements.add_increment_gradient(self._positions(q), self._positions(low), self._positions(dq), out)
-
-    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._require_blocks(out)
-        self._elements.add_discrete_hessian(self._positions(q0), self._positions(q1), slots, out)
-
-    def add_secant(self, q: Array, slots: IntArray, out: Array) -> None:
-        """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
-        self._require_values(out)
-        self._elements.add_secant(self._positions(q), slots, out)
-
-    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
-        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz]."""
-        self._require_values(out)
-        self._elements.add_secant_rate(self._positions(q), self._positions(v), slots, out)
-
-    def add_third(self, q: Array, a: Array, out: Array) -> None:
-        """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
-        self._require_like(q, out)
-        self._elements.add_third(self._positions(q), self._positions(a), out)
-
-    def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
-        """Add the mean gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
-        self._require_like(q1, out)
-        self._elements.add_mean_gradient(self._positions(q0), self._positions(q1), out)
-
-    def add_mean_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        """Add the derivative of the mean gradient in N/m to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._require_blocks(out)
-        self._elements.add_mean_hessian(self._positions(q0), self._positions(q1), slots, out)
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
+        if form.optional == "secant":
+            self._require_secant()
+        arrays = tuple(map(self._positions, nodal))
+        wanted = form.shape(len(arrays[0]), len(out), 3)
+        if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
+            raise InvalidSystem(
+                f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array "
+                f"{wanted if form.kind == 'vector' else _WANTED[form.kind]}."
+            )
+        add = getattr(self._elements, form.add)
+        add(*arrays, slots, out) if form.is_matrix else add(*arrays, out)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
@@ -261,19 +231,6 @@ class Solid(Energy):
         if q.ndim != 2 or q.shape[1] != 3 or len(q) < self._least_nodes:
             raise InvalidSystem(f"Solid: positions have shape {q.shape}, wanted ({len(self.points)}, 3).")
         return q
-
-    def _require_like(self, q: Array, out: Array) -> None:
-        if out.shape != q.shape or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
-            raise InvalidSystem(f"Solid: the gradient has shape {out.shape}, wanted a contiguous array {q.shape}.")
-
-    def _require_blocks(self, out: Array) -> None:
-        if out.shape[1:] != (3, 3) or not out.flags.c_contiguous:  # as above
-            raise InvalidSystem(f"Solid: the Hessian has shape {out.shape}, wanted a contiguous array (nnz, 3, 3).")
-
-    def _require_values(self, out: Array) -> None:
-        self._require_secant()
-        if out.ndim != 1 or not out.flags.c_contiguous:  # as above
-            raise InvalidSystem(f"Solid: the values have shape {out.shape}, wanted a contiguous array (nnz,).")
 
     def _require_secant(self) -> None:
         if not self.has("secant"):

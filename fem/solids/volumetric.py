@@ -54,8 +54,8 @@ def stress_curvature(C: Array, H: Array, lmbda: float, mu: float) -> Array:
 
 def discrete_stress(C0: Array, C1: Array, lmbda: float, mu: float) -> Array:
     """Return 2 w[c0, c1] K [p, 3, 3]."""
-    quotient, _ = _quotients(tensors.determinants(C0), tensors.determinants(C1), lmbda, mu)
-    return tensors.scaled(2.0 * quotient, _average_cofactors(C0, C1))
+    quotient, _ = quotients(tensors.determinants(C0), tensors.determinants(C1), lmbda, mu)
+    return tensors.scaled(2.0 * quotient, average_cofactors(C0, C1))
 
 
 def discrete_tangent(C0: Array, C1: Array, lmbda: float, mu: float) -> Array:
@@ -63,29 +63,29 @@ def discrete_tangent(C0: Array, C1: Array, lmbda: float, mu: float) -> Array:
 
     K changes by {T, ·} with T = (C0 + 2 C1)/6.
     """
-    quotient, slope = _quotients(tensors.determinants(C0), tensors.determinants(C1), lmbda, mu)
-    K = tensors.scaled(4.0 * slope, _average_cofactors(C0, C1))
+    quotient, slope = quotients(tensors.determinants(C0), tensors.determinants(C1), lmbda, mu)
+    K = tensors.scaled(4.0 * slope, average_cofactors(C0, C1))
     T = tensors.scaled(4.0 / 6.0 * quotient, C0 + 2.0 * C1)
     return tensors.cofactor_tangent(K, tensors.cofactors(C1), T)
 
 
-def _average_cofactors(C0: Array, C1: Array) -> Array:
+def average_cofactors(C0: Array, C1: Array) -> Array:
     """Return K = cof C_m + cof(C1 − C0)/12."""
     return tensors.cofactors(0.5 * (C0 + C1)) + tensors.cofactors(C1 - C0) / 12.0
 
 
 @kernel
-def _quotients(c0, c1, lmbda, mu):
+def quotients(c0, c1, lmbda, mu):
     """Return w[c0, c1] and ∂w[c0, c1]/∂c1 [p]; nan where c0 or c1 is not positive."""
-    quotients, slopes = np.empty_like(c0), np.empty_like(c0)
+    values, slopes = np.empty_like(c0), np.empty_like(c0)
     for p in range(len(c0)):
         if not (c0[p] > 0.0 and c1[p] > 0.0):
-            quotients[p] = slopes[p] = np.nan
+            values[p] = slopes[p] = np.nan
             continue
         s = c0[p] + c1[p]
         ratio, slope = artanh_ratio((c1[p] - c0[p]) / s)
         pressure = 0.25 * lmbda * (np.log(c0[p]) + np.log(c1[p])) - mu
-        quotients[p] = pressure * ratio / s
+        values[p] = pressure * ratio / s
         # ∂z/∂c1 = 2 c0/s²
         slopes[p] = (0.25 * lmbda / c1[p] * ratio + pressure * (2.0 * c0[p] / (s * s) * slope - ratio / s)) / s
-    return quotients, slopes
+    return values, slopes

@@ -224,9 +224,9 @@ def files() -> Iterator[tuple[str, str, dict[str, bytes]]]:
 def _of_ours() -> Iterator[tuple[str, str, dict[str, bytes]]]:
     import tempfile
 
+    from symplex.meshes.formats.save import save_mesh
     from symplex.meshes.generate import box
     from symplex.meshes.mesh import merge
-    from symplex.meshes.save import save_mesh
 
     bodies = {"a": box((1, 1, 1), (1, 1, 1), split="6"), "b": box((1, 1, 1), (1, 1, 1), split="hexahedra")}
     with tempfile.TemporaryDirectory() as folder:

@@ -182,8 +182,8 @@ def read_and_judged(path: Path, what: str) -> str:
     import numpy as np
 
     from symplex.errors import MeshError
+    from symplex.meshes.formats.read import read_mesh
     from symplex.meshes.quality import check_mesh, describe
-    from symplex.meshes.read import read_mesh
     from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
     from symplex.runs.report import mesh_report
 

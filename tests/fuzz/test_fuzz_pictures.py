@@ -276,7 +276,7 @@ def prepare(folder: Path) -> None:
 @pytest.mark.slow
 def test_pictures_are_drawn_or_refused_in_one_sentence():
     from symplex.errors import RenderError
-    from symplex.meshes.render import require_rendering
+    from symplex.meshes.pictures.render import require_rendering
 
     try:
         require_rendering()

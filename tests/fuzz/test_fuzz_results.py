@@ -184,8 +184,8 @@ def _make_bases(folder: Path) -> None:
     """Make a results folder of each kind, and beside each of those that were stopped what it would have become."""
     import pyvista  # noqa: F401
 
-    import symplex.meshes.scene  # noqa: F401
-    from symplex.meshes.render import require_rendering
+    import symplex.meshes.pictures.scene  # noqa: F401
+    from symplex.meshes.pictures.render import require_rendering
     from symplex.runs.history import read_history
     from symplex.runs.plots import plot_history
     from symplex.runs.run import simulate
@@ -318,10 +318,10 @@ def _draw_nothing() -> None:
 
     from matplotlib.figure import Figure
 
-    import symplex.meshes.render
-    from symplex.meshes.scene import Scene
+    import symplex.meshes.pictures.render
+    from symplex.meshes.pictures.scene import Scene
 
-    symplex.meshes.render._plotter = lambda *_: contextlib.nullcontext()
+    symplex.meshes.pictures.render._plotter = lambda *_: contextlib.nullcontext()
     Scene.draw = lambda *_: np.zeros((4, 4, 3), np.uint8)
     Figure.savefig = lambda _, file, **__: file.write(b"a picture")
 
@@ -366,7 +366,7 @@ def _compared(out: Path, before: Path, whole: Path) -> str:
 
 def _differences(out: Path, whole: Path, before: Path) -> str:
     """Return the first thing in a folder that is neither as in the whole run nor as it was before."""
-    from symplex.meshes.series import read_series
+    from symplex.meshes.series.series import read_series
 
     rows, wanted, kept = (
         (path / "history.csv").read_text("utf-8-sig").splitlines() if (path / "history.csv").is_file() else []
@@ -391,7 +391,7 @@ def _differences(out: Path, whole: Path, before: Path) -> str:
 def _frame(path: Path, i: int) -> Any:
     """Return a frame, None if it cannot be read: whoever wants it is told."""
     from symplex.errors import SymplexError
-    from symplex.meshes.series import read_series
+    from symplex.meshes.series.series import read_series
 
     try:
         return read_series(path).frame(i)

@@ -306,8 +306,8 @@ def tried(seed: int, count: int) -> Iterator[tuple[str, str, str]]:
 
 def furnish(folder: Path) -> None:
     """Put the files into a folder that scenarios name."""
+    from symplex.meshes.formats.save import save_mesh
     from symplex.meshes.generate import box
-    from symplex.meshes.save import save_mesh
 
     (folder / "folder").mkdir()
     (folder / "record.csv").write_text("t (s),a (g)\n0,0\n0.005,1\n0.02,0\n", "utf-8")

@@ -34,7 +34,7 @@ def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
 def rows(counts: Counter[tuple[str, str]]) -> list[str]:
     """Return the lines of the table: what was tried, how often, and what came out."""
     lines = ["| tried | trials | ran | refused in one sentence | defects |", "| --- | ---: | ---: | ---: | ---: |"]
-    for what in dict.fromkeys(what for what, _ in counts):
+    for what in sorted({what for what, _ in counts}):
         by_outcome = Counter({outcome: n for (of, outcome), n in counts.items() if of == what})
         total, ran, refused = by_outcome.total(), by_outcome[RAN], by_outcome[REFUSED]
         lines.append(f"| {what} | {total} | {ran} | {refused} | {total - ran - refused} |")
@@ -52,7 +52,8 @@ def main() -> None:
     for name, module in fuzzers(arguments.fuzzers):
         start = perf_counter()
         for what, outcome in module.trials(arguments.seed, arguments.count):  # type: ignore[attr-defined]
-            counts[f"{name}: {what.rpartition(': ')[2]}", outcome] += 1
+            kind = what.rpartition(": ")[2].partition(", ")[0]  # of a file, and not each damage to it
+            counts[f"{name}: {kind}", outcome] += 1
             if outcome not in (RAN, REFUSED):
                 print(f"{what}: {outcome}", flush=True)
         print(f"{name}: {perf_counter() - start:.0f} s", flush=True)

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
-from symplex.meshes.save import save_mesh
-from symplex.meshes.series import Block, open_series
+from symplex.meshes.series.series import Block, open_series
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.quadratic import quadratic
+from symplex.meshes.midside_nodes import quadratic
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.trajectory import march
 

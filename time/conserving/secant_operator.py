@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from symplex.fem.energy import Array
+from symplex.fem.forms import GRADIENT, SECANT, SECANT_RATE
 from symplex.fem.secant import secant_product
 from symplex.fem.system import System
 
@@ -29,12 +30,7 @@ class SecantOperator:
 
     def __init__(self, system: System, external: Sequence[str]):
         self.system = system
-        self._internal = [
-            (energy, slots)
-            for (name, energy), slots in zip(system.energies.items(), system.pattern.slots, strict=False)
-            if name not in external
-        ]
-        self._external = [system.energies[name] for name in external]
+        self._internal, self._external = system.energies.keys() - set(external), set(external)
         self.loaded = bool(self._external or system.loads)
         # What becomes of a force: its part in the acceleration, where the mass is lumped.
         self._weights = np.where(system.fixed, 0.0, 1.0)
@@ -43,17 +39,11 @@ class SecantOperator:
 
     def values(self, q: Array) -> Array:
         """Return the values [nnz] of 𝓕(q) in N/m on the system's pattern."""
-        out = np.zeros(len(self.system.pattern.indices))
-        for energy, slots in self._internal:
-            energy.add_secant(q, slots, out)
-        return out
+        return self.system.assembled(SECANT, q, among=self._internal)
 
     def rate_values(self, q: Array, v: Array) -> Array:
         """Return the values [nnz] of 𝓕̇ in N/(m s) at q along the velocities v, on the system's pattern."""
-        out = np.zeros(len(self.system.pattern.indices))
-        for energy, slots in self._internal:
-            energy.add_secant_rate(q, v, slots, out)
-        return out
+        return self.system.assembled(SECANT_RATE, q, v, among=self._internal)
 
     def product(self, values: Array, x: Array) -> Array:
         """Return M⁻¹ 𝓕 x [n, dim], zero at fixed coordinates, for the values [nnz] of 𝓕 and x [n, dim]."""
@@ -72,9 +62,7 @@ class SecantOperator:
 
     def from_outside(self, t: float, q: Array, v: Array) -> Array:
         """Return M⁻¹ f(t, q, v) [n, dim] in m/s² of the loads and the external energies."""
-        out = np.zeros_like(q)
-        for energy in self._external:
-            energy.add_gradient(q, out)
+        out = self.system.assembled(GRADIENT, q, among=self._external)
         np.negative(out, out=out)
         for load in self.system.loads.values():
             out += load(t, q, v)

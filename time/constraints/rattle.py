@@ -108,7 +108,8 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
     def takes(self) -> frozenset[Trait]:
         """Constraints, and without β supports that move."""
         moving: set[Trait] = set() if self.beta > 0.0 else {"moving supports"}
-        return frozenset({"supports", "loads", "constraints", "composition", "thermostat", *moving})
+        uses: set[Trait] = {"composition", "thermostat"}
+        return frozenset({"supports", "loads", "constraints", "changing stencils", *moving, *uses})
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> RattleMotion:
         return RattleMotion(system, self, t0, dt, n)
@@ -125,7 +126,7 @@ class Shake(ConstrainedIntegrator["ShakeMotion"]):
     state the step after it must be possible. Parameters, errors: see `ConstrainedIntegrator`.
     """
 
-    takes = frozenset({"supports", "loads", "constraints"})
+    takes = frozenset({"supports", "loads", "constraints", "changing stencils"})
     why_not = MappingProxyType(
         {
             "composition": "its velocities are differences over two steps of one size; take Rattle, of the same "

@@ -45,7 +45,7 @@ class VariationalEuler(FixedStepIntegrator["VariationalEulerMotion"]):
     order = 1
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = False
-    takes = frozenset({"supports", "loads", "thermostat"})
+    takes = frozenset({"supports", "loads", "changing stencils", "thermostat"})
 
     def __post_init__(self):
         require_step(self, self.dt)

@@ -165,7 +165,9 @@ class ImplicitMotion(FixedStepMotion):
 
 
 # What implicit methods take as a rule.
-IMPLICIT: frozenset[Trait] = frozenset({"supports", "moving supports", "loads", "consistent mass", "thermostat"})
+IMPLICIT: frozenset[Trait] = frozenset(
+    {"supports", "moving supports", "loads", "consistent mass", "changing stencils", "thermostat"}
+)
 
 
 @dataclass(frozen=True)

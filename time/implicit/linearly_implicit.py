@@ -67,7 +67,7 @@ class LinearlyImplicitNewmark(FixedStepIntegrator["LinearlyImplicitNewmarkMotion
     conserves = frozenset({"momentum"})
     symmetric = False
     needs = frozenset({"gradient", "hessian"})
-    takes = frozenset({"supports", "loads", "consistent mass", "thermostat"})
+    takes = frozenset({"supports", "loads", "consistent mass", "changing stencils", "thermostat"})
 
     def __post_init__(self):
         require_step(self, self.dt)

@@ -38,10 +38,16 @@ class DefiniteSolver:
 
     def __init__(self, system: System, linear: Linear):
         self._system = system
-        self._blocks = system.pattern.zeros(system.dim)
+        self._linear: Linear = linear
+        self._follow_pattern()
         lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
         self._diagonal = lumped
-        self._solver = _solver(linear, system.pattern, system.dim)
+
+    def _follow_pattern(self) -> None:
+        """Take a solver for the pattern as it is now."""
+        self._pattern, dim = self._system.pattern, self._system.dim
+        self._blocks = self._pattern.zeros(dim)
+        self._solver = _solver(self._linear, self._pattern, dim)
 
     def update(self, q: Array, s: float) -> None:
         """Take the matrix at the positions q [n, dim] in m with the factor s in s².
@@ -51,6 +57,8 @@ class DefiniteSolver:
         StepFailed
             If it is not positive definite.
         """
+        if self._system.pattern is not self._pattern:
+            self._follow_pattern()
         system, blocks = self._system, self._blocks
         system.hessian_blocks(q, blocks)
         indptr, indices = system.pattern.indptr, system.pattern.indices
@@ -71,7 +79,7 @@ class DefiniteSolver:
             If the matrix turns out not to be positive definite, or iterations fail.
         """
         x = self._solver.solve(b, 0.0)
-        if not self._solver.definite or np.vdot(b, x) < 0.0:
+        if not self._solver.definite or self._system.dot(b, x) < 0.0:
             raise self._indefinite()
         return x
 

@@ -121,16 +121,21 @@ class NewtonSolver:
     def __init__(self, system: System, settings: Newton):
         self.system = system
         self.settings = settings
-        self._linear = linear_solver(settings.linear, system.pattern, system.dim)
+        self._take_pattern(system)
         lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
         # Weights of norms; a massless node counts like the others.
         self._mass = np.where(system.massless, lumped[~system.massless].mean(), lumped)
-        self._blocks = system.pattern.zeros(system.dim)
         shape = (system.n_nodes, system.dim)
         self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
         self._trial, self._trial_forces, self._trial_residual = (np.zeros(shape) for _ in range(3))
         # Of M Δq = factor · x: the masses and Δq, or ones and M Δq for a consistent mass.
         self._factor = lumped if system.is_lumped else np.ones(system.n_nodes)
+
+    def _take_pattern(self, system: System) -> None:
+        """Take a linear solver for the pattern as it is now."""
+        self._pattern = system.pattern
+        self._linear = linear_solver(self.settings.linear, self._pattern, system.dim)
+        self._blocks = self._pattern.zeros(system.dim)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -157,6 +162,10 @@ class NewtonSolver:
         StepFailed
             If there is none to be found.
         """
+        if self.system.pattern is not self._pattern:  # stencils have changed
+            counts = self.counts
+            self._take_pattern(self.system)
+            self.counts.update(counts)
         limit = self.settings.iterations
         if not follow:
             return self._converge(equations, q0, start, limit)
@@ -191,7 +200,7 @@ class NewtonSolver:
                 self._impatient = limit < _PATIENCE
                 raise self._failure(equations, history, floor)
             correction = self._linear.solve(self._residual, self._tolerance(history, floor))
-            if np.vdot(correction, self._residual) < 0.0:  # a direction along which the matrix is negative
+            if self.system.dot(correction, self._residual) < 0.0:  # a direction along which the matrix is negative
                 self._smooth = False
             improved = self._search(equations, correction, norm, at_floor)
             if improved is None:
@@ -293,7 +302,7 @@ class NewtonSolver:
         """Return whether the same matrix gives a shorter correction at the trial increment."""
         following = self._linear.solve(self._trial_residual, _FORCING)
         shorter = (1.0 - 0.25 * part) ** 2
-        return bool(np.sum(self._mass @ following**2) < shorter * np.sum(self._mass @ correction**2))
+        return self._length(following) ** 2 < shorter * self._length(correction) ** 2
 
     def _followed(self, equations: StepEquations, q0: Array, start: Array | float) -> Array | None:
         """Return nearly the root that small steps lead to, if any does."""
@@ -334,7 +343,7 @@ class NewtonSolver:
 
     def _length(self, dq: Array) -> float:
         """Return |M^½ Δq|."""
-        return float(np.sqrt(np.sum(self._mass @ dq**2)))
+        return float(np.sqrt(self.system.dot(self._mass[:, None] * dq, dq)))
 
     def _failure(self, equations: StepEquations, history: list[float], floor: float) -> StepFailed:
         size = np.abs(self._residual).max(axis=1)

@@ -73,7 +73,7 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
 
     order = 2
     symmetric = True
-    takes = frozenset({"supports", "loads", "consistent mass", "composition", "thermostat"})
+    takes = frozenset({"supports", "loads", "consistent mass", "changing stencils", "composition", "thermostat"})
 
     def __post_init__(self):
         require_step(self, self.dt)

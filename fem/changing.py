@@ -1,0 +1,130 @@
+"""Energies whose stencils change: those between which nodes are near each other now."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from typing import Self
+
+import numpy as np
+
+from symplex.errors import StepFailed
+from symplex.fem import forms
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.energy import Energy
+from symplex.fem.forms import Form
+from symplex.fem.kernels import kernel
+
+
+class ChangingEnergy(Energy):
+    """An energy of the nodes that are near each other, with a list of them that is renewed between steps.
+
+    A stencil has energy where its nodes are closer than ``reach`` only. The list holds those closer than reach +
+    margin, so that it is complete until a node has moved by half the margin; it is renewed at a quarter, which leaves a
+    quarter for a step. What is assembled does not depend on the list: elsewhere stencils are found anew for one
+    evaluation. Only matrices need the list, as it is what their pattern is made of.
+
+    The list follows from the positions at which it was found. A checkpoint holds these, so that a motion goes on with
+    the same list, and the same bits, however old it is. (To renew it at each checkpoint would make the motion depend
+    on when they are taken.)
+
+    Attributes
+    ----------
+    reach : float
+        In m.
+    margin : float
+        In m.
+    listed_at : float64 [n, dim]
+        The nodal positions in m at which the list was found; without rows at first.
+    version : int
+        How often it was.
+    """
+
+    reach: float
+    margin: float
+    listed_at: Array
+
+    @abstractmethod
+    def stencils(self, q: Array, distance: float) -> IntArray:
+        """Return all stencils [m, k] whose nodes at q [n, dim] are closer than a distance in m, in a fixed order.
+
+        The order is that of the nodes, so that sums over a longer list give the same bits.
+        """
+
+    def renewed(self, q: Array) -> bool:
+        """Renew the list at the positions q [n, dim] if a node has moved by a quarter of the margin; return whether."""
+        if len(self.listed_at) == len(q) and _farthest(q, self.listed_at) <= (0.25 * self.margin) ** 2:
+            return False
+        self.list_at(q.copy())
+        return True
+
+    def list_at(self, q: Array) -> None:
+        """Find the list at the positions q [n, dim], which stay as they are."""
+        self.listed_at = q
+        self.nodes = self.stencils(q, self.reach + self.margin) if len(q) else self.nodes[:0]
+        self.version += 1
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, dim]."""
+        return self._complete(q).listed_total(q)
+
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form to what is assembled (see `Energy.add`), whether the list is complete there or not.
+
+        Raises
+        ------
+        StepFailed
+            If it is a matrix, and the list is not; or if a node moves by more than ``reach`` in an increment.
+        """
+        ends = nodal[: form.ends]
+        if form is forms.INCREMENT_GRADIENT:
+            ends = nodal[0], nodal[0] + nodal[2]
+        complete = self._complete(*ends)
+        if form.is_matrix and complete is not self:
+            if len(self.listed_at) != len(nodal[0]):
+                raise StepFailed(f"{type(self).__name__} has found no stencils yet; system.renew(q) does that.")
+            raise StepFailed(
+                f"{type(self).__name__}: nodes have moved by {self._moved(*ends):.3g} m since the list of their "
+                f"neighbours was found, which is more than half its margin, {0.5 * self.margin:.3g} m. Try a smaller "
+                "step, or a larger margin."
+            )
+        complete.add_listed(form, nodal, out, slots)
+
+    def listed_total(self, q: Array) -> float:
+        """Return the energy in J of the stencils in the list; an energy with compiled loops overrides it."""
+        return super().total(q)
+
+    def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
+        """Add a form of the stencils in the list; an energy with compiled loops overrides it."""
+        super().add(form, nodal, out, slots)
+
+    def _complete(self, *ends: Array) -> Self:
+        """Return the energy, or a copy, with a list that is complete at the given positions, one or two of them."""
+        if len(self.listed_at) == len(ends[0]) and self._moved(*ends) <= 0.5 * self.margin:
+            return self
+        shift = np.sqrt(_farthest(*ends)) if len(ends) == 2 else 0.0
+        if not shift <= self.reach:
+            raise StepFailed(
+                f"{type(self).__name__}: a node moves by {shift:.3g} m within the step, farther than the range of the "
+                f"forces, {self.reach:.3g} m. Try a smaller step."
+            )
+        other = copy.copy(self)
+        other.nodes = self.stencils(ends[0], self.reach + 2.0 * shift)
+        return other
+
+    def _moved(self, *ends: Array) -> float:
+        """Return how far in m a node is from where the list was found, at most."""
+        return float(np.sqrt(max(_farthest(q, self.listed_at) for q in ends)))
+
+
+@kernel
+def _farthest(q, at):
+    """Return the largest |q − at|² of the nodes; infinite if a position is not finite."""
+    largest = 0.0
+    for n in range(len(q)):
+        squared = 0.0
+        for i in range(q.shape[1]):
+            squared += (q[n, i] - at[n, i]) ** 2
+        if not squared <= largest:
+            largest = squared if squared < np.inf else np.inf
+    return largest

@@ -1,0 +1,89 @@
+"""The forms of energies: what is assembled from local functions, of three kinds of result, by one loop each.
+
+====================  ==============  ==========================================================
+kind                  local           assembled
+====================  ==============  ==========================================================
+``vector``            [m, k, dim]     nodal vectors [n, dim]
+``block``             [m, k·dim, …]   the blocks [nnz, dim, dim] of a matrix on a `Pattern`
+``value``             [m, k, k]       the values [nnz] of a matrix of one number for each block
+====================  ==============  ==========================================================
+
+A form has the name of the local function of `symplex.fem.energy.Energy`; the method ``add_`` and its name adds it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from symplex.fem.assembly import Array, scatter_blocks, scatter_values, scatter_vectors
+
+Kind = Literal["vector", "block", "value"]
+# What an energy may have beyond the gradient, Hessian and discrete gradient, by the first function of each.
+OptionalFunction = Literal["mean_gradient", "secant", "third"]
+
+
+class Form(NamedTuple):
+    """What is assembled from a local function.
+
+    Attributes
+    ----------
+    name : str
+        Of the local function.
+    add : str
+        Of the method that adds the form up.
+    title : str
+        For messages.
+    kind : str
+        Of the result: ``"vector"``, ``"block"`` or ``"value"``.
+    optional : str, optional
+        The first of the optional functions that it belongs to.
+    ends : int, default 1
+        Of how many of the nodal arrays that it takes are positions: those at the start and end of an increment, or
+        those at one point, before other arrays.
+    """
+
+    name: str
+    add: str
+    title: str
+    kind: Kind
+    optional: OptionalFunction | None = None
+    ends: int = 1
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the result is a matrix on a pattern."""
+        return self.kind != "vector"
+
+    def local_shape(self, m: int, k: int, dim: int) -> tuple[int, ...]:
+        """Return the shape of what the local function returns for m stencils of k nodes."""
+        return {"vector": (m, k, dim), "block": (m, k * dim, k * dim), "value": (m, k, k)}[self.kind]
+
+    def shape(self, n: int, nnz: int, dim: int) -> tuple[int, ...]:
+        """Return the shape of what is assembled for n nodes, and nnz blocks of a pattern."""
+        return {"vector": (n, dim), "block": (nnz, dim, dim), "value": (nnz,)}[self.kind]
+
+
+# Nodal arrays:                                                                                  (q)
+GRADIENT = Form("gradient", "add_gradient", "gradient", "vector")
+HESSIAN = Form("hessian", "add_hessian", "Hessian", "block")
+SECANT = Form("secant", "add_secant", "secant", "value", "secant")
+# (q, v) and (q, a)
+SECANT_RATE = Form("secant_rate", "add_secant_rate", "secant rate", "value", "secant")
+THIRD = Form("third", "add_third", "third derivative", "vector", "third")
+# (q0, q1)
+DISCRETE_GRADIENT = Form("discrete_gradient", "add_discrete_gradient", "discrete gradient", "vector", ends=2)
+DISCRETE_HESSIAN = Form("discrete_hessian", "add_discrete_hessian", "discrete Hessian", "block", ends=2)
+MEAN_GRADIENT = Form("mean_gradient", "add_mean_gradient", "mean gradient", "vector", "mean_gradient", ends=2)
+# (q, compensation of q, Δq)
+INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discrete gradient", "vector")
+
+FORMS = (GRADIENT, HESSIAN, SECANT, SECANT_RATE, THIRD)
+FORMS += (DISCRETE_GRADIENT, DISCRETE_HESSIAN, MEAN_GRADIENT, INCREMENT_GRADIENT)
+
+# The loop of each kind: scatter(local, nodes or slots, out)
+SCATTER: dict[Kind, Callable[[Array, Any, Array], None]] = {
+    "vector": scatter_vectors,
+    "block": scatter_blocks,
+    "value": scatter_values,
+}

@@ -1,0 +1,223 @@
+"""Elements in chunks of 128 points of quadrature: gathering tangent vectors, and scattering what is found at the points.
+
+128 linear tetrahedra, 16 hexahedra of 8 points or 32 quadratic tetrahedra of 4 points make a chunk; point p of it is
+the point g = p // E of the element p % E of E. With the nodes relative to the first one and the slopes of the shape
+functions on the reference cell,
+
+    d_a = Σ_n ∂N_n/∂ξ_a (x_n − x_0),    f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a,    f_0 = −Σ_n f_n,
+
+where t_a are the forces on d_a. Of a linear tetrahedron d_a = x_a − x_0 and f_a = t_a. Positions far from the origin
+cost no digits, and forces sum to zero exactly.
+
+What is known of a point are the rows M_11, M_22, M_33, M_12, M_13, M_23 of M_ab = ∇ξ_a·∇ξ_b and D = det ∂X/∂ξ, and for
+each family of fibres the three components a0·∇ξ_a of their direction. A chunk that is not full repeats its last element.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.kernels import inlined
+from symplex.fem.prefetch import prefetch
+from symplex.fem.solids.edge_algebra import combined
+
+CHUNK = 128
+GEOMETRY = 7  # rows of a point, before those of fibres
+THREE = np.uint64(3)  # indices without sign need no test for counting from the end
+NINE = np.uint64(9)
+
+
+# -- rows of points -------------------------------------------------------------------------------------------
+
+
+@inlined
+def vectors(rows, p):
+    """Return the three vectors in rows 0–2, 3–5 and 6–8 of rows [9, CHUNK]."""
+    return (
+        (rows[p], rows[CHUNK + p], rows[2 * CHUNK + p]),
+        (rows[3 * CHUNK + p], rows[4 * CHUNK + p], rows[5 * CHUNK + p]),
+        (rows[6 * CHUNK + p], rows[7 * CHUNK + p], rows[8 * CHUNK + p]),
+    )
+
+
+@inlined
+def set_vectors(rows, p, u):
+    """Set what `vectors` returns."""
+    rows[p], rows[CHUNK + p], rows[2 * CHUNK + p] = u[0]
+    rows[3 * CHUNK + p], rows[4 * CHUNK + p], rows[5 * CHUNK + p] = u[1]
+    rows[6 * CHUNK + p], rows[7 * CHUNK + p], rows[8 * CHUNK + p] = u[2]
+
+
+@inlined
+def matrix(rows, p):
+    """Return the symmetric matrix in rows 0–5."""
+    return (
+        *(rows[p], rows[CHUNK + p], rows[2 * CHUNK + p]),
+        *(rows[3 * CHUNK + p], rows[4 * CHUNK + p], rows[5 * CHUNK + p]),
+    )
+
+
+@inlined
+def direction(geometry, f, p):
+    """Return a0·∇ξ_a of a family of fibres."""
+    row = (GEOMETRY + 3 * f) * CHUNK + p
+    return geometry[row], geometry[row + CHUNK], geometry[row + 2 * CHUNK]
+
+
+@inlined
+def along_fibre(d, alpha):
+    """Return v = Σ α_a d_a."""
+    return combined(alpha[0], d[0], alpha[1], d[1], alpha[2], d[2])
+
+
+# -- nodes ----------------------------------------------------------------------------------------------------
+
+
+@inlined
+def gather(q, nodes, n, slopes, geometry, x, d):
+    """Set d [9, CHUNK] to the tangent vectors of the n elements of a chunk at q [3 n_nodes]; x is work."""
+    k = slopes.shape[1]
+    if k == 4:
+        _gather_nodes(q, nodes, n, 4, CHUNK, geometry, d)
+    elif k == 8:
+        _gather_nodes(q, nodes, n, 8, 16, geometry, x)
+        interpolate(x, slopes, 8, 8, 16, d)
+    else:
+        _gather_nodes(q, nodes, n, 10, 32, geometry, x)
+        interpolate(x, slopes, 4, 10, 32, d)
+
+
+@inlined
+def _gather_nodes(q, nodes, n, k, size, geometry, x):
+    """Set x [3 (k − 1), size] to the nodes relative to the first one; the constants of the chunk are fetched meanwhile."""
+    for e in range(size):
+        if k == 4:
+            prefetch(geometry, GEOMETRY * e)  # pyright: ignore[reportCallIssue]
+        first = k * min(e, n - 1)
+        o = THREE * nodes[first]
+        for a in range(1, k):
+            at = THREE * nodes[first + a]
+            for i in range(3):
+                x[(3 * (a - 1) + i) * size + e] = q[at + np.uint64(i)] - q[o + np.uint64(i)]
+
+
+@inlined
+def gather_changes(q0, q1, nodes, n, slopes, x, means, increments):
+    """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes]; x is work."""
+    k = slopes.shape[1]
+    if k == 4:
+        _gather_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
+    elif k == 8:
+        y = np.empty_like(x)
+        _gather_changes(q0, q1, nodes, n, 8, 16, x, y)
+        interpolate(x, slopes, 8, 8, 16, means)
+        interpolate(y, slopes, 8, 8, 16, increments)
+    else:
+        y = np.empty_like(x)
+        _gather_changes(q0, q1, nodes, n, 10, 32, x, y)
+        interpolate(x, slopes, 4, 10, 32, means)
+        interpolate(y, slopes, 4, 10, 32, increments)
+
+
+@inlined
+def _gather_changes(q0, q1, nodes, n, k, size, means, increments):
+    """Set the means and increments [3 (k − 1), size] of the nodes relative to the first one."""
+    for e in range(size):
+        first = k * min(e, n - 1)
+        o = THREE * nodes[first]
+        for i in range(3):
+            u = np.uint64(i)
+            total, change = q0[o + u] + q1[o + u], q1[o + u] - q0[o + u]
+            for a in range(1, k):
+                at, to = THREE * nodes[first + a] + u, (3 * (a - 1) + i) * size + e
+                means[to] = 0.5 * (q0[at] + q1[at] - total)
+                increments[to] = q1[at] - q0[at] - change
+
+
+@inlined
+def gather_compensated(q, low, dq, nodes, n, slopes, x, means, increments):
+    """Do so for the increments Δq from q + low in differences, none larger than an edge however far the body is."""
+    k = slopes.shape[1]
+    if k == 4:
+        _gather_compensated(q, low, dq, nodes, n, 4, CHUNK, means, increments)
+    elif k == 8:
+        y = np.empty_like(x)
+        _gather_compensated(q, low, dq, nodes, n, 8, 16, x, y)
+        interpolate(x, slopes, 8, 8, 16, means)
+        interpolate(y, slopes, 8, 8, 16, increments)
+    else:
+        y = np.empty_like(x)
+        _gather_compensated(q, low, dq, nodes, n, 10, 32, x, y)
+        interpolate(x, slopes, 4, 10, 32, means)
+        interpolate(y, slopes, 4, 10, 32, increments)
+
+
+@inlined
+def _gather_compensated(q, low, dq, nodes, n, k, size, means, increments):
+    for e in range(size):
+        first = k * min(e, n - 1)
+        o = THREE * nodes[first]
+        for i in range(3):
+            u = np.uint64(i)
+            for a in range(1, k):
+                at, to = THREE * nodes[first + a] + u, (3 * (a - 1) + i) * size + e
+                change = dq[at] - dq[o + u]
+                means[to] = (q[at] - q[o + u]) + ((low[at] - low[o + u]) + 0.5 * change)
+                increments[to] = change
+
+
+@inlined
+def interpolate(x, slopes, points, k, size, d):
+    """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), size]."""
+    for g in range(points):
+        for a in range(3):
+            for i in range(3):
+                to = (3 * a + i) * CHUNK + g * size
+                for e in range(size):
+                    total = 0.0
+                    for m in range(1, k):
+                        total += slopes[g, m, a] * x[(3 * (m - 1) + i) * size + e]
+                    d[to + e] = total
+
+
+@inlined
+def scatter(t, nodes, n, slopes, f, out):
+    """Add the forces of the n elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is work."""
+    k = slopes.shape[1]
+    if k == 4:
+        _scatter_nodes(t, nodes, n, 4, CHUNK, out)
+    elif k == 8:
+        _integrate(t, slopes, 8, 8, 16, f)
+        _scatter_nodes(f, nodes, n, 8, 16, out)
+    else:
+        _integrate(t, slopes, 4, 10, 32, f)
+        _scatter_nodes(f, nodes, n, 10, 32, out)
+
+
+@inlined
+def _integrate(t, slopes, points, k, size, f):
+    """Set f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), size]."""
+    for m in range(1, k):
+        for i in range(3):
+            to = (3 * (m - 1) + i) * size
+            for e in range(size):
+                total = 0.0
+                for g in range(points):
+                    for a in range(3):
+                        total += slopes[g, m, a] * t[(3 * a + i) * CHUNK + g * size + e]
+                f[to + e] = total
+
+
+@inlined
+def _scatter_nodes(f, nodes, n, k, size, out):
+    """Add f [3 (k − 1), size] to the nodes, and minus their sum to the first one."""
+    for e in range(n):
+        first = k * e
+        o = THREE * nodes[first]
+        for i in range(3):
+            total = 0.0
+            for a in range(1, k):
+                force = f[(3 * (a - 1) + i) * size + e]
+                out[THREE * nodes[first + a] + np.uint64(i)] += force
+                total += force
+            out[o + np.uint64(i)] -= total

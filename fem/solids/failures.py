@@ -1,0 +1,60 @@
+"""What went wrong in an element: the error that a failed loop is turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import InvertedElement, MaterialFailed
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.solids import tensors
+from symplex.fem.solids.materials import Material
+
+
+def strains(material: Material, F: Array) -> Array:
+    """Return C = FᵀF [..., 3, 3], or 1 + 2 sym(F − 1) if the law is not objective."""
+    T = F.swapaxes(-1, -2)
+    return np.ascontiguousarray(T @ F if material.objective else F + T - tensors.ONE)
+
+
+def failure(
+    material: Material, nodes: IntArray, order: NDArray[np.integer], deformations: Sequence[Array]
+) -> InvertedElement | MaterialFailed:
+    """Return the error about the first element that is inverted, or whose energy or stress is not finite.
+
+    Parameters
+    ----------
+    material : Material
+    nodes : int32 [m, k]
+        The nodes of the elements.
+    order : int [m]
+        Which element each row of the deformations belongs to.
+    deformations : sequence of float64 [m, g, 3, 3]
+        F at the points of quadrature at one or more positions. Laws that are not objective see sym F only.
+    """
+    worst, finite = np.full(len(nodes), np.inf), np.ones(len(nodes), bool)
+    with np.errstate(all="ignore"):
+        for F in deformations:
+            C = strains(material, F)
+            if material.objective:
+                worst = np.minimum(worst, tensors.determinants(F).min(axis=1))
+            flat = C.reshape(-1, 3, 3)
+            W, S = np.asarray(material.energy_density(flat)), np.asarray(material.stress(flat))
+            finite &= np.isfinite(W).reshape(C.shape[:2]).all(axis=1) & np.isfinite(S).reshape(len(C), -1).all(axis=1)
+    inverted, failed = order[~(worst > 0)], order[~finite]
+    element = int((inverted if len(inverted) else failed if len(failed) else order).min())
+    where = f"element {element} (nodes {', '.join(map(str, nodes[element]))})"
+    if len(inverted):
+        det = worst[order == element][0]
+        return InvertedElement(
+            f"{where} is inverted: det F = {det:.3g}, and must be positive. "
+            "Try a smaller step, a finer mesh there, or a softer impact.",
+            element,
+        )
+    return MaterialFailed(
+        f"{type(material).__name__} has no finite energy, stress or tangent in {where}. "
+        "Try a smaller step, or a law that holds at such strains.",
+        element,
+    )

@@ -1,0 +1,213 @@
+"""The discrete gradient of elements with any law W(I1, I2, θ, I4, …), which is called by its address.
+
+Between two positions with the mean tangent vectors m_a and their increments i_a the invariants change by
+
+    ΔI1 = M : X,    ΔI2 = {G_m, N} : X,    Δθ = 2 z A(z),    ΔI4 = 2 v_m·v_i,
+    G_m = mᵀm + ¼ iᵀi = (G0 + G1)/2,    X = mᵀi + iᵀm = G1 − G0,    z = δ/s,  A(z) = artanh(z)/z,
+
+δ and s the difference and the sum of det d1 and det d0, without cancellation (see `symplex.fem.solids.discrete_algebra`). With the
+means W̄_i of the first derivatives of W along the straight segment of the invariants, by Gauss' rule, W̄_i ΔI_i is the change of W,
+and it is the work of
+
+    t_a = V Σ_b (2 W̄_1 M + 2 W̄_2 {G_m, N} + W̄_θ τ K)_ab m_b + 2 V W̄_4 α_a v_m,    τ = 4 A(z)/s²,    K = cof G_m + cof(X)/12,
+
+because det d1² − det d0² = δ s = K : X: the exact quotients of the invariants. Nothing is divided by an increment, and
+nothing changes when 0 and 1 are exchanged. K acts on m_b as det m · c_a + H_ab m_b, H of second order in the increments.
+
+The tangent ∂t_a/∂d1_b has the means W̄'_ij of s W_ij at the positions s of Gauss' rule, the derivatives gj of the
+invariants at d1, c1 and T = ½ G_m + X/12:
+
+    V Σ_ij (∂t_a/∂W̄_i) ⊗ W̄'_ij gj_b + V W̄_θ ∂τ/∂(det d1) (K m)_a ⊗ c1_b + ½ S_ab 1 + Z_ab,
+
+with S the matrix of t_a = Σ_b S_ab m_b, and Z_ab the slope of {V W̄_2 N + V W̄_θ τ T, G1}. It is not symmetric.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.call import call_law
+from symplex.fem.kernels import inlined, kernel
+from symplex.fem.logarithm import artanh_ratio, log
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    direction,
+    gather_changes,
+    gather_compensated,
+    matrix,
+    scatter,
+    set_vectors,
+    vectors,
+)
+from symplex.fem.solids.edge_algebra import (
+    along,
+    applied,
+    average_cofactors,
+    cofactors,
+    contracted,
+    determinants,
+    dot,
+    gram,
+    gram_slopes,
+    linear,
+    mixed,
+    products,
+)
+
+
+@inlined
+def mean_matrices(m, i):
+    """Return G_m, X and H."""
+    A, B, X = gram(m), gram(i), gram_slopes(m, i)
+    return linear(1.0, A, 0.25, B), X, average_cofactors(A, B, X)
+
+
+@inlined
+def set_segments(means, increments, geometry, fibres, middle, change):
+    """Set the rows of the invariants half way between the two positions, and of their changes.
+
+    The row after those of the changes is set to τ. Return how many points are inverted at neither end.
+    """
+    valid = 0
+    for p in range(CHUNK):
+        m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
+        N, D = cofactors(M), geometry[6 * CHUNK + p]
+        X = gram_slopes(m, i)
+        G = linear(1.0, gram(m), 0.25, gram(i))
+        determinant, delta, s = determinants(m, products(m), i)
+        z = delta / s
+        ratio, _ = artanh_ratio(z)
+        middle[p], change[p] = contracted(M, G), contracted(M, X)
+        middle[CHUNK + p] = contracted(N, linear(1.0, cofactors(G), 0.25, cofactors(X)))
+        change[CHUNK + p] = contracted(mixed(G, N), X)
+        middle[2 * CHUNK + p] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D))
+        change[2 * CHUNK + p] = 2.0 * z * ratio
+        change[(3 + fibres) * CHUNK + p] = 4.0 * ratio / (s * s)
+        valid += abs(delta) < s
+    for f in range(fibres):
+        for p in range(CHUNK):
+            alpha = direction(geometry, f, p)
+            v, w = along_fibre(vectors(means, p), alpha), along_fibre(vectors(increments, p), alpha)
+            middle[(3 + f) * CHUNK + p] = dot(v, v) + 0.25 * dot(w, w)
+            change[(3 + f) * CHUNK + p] = 2.0 * dot(v, w)
+    return valid
+
+
+@inlined
+def average(law, parameters, rule, m, rows, middle, change, at, W, means):
+    """Set the rows of means to those of W along the segments: the first m as they are, the others times s.
+
+    ``rule`` [2, g] are the points s in [0, 1] and weights of Gauss' rule; at and W are work.
+    """
+    if rule.shape[1] == 1:  # the middle
+        call_law(law, parameters, middle.ctypes.data, means.ctypes.data)
+        for t in range(m * CHUNK, rows * CHUNK):
+            means[t] *= 0.5
+        return
+    means[:] = 0.0
+    for g in range(rule.shape[1]):
+        s, w = rule[0, g], rule[1, g]
+        for t in range(m * CHUNK):
+            at[t] = middle[t] + (s - 0.5) * change[t]
+        call_law(law, parameters, at.ctypes.data, W.ctypes.data)
+        for t in range(m * CHUNK):
+            means[t] += w * W[t]
+        for t in range(m * CHUNK, rows * CHUNK):
+            means[t] += s * w * W[t]
+
+
+@inlined
+def _set_forces(means, increments, geometry, weights, fibres, W, change):
+    """Replace the means by the forces t_a, given W̄_i; return at how many points these are finite."""
+    finite = 0
+    v = np.empty(3 * fibres * CHUNK)
+    for f in range(fibres):
+        for p in range(CHUNK):
+            v[3 * f * CHUNK + p], v[(3 * f + 1) * CHUNK + p], v[(3 * f + 2) * CHUNK + p] = along_fibre(
+                vectors(means, p), direction(geometry, f, p)
+            )
+    for p in range(CHUNK):
+        m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
+        V = weights[p] * geometry[6 * CHUNK + p]
+        c = products(m)
+        G, _, H = mean_matrices(m, i)
+        W1, W2, W3 = V * W[p], V * W[CHUNK + p], V * W[2 * CHUNK + p]
+        P = W3 * change[(3 + fibres) * CHUNK + p]
+        S = linear(1.0, linear(2.0 * W1, M, 2.0 * W2, mixed(G, cofactors(M))), P, H)
+        u, r = applied(S, m), P * dot(m[0], c[0])
+        set_vectors(means, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
+        finite += abs(W1 + W2 + W3) < np.inf
+    for f in range(fibres):
+        for p in range(CHUNK):
+            alpha, t = direction(geometry, f, p), vectors(means, p)
+            r = 2.0 * weights[p] * geometry[6 * CHUNK + p] * W[(3 + f) * CHUNK + p]
+            u = v[3 * f * CHUNK + p], v[(3 * f + 1) * CHUNK + p], v[(3 * f + 2) * CHUNK + p]
+            set_vectors(
+                means, p, (along(t[0], r * alpha[0], u), along(t[1], r * alpha[1], u), along(t[2], r * alpha[2], u))
+            )
+            finite -= not abs(r) < np.inf
+    return finite
+
+
+@kernel
+def add_discrete_gradient(
+    q0, q1, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
+):
+    """Add the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3].
+
+    ``law`` is the address of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of Gauss'
+    rule; for the others see `law_gradients.add_gradient`.
+    """
+    return _add(
+        q0, q0, q1, False, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
+    )
+
+
+@kernel
+def add_increment_gradient(
+    q, compensation, dq, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
+):
+    """Add the discrete gradient of the chunks from q + compensation to q + compensation + Δq [n, 3] to out [n, 3]."""
+    return _add(
+        q,
+        compensation,
+        dq,
+        True,
+        nodes,
+        counts,
+        geometry,
+        weights,
+        slopes,
+        fibres,
+        law,
+        parameters,
+        rule,
+        out,
+        first,
+        last,
+    )
+
+
+@inlined
+def _add(
+    q, low, q1, compensated, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
+):
+    q, low, q1, out = q.ravel(), low.ravel(), q1.ravel(), out.ravel()
+    m = 3 + fibres
+    x, means, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    middle, change, at = np.empty(m * CHUNK), np.empty((m + 1) * CHUNK), np.empty(m * CHUNK)
+    W, averages = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        if compensated:
+            gather_compensated(q, low, q1, nodes[chunk], n, slopes, x, means, increments)
+        else:
+            gather_changes(q, q1, nodes[chunk], n, slopes, x, means, increments)
+        if set_segments(means, increments, constants, fibres, middle, change) < CHUNK:
+            return np.nan
+        average(law, parameters.ctypes.data, rule, m, m, middle, change, at, W, averages)
+        if _set_forces(means, increments, constants, weights, fibres, averages, change) < CHUNK:
+            return np.nan
+        scatter(means, nodes[chunk], n, slopes, x, out)
+    return 0.0

@@ -1,0 +1,140 @@
+"""The strain energy of elements with a law that is a function of invariants, by compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.solids.chunked_elements import ChunkedElements
+from symplex.fem.solids.elements import Element
+from symplex.fem.solids.law_functions import LawFunctions
+from symplex.fem.solids.materials import Material
+
+
+@final
+class LawElements(ChunkedElements):
+    """The strain energy of elements of one type and one material whose law is a function of invariants.
+
+    `Solid` makes it. One compiled loop for each form serves all elements and laws: it calls the law by its address
+    (`symplex.fem.solids.law_functions`).
+
+    Parameters
+    ----------
+    element, points, nodes, material
+        See `ChunkedElements`.
+    law : LawFunctions
+        Those of the material; with fibres the material has their ``directions`` [F, 3].
+    """
+
+    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, law: LawFunctions):
+        super().__init__(element, points, nodes, material, getattr(material, "directions", np.empty((0, 3))))
+        self._law = law
+
+    # -- assembled forms --------------------------------------------------------------------------------------
+
+    def add_gradient(self, q: Array, out: Array, apart: bool = False) -> None:
+        """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
+        from symplex.fem.solids.law_gradients import add_gradient
+
+        self._call(add_gradient, (q,), self._law.first, out, apart=apart)
+
+    def add_hessian(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
+        """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        from symplex.fem.solids.law_hessians import add_hessian
+
+        self._call(add_hessian, (q,), self._law.second, self._blocks.elements, slots, out, apart=apart)
+
+    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
+        """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
+        from symplex.fem.solids.law_discrete import add_discrete_gradient
+
+        self._call(add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
+
+    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
+        from symplex.fem.solids.law_discrete import add_increment_gradient
+
+        self._call(add_increment_gradient, (q, low, dq), self._law.first, self._rule, out, at=(q, q + dq))
+
+    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
+        """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
+        from symplex.fem.solids.law_discrete_tangents import add_discrete_hessian
+
+        named = self._blocks.elements, slots
+        self._call(add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, apart=apart)
+
+    def add_mean_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
+        """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""
+        from symplex.fem.solids.law_means import add_mean_gradient
+
+        self._call(add_mean_gradient, (q0, q1), self._law.first, out, apart=apart)
+
+    def add_secant(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
+        """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
+        from symplex.fem.solids.law_secants import add_secant
+
+        self._call(add_secant, (q,), self._law.first, self._blocks.elements, slots, out, apart=apart)
+
+    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
+        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
+        from symplex.fem.solids.law_secants import add_secant_rate
+
+        named = self._blocks.elements, slots
+        self._call(add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), apart=apart)
+
+    def add_third(self, q: Array, a: Array, out: Array, apart: bool = False) -> None:
+        """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
+        from symplex.fem.solids.law_third import add_third
+
+        self._call(add_third, (q, a), self._law.third, out, at=(q,), apart=apart)
+
+    def _values(self, q: Array, apart: bool = False) -> Array:
+        from symplex.fem.solids.law_gradients import set_values
+
+        out = np.empty(len(self.nodes))
+        self._call(set_values, (q,), self._law.value, self._blocks.elements, out, apart=apart)
+        return out
+
+    def _call(
+        self, kernel: Callable[..., Any], nodal: tuple[Array, ...], function: int, *arguments: Any, **where: Any
+    ) -> None:
+        """Run a kernel with a function of the law."""
+        self._run(kernel, nodal, self._law.fibres, function, self._law.parameters, *arguments, **where)
+
+    @cached_property
+    def _rule(self) -> Array:
+        """The points in [0, 1] and the weights of the rule by which slopes of the law are averaged."""
+        x, w = leggauss(self._law.gauss_points)
+        return np.array([0.5 + 0.5 * x, 0.5 * w])
+
+    # -- stress, for output ------------------------------------------------------------------------------------
+
+    def first_piola(self, q: Array) -> Array:
+        """Return the mean over the undeformed volume of P = F S [m, 3, 3] in Pa at the nodal positions q [n, 3].
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+        return self._moments(q, self.points) / self.volumes[:, None, None]
+
+    def cauchy(self, q: Array) -> Array:
+        """Return the mean over the deformed volume of σ = F S Fᵀ/J [m, 3, 3] in Pa at the nodal positions q [n, 3].
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+        return self._moments(q, q) / (self.volumes * self.jacobians(q))[:, None, None]
+
+    def _moments(self, q: Array, y: Array) -> Array:
+        from symplex.fem.solids.law_gradients import set_moments
+
+        out = np.empty((len(self.nodes), 3, 3))
+        self._call(set_moments, (q, y), self._law.first, self._blocks.elements, out, at=(q,))
+        return out

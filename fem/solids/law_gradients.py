@@ -1,0 +1,191 @@
+"""Energy and gradient of elements with any law W(I1, I2, θ, I4, …), which is called by its address.
+
+At a point with the tangent vectors d_a, their Gram matrix G_ab = d_a·d_b, M_ab = ∇ξ_a·∇ξ_b, N = cof M and the undeformed
+determinant D (see `symplex.fem.solids.chunks`) the invariants of C = FᵀF = Σ G_ab ∇ξ_a ⊗ ∇ξ_b are
+
+    I1 = M : G,    I2 = N : cof G,    θ = ln(d_1·c_1/D),    I4 = |v|²,  v = Σ_a (a0·∇ξ_a) d_a = F a0,
+
+c_1 = d_2 × d_3 and cyclic, and the forces on the tangent vectors
+
+    t_a = V Σ_b (2 W_1 M + 2 W_2 {G, N})_ab d_b + V W_θ c_a/(d_1·c_1) + 2 V W_4 (a0·∇ξ_a) v,
+
+V being the weight of the point times D and {G, N} the bilinear form of the cofactors, cof(G + N) = cof G + {G, N} + cof N.
+This is V F S ∇ξ_a with S = 2 (W_1 + W_2 I1) 1 − 2 W_2 C + W_θ C⁻¹ + 2 W_4 a0 ⊗ a0.
+
+Kernels return nan if an element is inverted or the law has no finite value, and what they add is then meaningless.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.call import call_law
+from symplex.fem.kernels import inlined, kernel
+from symplex.fem.logarithm import log
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    direction,
+    gather,
+    matrix,
+    scatter,
+    set_vectors,
+    vectors,
+)
+from symplex.fem.solids.edge_algebra import (
+    along,
+    applied,
+    cofactors,
+    contracted,
+    dot,
+    gram,
+    linear,
+    mixed,
+    products,
+)
+
+
+@inlined
+def set_invariants(d, geometry, fibres, invariants):
+    """Set the rows of the invariants of a chunk; return how many points are not inverted."""
+    valid = 0
+    for p in range(CHUNK):
+        t, M = vectors(d, p), matrix(geometry, p)
+        G = gram(t)
+        c = products(t)
+        J = dot(t[0], c[0]) / geometry[6 * CHUNK + p]
+        invariants[p] = contracted(M, G)
+        invariants[CHUNK + p] = contracted(cofactors(M), cofactors(G))
+        invariants[2 * CHUNK + p] = log(J)
+        valid += J > 0.0
+    for f in range(fibres):
+        for p in range(CHUNK):
+            v = along_fibre(vectors(d, p), direction(geometry, f, p))
+            invariants[(3 + f) * CHUNK + p] = dot(v, v)
+    return valid
+
+
+@inlined
+def _set_forces(d, geometry, weights, fibres, first, t):
+    """Set t [9, CHUNK] to the forces, given the first derivatives of W; return at how many points these are finite."""
+    finite = 0
+    for p in range(CHUNK):
+        e, M = vectors(d, p), matrix(geometry, p)
+        G, c = gram(e), products(e)
+        V = weights[p] * geometry[6 * CHUNK + p]
+        W1, W2, W3 = first[p], first[CHUNK + p], first[2 * CHUNK + p]
+        u = applied(linear(2.0 * V * W1, M, 2.0 * V * W2, mixed(G, cofactors(M))), e)
+        r = V * W3 / dot(e[0], c[0])
+        set_vectors(t, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
+        finite += abs(W1 + W2 + W3) < np.inf
+    for f in range(fibres):
+        for p in range(CHUNK):
+            alpha = direction(geometry, f, p)
+            W4 = first[(3 + f) * CHUNK + p]
+            v = along_fibre(vectors(d, p), alpha)
+            r = 2.0 * weights[p] * geometry[6 * CHUNK + p] * W4
+            e = vectors(t, p)
+            set_vectors(
+                t, p, (along(e[0], r * alpha[0], v), along(e[1], r * alpha[1], v), along(e[2], r * alpha[2], v))
+            )
+            finite -= not abs(W4) < np.inf
+    return finite
+
+
+@kernel
+def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, out, first, last):
+    """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3].
+
+    Parameters
+    ----------
+    q : float64 [n, 3]
+    nodes : uint32 [chunks, E · k]
+        The nodes of the elements of each chunk, element by element.
+    counts : int64 [chunks]
+        How many elements it has.
+    geometry : float64 [chunks, (7 + 3 F) · CHUNK]
+        See `symplex.fem.solids.chunks`.
+    weights : float64 [CHUNK]
+        Of the points on the reference cell.
+    slopes : float64 [g, k, 3]
+        ∂N_n/∂ξ_a at the points of quadrature.
+    fibres : int
+        F, the number of families of fibres.
+    law : int
+        The address of the first derivatives of W.
+    parameters : float64 [p]
+        Its constants.
+    """
+    q, out = q.ravel(), out.ravel()
+    x, d, t = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    invariants, W = np.empty((3 + fibres) * CHUNK), np.empty((3 + fibres) * CHUNK)
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+            return np.nan
+        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        if _set_forces(d, constants, weights, fibres, W, t) < CHUNK:
+            return np.nan
+        scatter(t, nodes[chunk], n, slopes, x, out)
+    return 0.0
+
+
+@kernel
+def set_moments(q, y, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
+    """Set out [m, 3, 3] to Σ_g Σ_a t_a ⊗ ∂y/∂ξ_a of the elements of the chunks, for nodal vectors y [n, 3].
+
+    With y the undeformed positions this is ∫ P dV, with the deformed ones ∫ P Fᵀ dV; for the others see `add_gradient`.
+    """
+    q, y = q.ravel(), y.ravel()
+    x, d, t, u = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    invariants, W = np.empty((3 + fibres) * CHUNK), np.empty((3 + fibres) * CHUNK)
+    points = len(slopes)
+    size = CHUNK // points
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        gather(y, nodes[chunk], n, slopes, constants, x, u)
+        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+            return np.nan
+        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        if _set_forces(d, constants, weights, fibres, W, t) < CHUNK:
+            return np.nan
+        for e in range(n):
+            sums = out[elements[chunk * size + e]]
+            sums[:] = 0.0
+            for g in range(points):
+                for a in range(3):
+                    for i in range(3):
+                        for j in range(3):
+                            of = g * size + e
+                            sums[i, j] += t[(3 * a + i) * CHUNK + of] * u[(3 * a + j) * CHUNK + of]
+    return 0.0
+
+
+@kernel
+def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
+    """Set out [m] to the energies of the elements of the chunks; ``law`` is the address of W, ``elements`` names them."""
+    q = q.ravel()
+    x, d = np.empty(27 * 32), np.empty(9 * CHUNK)
+    invariants, W = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK)
+    points = len(slopes)
+    size = CHUNK // points
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+            return np.nan
+        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        finite = 0
+        for p in range(CHUNK):
+            W[p] *= weights[p] * constants[6 * CHUNK + p]
+            finite += abs(W[p]) < np.inf
+        if finite < CHUNK:
+            return np.nan
+        for e in range(n):
+            total = W[e]
+            for g in range(1, points):
+                total += W[g * size + e]
+            out[elements[chunk * size + e]] = total
+    return 0.0

@@ -1,0 +1,213 @@
+"""Secant matrices of elements with any law W(I1, I2, θ, I4, …), which is called by its address, and their rates.
+
+In the notation of `symplex.fem.solids.law_gradients`, with h_a = c_a/(d_1·c_1) and α_a = a0·∇ξ_a, the forces on the tangent
+vectors are t_a = Σ_b s_ab d_b with
+
+    s/V = 2 W_1 M + 2 W_2 {G, N} + W_θ Γ + 2 W_4 α ⊗ α,    Γ_ab = h_a·h_b = (G⁻¹)_ab,
+
+which is V ∇ξ_a·S ∇ξ_b. Along velocities that change the tangent vectors at the rates w_a, and G at the rate G' = dᵀw + wᵀd,
+
+    ṡ/V = 2 Ẇ_1 M + 2 Ẇ_2 {G, N} + Ẇ_θ Γ + 2 Ẇ_4 α ⊗ α + 2 W_2 {G', N} − W_θ Γ G' Γ,    Ẇ_i = Σ_j W_ij İ_j,
+    İ1 = M : G',    İ2 = {G, N} : G',    θ̇ = Γ : G'/2 = Σ_a h_a·w_a,    İ4 = 2 v·v̇.
+
+Those of the nodes are 𝓕_mn = Σ_g Σ_ab ∂N_m/∂ξ_a s_ab ∂N_n/∂ξ_b. Kernels return nan as those of the gradient.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.call import call_law
+from symplex.fem.kernels import inlined, kernel
+from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, vectors
+from symplex.fem.solids.edge_algebra import (
+    cofactors,
+    contracted,
+    dot,
+    gram,
+    gram_slopes,
+    linear,
+    mixed,
+    products,
+    scaled,
+)
+from symplex.fem.solids.law_gradients import set_invariants
+from symplex.fem.solids.law_hessians import all_finite, second_row
+
+
+@inlined
+def _inverse(d):
+    """Return Γ."""
+    c = products(d)
+    r = 1.0 / dot(d[0], c[0])
+    return scaled(r * r, gram(c))
+
+
+@inlined
+def _set_matrix(s, p, A):
+    s[p], s[CHUNK + p], s[2 * CHUNK + p] = A[0], A[1], A[2]
+    s[3 * CHUNK + p], s[4 * CHUNK + p], s[5 * CHUNK + p] = A[3], A[4], A[5]
+
+
+@inlined
+def _set_secants(d, geometry, weights, W, s):
+    """Set s [6, CHUNK], but for what concerns fibres."""
+    for p in range(CHUNK):
+        e, M = vectors(d, p), matrix(geometry, p)
+        V = weights[p] * geometry[6 * CHUNK + p]
+        GN = mixed(gram(e), cofactors(M))
+        A = linear(2.0 * V * W[p], M, 2.0 * V * W[CHUNK + p], GN)
+        _set_matrix(s, p, linear(1.0, A, V * W[2 * CHUNK + p], _inverse(e)))
+
+
+@inlined
+def _set_rates_of_invariants(d, w, geometry, fibres, rates):
+    """Set the rows İ_j of the invariants."""
+    for p in range(CHUNK):
+        e, M = vectors(d, p), matrix(geometry, p)
+        slope = gram_slopes(e, vectors(w, p))
+        rates[p] = contracted(M, slope)
+        rates[CHUNK + p] = contracted(mixed(gram(e), cofactors(M)), slope)
+        rates[2 * CHUNK + p] = 0.5 * contracted(_inverse(e), slope)
+    for f in range(fibres):
+        for p in range(CHUNK):
+            alpha = direction(geometry, f, p)
+            v, u = along_fibre(vectors(d, p), alpha), along_fibre(vectors(w, p), alpha)
+            rates[(3 + f) * CHUNK + p] = 2.0 * dot(v, u)
+
+
+@inlined
+def set_rates(m, W, rates, out):
+    """Set the rows Ẇ_i = Σ_j W_ij İ_j of out, from the second derivatives in W."""
+    for i in range(m):
+        for p in range(CHUNK):
+            out[i * CHUNK + p] = 0.0
+        for j in range(m):
+            row = second_row(m, min(i, j), max(i, j))
+            for p in range(CHUNK):
+                out[i * CHUNK + p] += W[row + p] * rates[j * CHUNK + p]
+
+
+@inlined
+def _add_changes(d, w, geometry, weights, W, s):
+    """Add the changes of {G, N} and Γ to s [6, CHUNK]."""
+    for p in range(CHUNK):
+        e, M = vectors(d, p), matrix(geometry, p)
+        V = weights[p] * geometry[6 * CHUNK + p]
+        slope, inverse = gram_slopes(e, vectors(w, p)), _inverse(e)
+        A = linear(
+            2.0 * V * W[CHUNK + p], mixed(slope, cofactors(M)), -V * W[2 * CHUNK + p], _sandwiched(inverse, slope)
+        )
+        _set_matrix(s, p, linear(1.0, matrix(s, p), 1.0, A))
+
+
+@inlined
+def _sandwiched(A, B):
+    """Return A B A for symmetric matrices."""
+    u = _column(B, A[0], A[3], A[4])
+    v = _column(B, A[3], A[1], A[5])
+    w = _column(B, A[4], A[5], A[2])
+    a, b, c = (A[0], A[3], A[4]), (A[3], A[1], A[5]), (A[4], A[5], A[2])
+    return dot(a, u), dot(b, v), dot(c, w), dot(a, v), dot(a, w), dot(b, w)
+
+
+@inlined
+def _column(B, x, y, z):
+    return B[0] * x + B[3] * y + B[4] * z, B[3] * x + B[1] * y + B[5] * z, B[4] * x + B[5] * y + B[2] * z
+
+
+@inlined
+def _add_fibres(geometry, weights, fibres, W, s):
+    """Add 2 V W_4 α ⊗ α to s [6, CHUNK]."""
+    for f in range(fibres):
+        for p in range(CHUNK):
+            a = direction(geometry, f, p)
+            r = 2.0 * weights[p] * geometry[6 * CHUNK + p] * W[(3 + f) * CHUNK + p]
+            A = a[0] * a[0], a[1] * a[1], a[2] * a[2], a[0] * a[1], a[0] * a[2], a[1] * a[2]
+            _set_matrix(s, p, linear(1.0, matrix(s, p), r, A))
+
+
+@inlined
+def _scatter(s, n, slopes, elements, start, slots, out):
+    """Add the matrices of the n elements of a chunk to the values out [nnz], rows that sum to zero."""
+    points, k = slopes.shape[0], slopes.shape[1]
+    size = CHUNK // points
+    local = np.empty((k, k))
+    for e in range(n):
+        local[:] = 0.0
+        for g in range(points):
+            A = matrix(s, g * size + e)
+            for b in range(1, k):
+                x, y, z = slopes[g, b, 0], slopes[g, b, 1], slopes[g, b, 2]
+                u = _column(A, x, y, z)
+                for a in range(1, b + 1):
+                    local[a, b] += slopes[g, a, 0] * u[0] + slopes[g, a, 1] * u[1] + slopes[g, a, 2] * u[2]
+        for b in range(1, k):  # what concerns node 0 is minus the sum
+            for a in range(1, b + 1):
+                local[b, a] = local[a, b]
+        for a in range(1, k):
+            total = 0.0
+            for b in range(1, k):
+                total += local[a, b]
+            local[0, a] = local[a, 0] = -total
+        total = 0.0
+        for b in range(1, k):
+            total += local[0, b]
+        local[0, 0] = -total
+        to = slots[elements[start + e]]
+        for a in range(k):
+            for b in range(k):
+                out[np.uint64(to[a, b])] += local[a, b]
+
+
+@kernel
+def add_secant(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, slots, out, first, last):
+    """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz].
+
+    What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements. ``law`` is
+    the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
+    """
+    q = q.ravel()
+    m, size = 3 + fibres, CHUNK // len(slopes)
+    x, d, s = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+            return np.nan
+        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        if not all_finite(W, m):
+            return np.nan
+        _set_secants(d, constants, weights, W, s)
+        _add_fibres(constants, weights, fibres, W, s)
+        _scatter(s, n, slopes, elements, chunk * size, slots, out)
+    return 0.0
+
+
+@kernel
+def add_secant_rate(
+    q, v, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, slots, out, first, last
+):
+    """Add 𝓕̇ of the chunks at q along v [n, 3] to the values out [nnz]; ``law`` has the second derivatives as well."""
+    q, v = q.ravel(), v.ravel()
+    m, size = 3 + fibres, CHUNK // len(slopes)
+    x, d, w, s = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    invariants, W = np.empty(m * CHUNK), np.empty((m + m * (m + 1) // 2) * CHUNK)
+    rates, W_rates = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        gather(v, nodes[chunk], n, slopes, constants, x, w)
+        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+            return np.nan
+        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        if not all_finite(W, m + m * (m + 1) // 2):
+            return np.nan
+        _set_rates_of_invariants(d, w, constants, fibres, rates)
+        set_rates(m, W, rates, W_rates)
+        _set_secants(d, constants, weights, W_rates, s)
+        _add_fibres(constants, weights, fibres, W_rates, s)
+        _add_changes(d, w, constants, weights, W, s)
+        _scatter(s, n, slopes, elements, chunk * size, slots, out)
+    return 0.0

@@ -1,0 +1,178 @@
+"""The third derivative ∇³φ[a, a] of elements with any law W(I1, I2, θ, I4, …), which is called by its address.
+
+Along a direction that changes the tangent vectors at the rates b_a, and G at the rates G' = dᵀb + bᵀd and G'' = 2 bᵀb, the
+forces t_a = V Σ_i W_i gi_a (see `symplex.fem.solids.law_hessians`) change at the second rate
+
+    t''_a/V = Σ_i W_i'' gi_a + 2 W_i' gi'_a + W_i gi''_a,
+    W_i' = Σ_j W_ij I_j',    W_i'' = Σ_jk W_ijk I_j' I_k' + Σ_j W_ij I_j'',
+
+with L = Σ_a b_a ⊗ h_a and
+
+    g1 = 2 M d,        g1' = 2 M b,                   g1'' = 0,                         I1' = M : G',        I1'' = M : G'',
+    g2 = 2 {G, N} d,   g2' = 2 {G', N} d + 2 {G, N} b,   g2'' = 2 {G'', N} d + 4 {G', N} b,   I2' = {G, N} : G',   I2'' = {G', N} : G' + {G, N} : G'',
+    gθ = h,            gθ' = −Lᵀ h,                   gθ'' = 2 (Lᵀ)² h,                 θ' = tr L,           θ'' = −tr L²,
+    g4_a = 2 α_a v,    g4'_a = 2 α_a v',              g4'' = 0,                         I4' = 2 v·v',        I4'' = 2 v'·v'.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.call import call_law
+from symplex.fem.kernels import inlined, kernel
+from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, scatter, set_vectors, vectors
+from symplex.fem.solids.edge_algebra import (
+    along,
+    applied,
+    combined,
+    contracted,
+    dot,
+    gram,
+    gram_slopes,
+    mixed,
+    scaled,
+)
+from symplex.fem.solids.law_gradients import set_invariants
+from symplex.fem.solids.law_hessians import all_finite, invariant_slopes
+from symplex.fem.solids.law_secants import set_rates
+
+
+@inlined
+def _transposed(h, b, u):
+    """Return Lᵀ u."""
+    return combined(dot(b[0], u), h[0], dot(b[1], u), h[1], dot(b[2], u), h[2])
+
+
+@inlined
+def _set_rates_of_invariants(d, b, geometry, fibres, once, twice):
+    """Set the rows I_j' and I_j''."""
+    for p in range(CHUNK):
+        e, u, M = vectors(d, p), vectors(b, p), matrix(geometry, p)
+        N, GN, _, _, h = invariant_slopes(e, M)
+        slope, curvature = gram_slopes(e, u), scaled(2.0, gram(u))
+        once[p], twice[p] = contracted(M, slope), contracted(M, curvature)
+        once[CHUNK + p] = contracted(GN, slope)
+        twice[CHUNK + p] = contracted(mixed(slope, N), slope) + contracted(GN, curvature)
+        # tr L = Σ b_a·h_a and tr L² = Σ_ab (b_a·h_b)(b_b·h_a)
+        s1, s2, s3 = dot(u[0], h[0]), dot(u[1], h[1]), dot(u[2], h[2])
+        products = dot(u[0], h[1]) * dot(u[1], h[0]) + dot(u[0], h[2]) * dot(u[2], h[0])
+        products += dot(u[1], h[2]) * dot(u[2], h[1])
+        once[2 * CHUNK + p] = s1 + s2 + s3
+        twice[2 * CHUNK + p] = -(s1 * s1 + s2 * s2 + s3 * s3 + 2.0 * products)
+    for f in range(fibres):
+        for p in range(CHUNK):
+            alpha = direction(geometry, f, p)
+            v, w = along_fibre(vectors(d, p), alpha), along_fibre(vectors(b, p), alpha)
+            once[(3 + f) * CHUNK + p], twice[(3 + f) * CHUNK + p] = 2.0 * dot(v, w), 2.0 * dot(w, w)
+
+
+@inlined
+def _set_second_rates(m, W, once, twice, out):
+    """Set the rows W_i'' of out."""
+    set_rates(m, W, twice, out)
+    row = (m + m * (m + 1) // 2) * CHUNK
+    for i in range(m):  # W_ijk for i ≤ j ≤ k stands for all its permutations
+        for j in range(i, m):
+            for k in range(j, m):
+                for p in range(CHUNK):
+                    x, y, z = once[i * CHUNK + p], once[j * CHUNK + p], once[k * CHUNK + p]
+                    w = W[row + p]
+                    out[i * CHUNK + p] += w * y * z * (1.0 if j == k else 2.0)
+                    if j > i:
+                        out[j * CHUNK + p] += w * x * z * (1.0 if i == k else 2.0)
+                    if k > j:
+                        out[k * CHUNK + p] += w * x * y * (1.0 if i == j else 2.0)
+                row += CHUNK
+
+
+@inlined
+def _set_forces(d, b, geometry, weights, W, once, twice):
+    """Replace the tangent vectors d by t'', but for what concerns fibres."""
+    for p in range(CHUNK):
+        e, u, M = vectors(d, p), vectors(b, p), matrix(geometry, p)
+        V = weights[p] * geometry[6 * CHUNK + p]
+        N, GN, _, _, h = invariant_slopes(e, M)
+        slope = mixed(gram_slopes(e, u), N)
+        # of d: 2 W_1'' M + 2 W_2'' {G, N} + 4 W_2' {G', N} + 2 W_2 {G'', N}; of b: 4 W_1' M + 4 W_2' {G, N} + 4 W_2 {G', N}
+        A1, B1 = 2.0 * V * twice[p], 4.0 * V * once[p]
+        A2, B2, C2 = 2.0 * V * twice[CHUNK + p], 4.0 * V * once[CHUNK + p], 4.0 * V * W[CHUNK + p]
+        T, curved = V * twice[2 * CHUNK + p], mixed(gram(u), N)
+        of_d = applied(_sum(A1, M, A2, GN, B2, slope, C2, curved), e)
+        of_b = applied(_sum(B1, M, B2, GN, C2, slope, 0.0, slope), u)
+        T1, T2 = -2.0 * V * once[2 * CHUNK + p], 2.0 * V * W[2 * CHUNK + p]
+        set_vectors(
+            d,
+            p,
+            (
+                _force(of_d[0], of_b[0], h, u, h[0], T, T1, T2),
+                _force(of_d[1], of_b[1], h, u, h[1], T, T1, T2),
+                _force(of_d[2], of_b[2], h, u, h[2], T, T1, T2),
+            ),
+        )
+
+
+@inlined
+def _sum(a, A, b, B, c, C, d, D):
+    """Return a A + b B + c C + d D for symmetric matrices."""
+    return (
+        a * A[0] + b * B[0] + c * C[0] + d * D[0],
+        a * A[1] + b * B[1] + c * C[1] + d * D[1],
+        a * A[2] + b * B[2] + c * C[2] + d * D[2],
+        a * A[3] + b * B[3] + c * C[3] + d * D[3],
+        a * A[4] + b * B[4] + c * C[4] + d * D[4],
+        a * A[5] + b * B[5] + c * C[5] + d * D[5],
+    )
+
+
+@inlined
+def _force(of_d, of_b, h, b, h_a, identity, once, twice):
+    """Return of_d + of_b + (identity + once · Lᵀ + twice · (Lᵀ)²) h_a."""
+    u = _transposed(h, b, h_a)
+    w = _transposed(h, b, u)
+    return along(along(along(along(of_d, 1.0, of_b), identity, h_a), once, u), twice, w)
+
+
+@inlined
+def _set_fibre_forces(d, b, geometry, weights, f, once, twice, t):
+    """Set t [9, CHUNK] to 2 V α_a (W_4'' v + 2 W_4' v')."""
+    for p in range(CHUNK):
+        alpha = direction(geometry, f, p)
+        v, w = along_fibre(vectors(d, p), alpha), along_fibre(vectors(b, p), alpha)
+        V = 2.0 * weights[p] * geometry[6 * CHUNK + p]
+        r, s = V * twice[(3 + f) * CHUNK + p], 2.0 * V * once[(3 + f) * CHUNK + p]
+        u = r * v[0] + s * w[0], r * v[1] + s * w[1], r * v[2] + s * w[2]
+        zero = 0.0, 0.0, 0.0
+        set_vectors(t, p, (along(zero, alpha[0], u), along(zero, alpha[1], u), along(zero, alpha[2], u)))
+
+
+@kernel
+def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, law, parameters, out, first, last):
+    """Add ∇³V[a, a] of the chunks first … last − 1 at q along a [n, 3] to out [n, 3].
+
+    ``law`` is the address of the derivatives of W up to the third; for the others see `law_gradients.add_gradient`.
+    """
+    q, a, out = q.ravel(), a.ravel(), out.ravel()
+    m = 3 + fibres
+    rows = m + m * (m + 1) // 2 + m * (m + 1) * (m + 2) // 6
+    x, d, b, t = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
+    of_invariants, curvatures = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    once, twice = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        gather(a, nodes[chunk], n, slopes, constants, x, b)
+        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+            return np.nan
+        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        if not all_finite(W, rows):
+            return np.nan
+        _set_rates_of_invariants(d, b, constants, fibres, of_invariants, curvatures)
+        set_rates(m, W, of_invariants, once)
+        _set_second_rates(m, W, of_invariants, curvatures, twice)
+        for f in range(fibres):
+            _set_fibre_forces(d, b, constants, weights, f, once, twice, t)
+            scatter(t, nodes[chunk], n, slopes, x, out)
+        _set_forces(d, b, constants, weights, W, once, twice)
+        scatter(d, nodes[chunk], n, slopes, x, out)
+    return 0.0

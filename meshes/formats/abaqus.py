@@ -1,0 +1,272 @@
+"""Reading Abaqus and CalculiX input files: nodes, elements, and the sets and surfaces that name them.
+
+meshio's own reader mistakes which elements an ``*ELEMENT, ELSET=`` names when blocks without a set come before, and
+forgets earlier nodes at a second ``*NODE``; sets are what users put their supports and materials on.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import MeshError
+from symplex.meshes.formats.abaqus_deck import Block, blocks_of
+from symplex.meshes.formats.abaqus_sets import Sets, Surface, surface_of
+from symplex.meshes.formats.numbering import Numbering, is_number, sorted_distinct
+from symplex.meshes.formats.raw import RawCells, RawMesh
+from symplex.meshes.kinds import dimension_of
+
+# Element families by the part of the name that says shape and number of nodes; what follows are formulations.
+_TYPES: list[tuple[str, str, int]] = [
+    (r"C3D4", "tetra", 4),
+    (r"C3D10", "tetra10", 10),
+    (r"C3D8", "hexahedron", 8),
+    (r"C3D20", "hexahedron20", 20),
+    (r"C3D6", "wedge", 6),
+    (r"C3D15", "wedge15", 15),
+    (r"C3D5", "pyramid", 5),
+    (r"(S|STRI|CPS|CPE|CAX|R3D|M3D|SFM3D|DS)3", "triangle", 3),
+    (r"(S|CPS|CPE|CAX|R3D|M3D|SFM3D|DS)4", "quad", 4),
+    (r"(STRI65|(S|CPS|CPE|CAX|M3D|SFM3D|DS)6)", "triangle6", 6),
+    (r"(S|CPS|CPE|CAX|M3D|SFM3D|DS)8", "quad8", 8),
+    (r"(T2D2|T3D2|B21|B31|B33|R2D2|RB3D2|SPRINGA|SPRING2|DASHPOTA|CONN3D2|GAPUNI)", "line", 2),
+    (r"(T2D3|T3D3|B22|B32)", "line3", 3),
+    (r"(MASS|ROTARYI|SPRING1|DCOUP3D)", "vertex", 1),
+]
+# Keywords that make or move nodes and elements, so that without them the mesh would be another one.
+_MAKE_MESH = {
+    "SYSTEM": "write the nodes in global coordinates",
+    "NGEN": "write all nodes out",
+    "NFILL": "write all nodes out",
+    "NCOPY": "write all nodes out",
+    "NMAP": "write all nodes out",
+    "ELGEN": "write all elements out",
+    "ELCOPY": "write all elements out",
+    "IMPERFECTION": "write the nodes as they are with it",
+    "SYMMETRIC MODEL GENERATION": "write the whole model out",
+    "PARAMETER": "write numbers instead of parameters",
+}
+# Those of solids: reduced integration, incompatible modes, modified, improved surface stress, hybrid; with pore
+# pressures, electric potentials, temperatures.
+_FORMULATIONS = r"(R|I)?(M|I)?(S|H|HS)?(P|E)?(H|T|HT)?"
+_EXACT = 2**53  # up to which double precision holds whole numbers
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
+
+
+def read_abaqus(path: Path) -> RawMesh:
+    """Return nodes, elements, sets and surfaces of an input file as meshio would.
+
+    One part, or nodes and elements without parts; ``*INCLUDE`` is followed. Surfaces of elements are groups of faces,
+    surfaces of nodes are groups of points. In ``info`` are the types of the elements that are of another formulation
+    than the plain one (``C3D8R``), by cell type.
+
+    Raises
+    ------
+    MeshError
+        If the file has several parts or a moved instance, makes nodes or elements by keywords such as ``*NGEN``, has an
+        unknown element type, or an undefined set.
+    ValueError
+        If a line is not what its keyword asks for.
+    """
+    deck = _Deck()
+    for block in blocks_of(path):
+        deck.take(block)
+    return deck.whole()
+
+
+class _Deck:
+    """What has been read so far, by the file's own numbers of nodes and elements."""
+
+    def __init__(self):
+        self._nodes: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self._elements: list[tuple[str, NDArray[np.int64]]] = []
+        self._surfaces: list[Surface] = []
+        self._part, self._instances = "", 0
+        self.formulations: dict[str, list[str]] = {}
+        self._node_sets, self._element_sets = Sets("node"), Sets("element")
+
+    def take(self, block: Block) -> None:
+        """Take a keyword with its data; most keywords say nothing about the mesh."""
+        word = block.keyword
+        if word == "NODE":
+            self._take_nodes(block)
+        elif word == "ELEMENT":
+            self._take_elements(block)
+        elif word == "NSET":
+            self._node_sets.take(block, self._part)
+        elif word == "ELSET":
+            self._element_sets.take(block, self._part)
+        elif word == "SURFACE":
+            self._surfaces += surface_of(block)
+        elif word == "PART":
+            self._part = block.parameters.get("NAME", "")
+        elif word == "END PART":
+            self._part = ""
+        elif word == "INSTANCE":
+            self._instances += 1
+            if block.lines:
+                raise MeshError("an instance is moved or turned; write the input file without parts and instances.")
+            if self._instances > 1:
+                raise MeshError("there are several instances; write the input file without parts and instances.")
+        elif word in _MAKE_MESH and (block.lines or block.parameters):
+            raise MeshError(f"it uses *{word}, which is not supported; {_MAKE_MESH[word]}.")
+
+    def _take_nodes(self, block: Block) -> None:
+        system = block.parameters.get("SYSTEM", "R").upper()
+        if system not in ("R", "C"):
+            raise MeshError(f"it uses *NODE, SYSTEM={system}, which is not supported; {_MAKE_MESH['SYSTEM']}.")
+        ids, table = _nodes(block.lines)
+        if system == "C":  # radius, angle in degrees, height
+            angle = np.radians(table[:, 1])
+            table = np.column_stack([table[:, 0] * np.cos(angle), table[:, 0] * np.sin(angle), table[:, 2]])
+        self._nodes.append((ids, table))
+        if "NSET" in block.parameters:
+            self._node_sets.add(block.parameter("NSET"), self._part, ids)
+
+    def _take_elements(self, block: Block) -> None:
+        name = block.parameter("TYPE").upper()
+        kind, k, plain = _cell_type(name)
+        if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
+            self.formulations[kind].append(name)
+        table = _element_rows(name, k, block.lines)
+        self._elements.append((kind, table))
+        if "ELSET" in block.parameters:
+            self._element_sets.add(block.parameter("ELSET"), self._part, table[:, 0])
+
+    def whole(self) -> RawMesh:
+        """Return all that was taken."""
+        ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in self._nodes)])
+        points = np.concatenate([np.empty((0, 3)), *(points for _, points in self._nodes)])
+        numbers = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)])
+        try:
+            nodes, elements = Numbering("node", ids), Numbering("element", numbers)
+        except MeshError as error:
+            raise MeshError(f"{str(error)[:-1]}; if the file has several parts, write it without parts.") from None
+        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
+        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
+        element_sets = self._element_sets.resolved(elements)
+        node_sets = self._node_sets.resolved(nodes, self._elements, element_sets)
+        faces = [
+            (surface.name, kind, rows)
+            for surface in self._surfaces
+            for kind, rows in surface.faces(placed, element_sets)
+        ]
+        for surface in self._surfaces:
+            if surface.of_nodes:
+                _add_node_surface(node_sets, surface)
+        in_blocks = {
+            name: [np.flatnonzero(np.isin(table[:, 0], members)) for _, table in self._elements]
+            for name, members in element_sets.items()
+        }
+        _rename_others(in_blocks, node_sets, cells, nodes)
+        taken = {name.upper() for name in (*in_blocks, *node_sets)}
+        blocks = len(cells) + len(faces)
+        cell_sets = {name: [*members, *[None] * len(faces)] for name, members in in_blocks.items()}
+        for k, (name, _, rows) in enumerate(faces, start=len(cells)):
+            unique = f"{name}.surface" if name.upper() in taken else name
+            cell_sets.setdefault(unique, [None] * blocks)[k] = np.arange(len(rows))
+        point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
+        blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
+        return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=self.formulations)
+
+
+def _add_node_surface(node_sets: dict[str, NDArray[np.int64]], surface: Surface) -> None:
+    """Add the nodes of a surface to the sets, by another name where a set of other nodes has its own."""
+    members = surface.nodes(node_sets)
+    same = next((name for name in node_sets if name.upper() == surface.name.upper()), None)
+    if same is None or not np.array_equal(node_sets[same], members):
+        node_sets[surface.name if same is None else f"{surface.name}.surface"] = members
+
+
+def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, nodes: Numbering) -> None:
+    """Give sets of elements another name where a set of other nodes than theirs has it.
+
+    Of a face that a user chooses, pre-processors write a set of its nodes and one of the elements behind it by the same
+    name; who supports it means the nodes.
+    """
+    by_upper = {name.upper(): name for name in node_sets}
+    for name in [name for name in element_sets if name.upper() in by_upper]:
+        same = node_sets[by_upper[name.upper()]]
+        parts = [rows[index].ravel() for (_, rows), index in zip(cells, element_sets[name], strict=True)]
+        own = sorted_distinct(np.concatenate([np.empty(0, np.int64), *parts]))
+        if not np.array_equal(own, sorted_distinct(nodes.places(same, f"set '{name}'"))):
+            element_sets[f"{name}.elements"] = element_sets.pop(name)
+
+
+def _nodes(lines: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return numbers [n] and coordinates [n, 3] of nodes: all at once if all lines are plain, else line by line."""
+    if all(line.count(",") == 3 and line.partition(",")[0].strip().isdecimal() for line in lines):
+        values = _numbers(lines, np.float64, "+-.eE")
+        if values is not None and len(values) == 4 * len(lines):
+            table = values.reshape(-1, 4)
+            return table[:, 0].astype(np.int64), np.ascontiguousarray(table[:, 1:])
+    rows = [_node(line) for line in lines]
+    return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], float).reshape(-1, 3)
+
+
+def _numbers(lines: list[str], dtype: type, signs: str) -> NDArray | None:
+    """Return all numbers of lines of digits and some signs; None if there is anything else, or a number too large."""
+    text = ",".join(lines)
+    if not text.isascii() or set(text) - set("0123456789, " + signs):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            values = np.fromstring(text, dtype, sep=",") if text else np.empty(0, dtype)
+    except (DeprecationWarning, ValueError):
+        return None
+    return values if values.max(initial=0) < _EXACT else None
+
+
+def _node(line: str) -> tuple[int, list[float]]:
+    """Return number and coordinates of a node; an empty field between commas is 0, normals may follow."""
+    number, *fields = (word.strip() for word in line.split(","))
+    if not is_number(number) or len(fields) > 7:
+        raise ValueError(f"the line of a node is '{line[:60]}'")
+    if len(fields) < 3:
+        raise MeshError(f"node {number} has {len(fields)} coordinates; a volume mesh needs three of each node.")
+    return int(number), [_float(word, line) if word else 0.0 for word in fields[:3]]
+
+
+def _float(word: str, line: str) -> float:
+    if not _NUMBER.fullmatch(word):
+        raise ValueError(f"the line of a node is '{line[:60]}'")
+    return float(word.replace("D", "E").replace("d", "e"))
+
+
+def _element_rows(name: str, k: int, lines: list[str]) -> NDArray[np.int64]:
+    """Return numbers and nodes [m, k + 1] of elements, each in one line or in several, the first of which it begins."""
+    if all(line.count(",") == k for line in lines):
+        values = _numbers(lines, np.int64, "")
+        if values is not None and len(values) == (k + 1) * len(lines):
+            return values.reshape(-1, k + 1)
+    rows: list[list[int]] = []
+    row: list[int] = []
+    for line in lines:
+        words = [word.strip() for word in line.split(",")]
+        if words[-1] == "":
+            words.pop()
+        if not all(is_number(word) for word in words):
+            raise ValueError(f"the line of an element is '{line[:60]}'")
+        row += map(int, words)
+        if len(row) > k + 1:
+            raise ValueError(f"element {row[0]} of type {name} has more numbers than {k + 1}")
+        if len(row) == k + 1:
+            rows.append(row)
+            row = []
+    if row:
+        raise ValueError(f"element {row[0]} of type {name} has {len(row) - 1} nodes, not {k}")
+    return np.array(rows, np.int64).reshape(-1, k + 1)
+
+
+def _cell_type(abaqus_type: str) -> tuple[str, int, bool]:
+    """Return the type of cells, its number of nodes, and whether the name says nothing else."""
+    for pattern, kind, k in _TYPES:
+        further = _FORMULATIONS if dimension_of(kind) == 3 else r"(?!\d)\w*"
+        if re.fullmatch(pattern + further, abaqus_type):
+            return kind, k, re.fullmatch(pattern, abaqus_type) is not None
+    raise MeshError(f"the element type '{abaqus_type}' is not known.")

@@ -1,0 +1,186 @@
+"""Reading the bulk data of Nastran decks: grid points and elements, which are grouped by their properties.
+
+meshio's own reader takes points in local coordinate systems as if they were in the global one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import MeshError
+from symplex.meshes.formats.includes import Includes
+from symplex.meshes.formats.numbering import Numbering, is_number, places_by_value
+from symplex.meshes.formats.raw import RawCells, RawMesh
+
+# Cards of elements: the types of cells by the numbers of their nodes.
+_ELEMENTS: dict[str, dict[int, str]] = {
+    "CTETRA": {4: "tetra", 10: "tetra10"},
+    "CHEXA": {8: "hexahedron", 20: "hexahedron20"},
+    "CPENTA": {6: "wedge", 15: "wedge15"},
+    "CPYRA": {5: "pyramid", 13: "pyramid13"},
+    "CPYRAM": {5: "pyramid", 13: "pyramid13"},
+    "CTRIA3": {3: "triangle"},
+    "CTRIAR": {3: "triangle"},
+    "CTRIA6": {3: "triangle", 6: "triangle6"},
+    "CQUAD4": {4: "quad"},
+    "CQUADR": {4: "quad"},
+    "CSHEAR": {4: "quad"},
+    "CQUAD8": {4: "quad", 8: "quad8"},
+    "CROD": {2: "line"},
+    "CTUBE": {2: "line"},
+    "CBAR": {2: "line"},
+    "CBEAM": {2: "line"},
+    "CBUSH": {1: "vertex", 2: "line"},
+    "CBUSH1D": {1: "vertex", 2: "line"},
+    "CGAP": {1: "vertex", 2: "line"},
+}
+_SOLID = re.compile(r"C(I?HEX|TET|PENT|PYR|WEDGE)\w*")
+# Nodes between corners: after those of the base the upright edges, then the top.
+_ORDERS = {
+    "hexahedron20": [*range(12), *range(16, 20), *range(12, 16)],
+    "wedge15": [*range(9), *range(12, 15), *range(9, 12)],
+}
+_REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d+)|([+-]\d+))?")
+
+
+def read_nastran(path: Path) -> RawMesh:
+    """Return points, cells, and as sets those of one property (``property_7``), as meshio would.
+
+    Raises
+    ------
+    MeshError
+        If a point is in a local coordinate system, a solid element has some of its nodes between corners only, an
+        element refers to a point that is not there, or an included file is not there.
+    ValueError
+        If a field is not what its card asks for.
+    """
+    numbers: list[int] = []
+    points: list[list[float]] = []
+    elements: dict[str, list[tuple[int, int, list[int]]]] = {}
+    for name, fields in _cards(path):
+        if name == "GRID":
+            number, point = _grid(fields)
+            numbers.append(number)
+            points.append(point)
+        elif name == "GRDSET" and _system(fields[1]):
+            raise MeshError(f"its points are in the coordinate system {fields[1]}; write them in the global one.")
+        elif name in _ELEMENTS:
+            kind, element = _element(name, fields)
+            elements.setdefault(kind, []).append(element)
+        elif _SOLID.fullmatch(name):
+            raise MeshError(f"elements {name} are not known.")
+    nodes = Numbering("node", np.array(numbers, np.int64))
+    Numbering("element", np.array([number for rows in elements.values() for number, _, _ in rows], np.int64))
+    cells = []
+    sets: dict[str, list[NDArray[np.intp] | None]] = {}
+    for block, (kind, rows) in enumerate(elements.items()):
+        connectivity = nodes.places(np.array([row[2] for row in rows], np.int64), f"a {kind} cell")
+        cells.append(RawCells(kind, connectivity[:, _ORDERS[kind]] if kind in _ORDERS else connectivity))
+        properties = np.array([row[1] for row in rows], np.int64)
+        for number, places in places_by_value(properties).items():
+            if number:
+                sets.setdefault(f"property_{number}", [None] * len(elements))[block] = places
+    where: NDArray[np.float64] = np.array(points, float).reshape(-1, 3)
+    return RawMesh(where, cells, cell_sets=sets)
+
+
+def _cards(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the cards of the bulk data: their names, and their fields after it, at least eight."""
+    lines = list(_lines(path, (), Includes(path)))
+    begin = next((k + 1 for k, line in enumerate(lines) if line.upper().startswith("BEGIN BULK")), 0)
+    name, fields, ended = "", [], begin == 0
+    for line in lines[begin:]:
+        first, found = _fields(line)
+        if first.startswith("ENDDATA"):
+            ended = True
+            break
+        if first[:1] in ("", "+", "*"):
+            fields += found
+            continue
+        if name:
+            yield name, fields + [""] * 8
+        name, fields = first, found
+    if not ended:
+        raise ValueError("it ends without ENDDATA")
+    if name:
+        yield name, fields + [""] * 8
+
+
+def _lines(path: Path, within: tuple[Path, ...], includes: Includes) -> Iterator[str]:
+    """Yield the lines of a file without comments and blank ones, an INCLUDE as the lines of its file."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        texts = [line.partition("$")[0].rstrip().expandtabs(8) for line in file]
+    for text in texts:
+        found = re.fullmatch(r"INCLUDE\s+'?([^']*)'?\s*", text, re.IGNORECASE)
+        if found is not None:
+            inner, outer = includes.found(found[1].strip(), path, within)
+            yield from _lines(inner, outer, includes)
+        elif text.strip():
+            yield text
+
+
+def _fields(line: str) -> tuple[str, list[str]]:
+    """Return the first field of a line, of a card without the star of wide fields, and those that hold its data."""
+    if "," in line:
+        first, *found = (word.strip() for word in line.split(","))
+        large = "*" in first
+        most = 4 if large else 8
+        while len(found) > most + 1 and not found[-1]:
+            found.pop()
+        if len(found) > most + 1:
+            raise ValueError(f"a line has more than {most + 2} fields: '{line[:60]}'")
+        found = found[:most]
+    else:
+        first = line[:8].strip()
+        large = "*" in first
+        width, most = (16, 4) if large else (8, 8)
+        found = [line[8 + width * k : 8 + width * (k + 1)].strip() for k in range(most)]
+    found += [""] * (most - len(found))
+    return (first.upper() if first[:1] in ("+", "*") else first.rstrip("* ").upper()), found
+
+
+def _grid(fields: list[str]) -> tuple[int, list[float]]:
+    if _system(fields[1]):
+        raise MeshError(
+            f"point {fields[0]} is in the coordinate system {fields[1]}; write the points in the global one."
+        )
+    return _whole(fields[0], "GRID"), [_real(field) if field else 0.0 for field in fields[2:5]]
+
+
+def _system(field: str) -> bool:
+    return field not in ("", "0")
+
+
+def _element(name: str, fields: list[str]) -> tuple[str, tuple[int, int, list[int]]]:
+    """Return the type of an element, its number, that of its property (0: none is given), and its nodes."""
+    kinds = _ELEMENTS[name]
+    most = max(kinds)
+    given = fields[2 : 2 + most]
+    if name in ("CTRIA6", "CQUAD8") and not all(given):
+        given = given[: min(kinds)]  # a face, whose nodes between corners may be left out
+    nodes = [_whole(field, name) for field in given if field]
+    if name in ("CTETRA", "CHEXA", "CPENTA", "CPYRA", "CPYRAM") and any(fields[2 + most :]):
+        raise ValueError(f"{name} {fields[0]} has more nodes than {most}")
+    if len(nodes) not in kinds or not all(given[: len(nodes)]):
+        wanted = " or ".join(map(str, kinds))
+        raise MeshError(f"{name} {fields[0]} has {len(nodes)} nodes; it can have {wanted}.")
+    number = _whole(fields[0], name)
+    return kinds[len(nodes)], (number, _whole(fields[1], name) if fields[1] else 0, nodes)
+
+
+def _whole(field: str, card: str) -> int:
+    if not is_number(field):
+        raise ValueError(f"a {card} has '{field[:20]}' where a whole number must be")
+    return int(field)
+
+
+def _real(field: str) -> float:
+    found = _REAL.fullmatch(field)
+    if found is None:
+        raise ValueError(f"a GRID has '{field[:20]}' where a coordinate must be")
+    return float(f"{found[1]}e{found[2] or found[3] or 0}")

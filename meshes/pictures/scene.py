@@ -1,0 +1,281 @@
+"""What a picture of a series shows: deformed surfaces or a section, coloured by a field, seen by one camera."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import RenderError
+from symplex.meshes.pictures.section import Plane, Section
+from symplex.meshes.pictures.view import Camera, View
+from symplex.meshes.series.frames import Block, Frame, Series
+from symplex.units import si_scale
+
+if TYPE_CHECKING:
+    import pyvista
+    from matplotlib.colors import Colormap
+
+_PLAIN = "#c9ced6"
+_OBSTACLE = "#8a94a3"
+_EDGES = "#1c2833"
+# Name in the series or here -> words for it and its unit.
+_FIELDS = {
+    "displacement": ("displacement", "m"),
+    "speed": ("speed", "m/s"),
+    "velocity": ("speed", "m/s"),
+    "acceleration": ("acceleration", "m/s²"),
+    "von_mises": ("von Mises stress", "Pa"),
+    "pressure": ("pressure", "Pa"),
+    "contact_force": ("contact force", "N"),
+}
+_FRAMES_FOR_BOUNDS = 60
+
+
+@final
+class Scene:
+    """Draws frames of a series with one camera and one colour scale.
+
+    Parameters
+    ----------
+    series : Series
+    field : str
+    view : View
+    chosen : sequence of int
+        The frames that will be drawn; they decide the colour scale, all frames the camera.
+
+    Attributes
+    ----------
+    label : str
+        Words for the field, with its unit.
+    limits : tuple of float
+        Ends of the colour scale in that unit.
+    is_clipped : bool
+        Whether a few values lie above the scale.
+
+    Raises
+    ------
+    RenderError
+        If the series has no frames, or no such field, or the section meets no body in any of the chosen frames.
+    """
+
+    def __init__(self, series: Series, field: str, view: View, chosen: Sequence[int]):
+        if not len(series):
+            raise RenderError(f"{series.path.name} has no frames to draw.")
+        self._series = series
+        self._view = view
+        self._field = _source(series, field)
+        self._bodies = {name: block for name, block in series.blocks.items() if not block.is_obstacle}
+        self._obstacles = [block for block in series.blocks.values() if block.is_obstacle]
+        self._grids = {name: _grid(block, series.points[block.nodes]) for name, block in self._bodies.items()}
+        self._section = self._section_at(series.frame(chosen[0]))
+        self._surfaces = {} if self._section else {name: _surface(grid) for name, grid in self._grids.items()}
+        self._survey(field, chosen)
+
+    # -- what is shown ----------------------------------------------------------------------------------------
+
+    def _values(self, frame: Frame, block: str) -> NDArray | None:
+        """Return the values of the field in a block, None where it has none."""
+        kind, name = self._field
+        if kind == "point":
+            data = frame.displacement if name == "displacement" else frame.point_data[name]
+            data = data[self._bodies[block].nodes]
+        else:
+            data = frame.cell_data[name].get(block)
+        if data is None or data.ndim == 1:
+            return data
+        return np.linalg.norm(data, axis=1)
+
+    def _section_at(self, first: Frame) -> Section | None:
+        normal = self._view.normal()
+        if normal is None:
+            return None
+        return Section(normal, self._view.origin, self._bodies, self._moved(first))
+
+    def _survey(self, field: str, chosen: Sequence[int]) -> None:
+        """Look through the series once, for the colour scale and the camera, and for what a section meets."""
+        step = max(1, -(-len(self._series) // _FRAMES_FOR_BOUNDS))
+        bounding = {*range(0, len(self._series), step), len(self._series) - 1}
+        boxes, colours_in, reaches = [], [], []
+        is_met = self._section is None
+        for i in sorted({*chosen, *bounding}):
+            frame = self._series.frame(i)
+            moved = self._moved(frame)
+            if i in bounding:
+                boxes.append(_box(moved.values()))
+            if i in chosen:
+                colours_in += self._range(frame)
+                if self._section is not None:
+                    reaches.append(self._section.reach(moved))
+                    is_met = is_met or self._section.cuts(moved)
+        if not is_met:
+            low, high = min(low for low, _ in reaches), max(high for _, high in reaches)
+            raise RenderError(
+                f"the section meets no body in what is to be drawn; along its normal they are between {low:.4g} m and "
+                f"{high:.4g} m."
+            )
+        self._set_colours(field, colours_in)
+        low, high = np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+        facing = [n for block in self._obstacles if (n := _facing(block, (low + high) / 2)) is not None]
+        self._camera = Camera(self._view, low, high, facing)
+
+    def _range(self, frame: Frame) -> list[tuple[float, float, float]]:
+        """Return the least value of the field, one that few exceed, and the greatest, if there are any."""
+        values = [v for name in self._bodies if (v := self._values(frame, name)) is not None and len(v)]
+        if not values:
+            return []
+        joined = np.concatenate(values)
+        # A few corner elements would otherwise leave the rest of the picture dark.
+        return [(float(joined.min()), float(np.quantile(joined, 0.995)), float(joined.max()))]
+
+    def _set_colours(self, field: str, ranges: Sequence[tuple[float, float, float]]) -> None:
+        lows, highs, tops = zip(*ranges, strict=True) if ranges else ([0.0], [1.0], [1.0])
+        low, high, top = min(lows), max(highs), max(tops)
+        low = 0.0 if 0 <= low < 0.2 * high else low
+        self.is_clipped = top > high * (1 + 1e-6) > 0
+        words, unit = _FIELDS.get(field, (field.replace("_", " "), ""))
+        self._scale, unit = si_scale(max(abs(low), abs(high)), unit)
+        self.label = f"{words} ({unit})" if unit else words
+        self.limits = (low * self._scale, (high if high > low else low + 1.0) * self._scale)
+
+    # -- drawing ----------------------------------------------------------------------------------------------
+
+    def draw(self, plotter: pyvista.Plotter, i: int) -> NDArray[np.uint8]:
+        """Return the picture [height, width, 3] of frame i."""
+        frame = self._series.frame(i)
+        moved = self._moved(frame)
+        plane = None if self._section is None else self._section.plane(moved)
+        for name, points in moved.items():
+            self._show_body(plotter, name, points, self._values(frame, name), plane)
+        for k, block in enumerate(self._obstacles):
+            _show_obstacle(plotter, f"obstacle {k}", block, plane)
+        self._camera.aim(plotter, plane)
+        plotter.render()
+        return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
+
+    def _moved(self, frame: Frame) -> dict[str, NDArray[np.float64]]:
+        """Return the positions [n_b, 3] of the nodes of each body in m."""
+        return {
+            name: self._series.points[block.nodes] + frame.displacement[block.nodes]
+            for name, block in self._bodies.items()
+        }
+
+    def _show_body(
+        self,
+        plotter: pyvista.Plotter,
+        name: str,
+        points: NDArray[np.float64],
+        values: NDArray | None,
+        plane: Plane | None,
+    ) -> None:
+        at_points = self._field[0] == "point"
+        if plane is None:
+            surface = self._surfaces[name]
+            shown, points = surface.mesh.copy(deep=False), points[surface.nodes]
+            if values is not None:
+                values = values[surface.nodes if at_points else surface.cells]
+        else:
+            shown = self._grids[name].copy(deep=False)
+        shown.points = points
+        if values is not None:
+            (shown.point_data if at_points else shown.cell_data)["shown"] = values * self._scale
+        if plane is not None:
+            shown = shown.slice(normal=plane.normal, origin=plane.origin)
+        look: dict[str, Any] = {"color": _PLAIN}
+        if values is not None:
+            look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
+        light = {"lighting": plane is None, "ambient": 0.45, "diffuse": 0.65}
+        edges = {"edge_color": _EDGES, "edge_opacity": 0.55, "line_width": 1.0}
+        actor = _show(plotter, f"body {name}", shown, **look, **light, **edges)
+        if actor is not None:
+            # Where edges are short, they only blacken the picture.
+            length = float(np.sqrt(shown.area / max(shown.n_cells, 1)))
+            actor.GetProperty().SetEdgeVisibility(length >= 5 * self._camera.pixel(plotter))
+
+    @property
+    def aspect(self) -> float:
+        """Height of the scene over its width, between ½ and 1½."""
+        return self._camera.aspect
+
+
+def colours() -> Colormap:
+    """Return the colours of the scale, none so dark or so light that edges or the surface are lost in them."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["turbo"](np.linspace(0.08, 0.92, 256)))
+
+
+def _source(series: Series, field: str) -> tuple[str, str]:
+    """Return the kind, point or cell, and the name of the data that a field comes from."""
+    name = "velocity" if field == "speed" else field
+    if name == "displacement" or name in series.point_fields:
+        return "point", name
+    if name in series.cell_fields:
+        return "cell", name
+    known = ["displacement", *series.point_fields, *series.cell_fields]
+    known += ["speed"] if "velocity" in known else []
+    raise RenderError(f"{series.path.name} has no field '{field}'; it has: {', '.join(known)}.")
+
+
+def _grid(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid:
+    import pyvista
+
+    sizes = np.diff(block.offsets)
+    cells = np.insert(block.connectivity.astype(np.int64), block.offsets[:-1], sizes)
+    return pyvista.UnstructuredGrid(cells, block.vtk_types, np.asarray(points, float))
+
+
+class _Surface(NamedTuple):
+    """The surface of a grid, and the nodes and cells of the grid that it is made of."""
+
+    mesh: pyvista.PolyData
+    nodes: NDArray[np.integer]
+    cells: NDArray[np.integer]
+
+
+def _surface(grid: pyvista.UnstructuredGrid) -> _Surface:
+    # The indices that VTK can pass by itself are wrong on quadratic cells, whose faces it divides at their nodes.
+    numbered = grid.copy(deep=False)
+    numbered.point_data["node"], numbered.cell_data["cell"] = np.arange(grid.n_points), np.arange(grid.n_cells)
+    mesh = numbered.extract_surface(pass_pointid=False, pass_cellid=False, algorithm=None)
+    nodes, cells = np.array(mesh.point_data["node"]), np.array(mesh.cell_data["cell"])
+    mesh.clear_data()
+    return _Surface(mesh, nodes, cells)
+
+
+def _show(plotter: pyvista.Plotter, name: str, mesh: pyvista.DataSet, **look: Any) -> pyvista.Actor | None:
+    """Show a mesh in place of the one of that name in the last picture, and return its actor if there is one."""
+    actor: Any = plotter.actors.get(name)
+    if actor is not None:
+        actor.visibility = bool(mesh.n_points)
+        actor.mapper.dataset = mesh
+    elif mesh.n_points:
+        actor = plotter.add_mesh(mesh, name=name, copy_mesh=False, reset_camera=False, render=False, **look)
+    return actor if mesh.n_points else None
+
+
+def _show_obstacle(plotter: pyvista.Plotter, name: str, block: Block, plane: Plane | None) -> None:
+    assert block.points is not None
+    if plane is not None:
+        line = _grid(block, block.points).slice(normal=plane.normal, origin=plane.origin)
+        _show(plotter, name, line, color=_OBSTACLE, line_width=4, lighting=False)
+    elif name not in plotter.actors:
+        _show(plotter, name, _grid(block, block.points), color=_OBSTACLE, opacity=0.35, lighting=False)
+
+
+def _facing(block: Block, bodies: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the unit normal of a planar obstacle towards the middle of the bodies, None if it is not planar."""
+    assert block.points is not None
+    middle = block.points.mean(axis=0)
+    _, lengths, axes = np.linalg.svd(block.points - middle, full_matrices=False)
+    if len(lengths) < 3 or lengths[2] > 1e-6 * lengths[0]:
+        return None
+    return axes[2] if float((bodies - middle) @ axes[2]) >= 0 else -axes[2]
+
+
+def _box(parts: Iterable[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    every = [points for points in parts if len(points)]
+    return np.min([p.min(axis=0) for p in every], axis=0), np.max([p.max(axis=0) for p in every], axis=0)
