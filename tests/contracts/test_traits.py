@@ -1,5 +1,6 @@
 """What methods declare to need and to take is what they do: what is declared runs, all else is refused."""
 
+import importlib.util
 from dataclasses import replace
 from typing import get_args
 
@@ -152,9 +153,8 @@ def assert_advice(names, system, method):
 
 def test_compositions_of_it_run_or_are_refused(method):
     if "composition" in method.takes:
-        moved(Composition(method, 8 if method.order > 4 else 6 if method.order > 2 else 4), has("")) if (
-            method.order < 8
-        ) else None
+        if method.order < 8:  # there is no higher one
+            moved(Composition(method, next(order for order in (4, 6, 8) if order > method.order)), has(""))
         return
     with pytest.raises(ValueError, match=r"Composition: .*(cannot be composed: |has no fixed step|must be symmetric)"):
         Composition(method, 8)
@@ -179,3 +179,11 @@ def test_methods_around_another_take_what_that_takes():
         moved(Composition(sx.VariationalMidpoint(STEP)), system)
     with pytest.raises(InvalidSystem, match=r"^JacobiReduction is for systems that are free to move"):
         moved(JacobiReduction(sx.Newmark(STEP)), has("supports"))
+
+
+def test_the_table_of_the_readme_is_up_to_date(pytestconfig):
+    spec = importlib.util.spec_from_file_location("traits", pytestconfig.rootpath / "benchmarks" / "traits.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    text = script.README.read_text("utf-8")
+    assert script.written(text) == text, "write it anew: python benchmarks/traits.py"
