@@ -165,13 +165,11 @@ class Solid(Energy):
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
         if form.optional == "secant":
             self._require_secant()
-        arrays = tuple(map(self._positions, nodal))
+        arrays = [self._positions(x) for x in nodal]
         wanted = form.shape(len(arrays[0]), len(out), 3)
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
-            raise InvalidSystem(
-                f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array "
-                f"{wanted if form.kind == 'vector' else _WANTED[form.kind]}."
-            )
+            told = _WANTED[form.kind] if form.is_matrix else wanted
+            raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {told}.")
         add = getattr(self._fast, form.add, None) or getattr(self._elements, form.add)
         add(*arrays, slots, out) if form.is_matrix else add(*arrays, out)
 
