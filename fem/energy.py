@@ -23,16 +23,15 @@ RIGID: frozenset[Invariance] = frozenset({"translations", "rotations"})
 _OPTIONAL: dict[OptionalFunction, tuple[str, str]] = {
     "mean_gradient": (
         "gradient at mean strains",
-        "Give it mean_gradient, or take a method that needs the discrete gradient (EnergyMomentum).",
+        "Give it mean_gradient.",
     ),
     "secant": (
         "secant form (gradient = 𝓕 x)",
-        "Give it secant and secant_rate, or take a method that needs the gradient only (Midpoint, Newmark).",
+        "Give it secant and secant_rate.",
     ),
     "third": (
         "third derivative",
-        "Give it third, or take a method that needs the gradient and Hessian only (Midpoint, or ZhangSkeel's "
-        'variant="simplified").',
+        "Give it third.",
     ),
 }
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
 
-_ENERGIES = "Constraints are for Rattle and Shake, or energies as Penalty(constraint, stiffness); loads go to loads."
+_ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
@@ -53,7 +53,7 @@ class System(Potential):
         Supports whose motion is given as a function of time, by name.
     massless : bool [n], optional
         True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
-        that say so take such nodes (`EnergyMomentum`), and only with lumped masses.
+        that declare it take such nodes, and only with lumped masses.
 
     Raises
     ------
@@ -180,8 +180,8 @@ class System(Potential):
     def reactions(self, state: State) -> Array:
         """Return the forces R = M a + ∇V − f [n, dim] in N of the supports on the system, zero elsewhere.
 
-        Constraints of `Rattle` and `Shake` are not seen: what they pull at supports comes off, see
-        `symplex.time.constraints.rattle.ConstrainedMotion.constraint_forces`.
+        Constraints that a method keeps are not seen: what they pull at supports comes off, see the
+        ``constraint_forces`` of its motion.
         """
         out = self.apply_mass(state.a) + self.gradient(state.q)
         for load in self.loads.values():
@@ -230,8 +230,7 @@ class System(Potential):
         if self.massless.any():
             node = int(np.argmax(self.massless))
             raise InvalidSystem(
-                f"{wanted_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node {node}); "
-                "take EnergyMomentum."
+                f"{wanted_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node {node})."
             )
 
     def apply_mass(self, v: Array) -> Array:

@@ -75,6 +75,16 @@ def test_the_drop_of_the_bracket(can_draw, tmp_path):
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
 
 
+def test_the_impact_of_rubber(can_draw, tmp_path):
+    summary = run_scenario("rubber_block.toml", tmp_path / "run")
+    assert summary["status"] == "finished"
+    assert summary["drift"]["total"] < 2e-3
+    assert 100.0 < summary["peak_strain_energy"] < 115.0  # J, of 123.75
+    assert 10.0 < summary["mean_velocity_end"][2] < 12.0  # of 15 m/s; the rest of its energy are vibrations
+    if can_draw:
+        assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
+
+
 @pytest.mark.slow
 def test_the_impact_by_newmark(tmp_path):
     summary = run_scenario("oblique_impact_newmark.toml", tmp_path / "run", film=True)
