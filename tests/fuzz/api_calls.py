@@ -231,6 +231,13 @@ def calls() -> dict[str, Call]:
         "Drag": _call(sx.Drag, apply, mass=MASS, rate=0.1),
         "EnergyMomentum": _call(sx.EnergyMomentum, move, **step, compensated=False),
         "EnergyStepping": _call(sx.EnergyStepping, move, step=1e-2, offset=0.5, stride=0.1),
+        "Box": _call(sx.Box, press, center=(0.0, 0.0, -3.0), size=(1.0, 1.0, 1.0), axes=np.eye(3), inside=False),
+        "Capsule": _call(sx.Capsule, press, start=(0.0, 0.0, -3.0), end=(1.0, 0.0, -3.0), radius=1.0, inside=False),
+        "CompressionOnly": _call(sx.CompressionOnly, stretch, stiffness=10.0, length=1.2),
+        "Cylinder": _call(
+            sx.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False
+        ),
+        "TensionOnly": _call(sx.TensionOnly, stretch, stiffness=10.0, length=1.2),
         "EngineeringStrain": _call(sx.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
         "ForceStepping": _call(
             sx.ForceStepping,
@@ -292,9 +299,12 @@ def calls() -> dict[str, Call]:
         "Newton": _call(sx.Newton, lambda made: move(sx.Midpoint(1e-3, newton=made)), iterations=50, linear="auto"),
         "NodalForce": _call(sx.NodalForce, carry, nodes=[0, 1], force=(1.0, 0.0, 0.0)),
         "NodalLoad": _call(sx.NodalLoad, apply, nodes=[0, 1], force=(1.0, 0.0, 0.0), history=([0.0, 1.0], [0.0, 1.0])),
+        "OnCylinder": _call(
+            sx.OnCylinder, hold, nodes=[1, 2], point=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0), radius=1.0
+        ),
         "OnPlane": _call(sx.OnPlane, hold, nodes=[0, 1], point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)),
         "OnSphere": _call(sx.OnSphere, hold, nodes=[1, 2], center=(0.0, 0.0, 0.0), radius=1.0),
-        "Penalty": _call(sx.Penalty, carry, constraint=ROD, stiffness=10.0),
+        "Penalty": _call(sx.Penalty, carry, constraint=ROD, stiffness=10.0, one_sided=False),
         "PlanarMethod": _call(sx.PlanarMethod, ignore, form="projected"),
         "PolarReduction": _call(sx.PolarReduction, move_two, integrator=sx.ForceStepping(0.01), conjugate_angle=False),
         "Pressure": _call(sx.Pressure, apply, faces=[[0, 2, 1]], pressure=3.0, history=1.0),
@@ -302,11 +312,11 @@ def calls() -> dict[str, Call]:
         "RelaxedBody": _call(sx.RelaxedBody, ignore, body=sx.RigidBody(1.0), omega=10.0),
         "RigidBars": _call(sx.RigidBars, hold, pairs=[[0, 1]], length=1.0),
         "RigidBody": _call(sx.RigidBody, spin, inertia=[1.0, 2.0, 3.0], potential=None),
-        "RigidContact": _call(sx.RigidContact, carry, nodes=[0, 1], obstacle=WALL, stiffness=10.0),
+        "RigidContact": _call(sx.RigidContact, carry, nodes=[0, 1], obstacle=WALL, stiffness=10.0, carrier=2),
         "SaintVenantKirchhoff": _call(sx.SaintVenantKirchhoff, fill, lmbda=60.0, mu=40.0, density=10.0),
         "Shake": _call(sx.Shake, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
         "Solid": _call(sx.Solid, carry, points=POINTS, cells=CELLS, material=RUBBER),
-        "Sphere": _call(sx.Sphere, press, center=(0.0, 0.0, -3.0), radius=1.0),
+        "Sphere": _call(sx.Sphere, press, center=(0.0, 0.0, -3.0), radius=1.0, inside=False),
         "SphereEnergyMomentum": _call(sx.SphereEnergyMomentum, swing, form="force"),
         "SphereMidpoint": _call(sx.SphereMidpoint, swing),
         "SphereSymplectic": _call(sx.SphereSymplectic, swing, kappa="one"),
