@@ -234,9 +234,7 @@ def calls() -> dict[str, Call]:
         "Box": _call(sx.Box, press, center=(0.0, 0.0, -3.0), size=(1.0, 1.0, 1.0), axes=np.eye(3), inside=False),
         "Capsule": _call(sx.Capsule, press, start=(0.0, 0.0, -3.0), end=(1.0, 0.0, -3.0), radius=1.0, inside=False),
         "CompressionOnly": _call(sx.CompressionOnly, stretch, stiffness=10.0, length=1.2),
-        "Cylinder": _call(
-            sx.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False
-        ),
+        "Cylinder": _call(sx.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False),
         "TensionOnly": _call(sx.TensionOnly, stretch, stiffness=10.0, length=1.2),
         "EngineeringStrain": _call(sx.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
         "ForceStepping": _call(
@@ -299,9 +297,7 @@ def calls() -> dict[str, Call]:
         "Newton": _call(sx.Newton, lambda made: move(sx.Midpoint(1e-3, newton=made)), iterations=50, linear="auto"),
         "NodalForce": _call(sx.NodalForce, carry, nodes=[0, 1], force=(1.0, 0.0, 0.0)),
         "NodalLoad": _call(sx.NodalLoad, apply, nodes=[0, 1], force=(1.0, 0.0, 0.0), history=([0.0, 1.0], [0.0, 1.0])),
-        "OnCylinder": _call(
-            sx.OnCylinder, hold, nodes=[1, 2], point=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0), radius=1.0
-        ),
+        "OnCylinder": _call(sx.OnCylinder, hold, nodes=[1, 2], point=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0), radius=1.0),
         "OnPlane": _call(sx.OnPlane, hold, nodes=[0, 1], point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)),
         "OnSphere": _call(sx.OnSphere, hold, nodes=[1, 2], center=(0.0, 0.0, 0.0), radius=1.0),
         "Penalty": _call(sx.Penalty, carry, constraint=ROD, stiffness=10.0, one_sided=False),
