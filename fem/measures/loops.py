@@ -8,8 +8,8 @@ an increment, and ξ = Δφ/(½ Δm) of a law (`symplex.fem.measures.law_formula
     ∇³φ[a, a] = φ''' (n·a)² n + φ'' (2 (n·a) H a + (a·H a) n),
     𝓕 = 2 φ',  𝓕̇ = 2 φ'' n·ḋ         (of distances only),
 
-H and K are symmetric. This is for the first node of a stencil, and with the other sign for the second, if there is one. (With 2 φ' at the mean length
-instead of ξ for the mean gradient.) What is not finite spreads to the returned sums.
+H and K are symmetric. This is for the first node of a stencil, and with the other sign for the second, if there is one.
+(With 2 φ' at the mean length instead of ξ for the mean gradient.) What is not finite spreads to the returned sums.
 """
 
 import numpy as np
