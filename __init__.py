@@ -143,10 +143,7 @@ if TYPE_CHECKING:
     )
     from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark as LinearlyImplicitNewmark
     from symplex.time.implicit.midpoint import Midpoint as Midpoint
-    from symplex.time.integrator import (
-        Integrator as Integrator,
-        Motion as Motion,
-    )
+    from symplex.time.integrator import Integrator as Integrator
     from symplex.time.langevin import Langevin as Langevin, kinetic_temperature as kinetic_temperature
     from symplex.time.manifolds.manifold import (
         ComposedMethod as ComposedMethod,
@@ -177,6 +174,7 @@ if TYPE_CHECKING:
         SphereMidpoint as SphereMidpoint,
         SphereSymplectic as SphereSymplectic,
     )
+    from symplex.time.motion import Motion as Motion
     from symplex.time.reductions.jacobi_reduction import JacobiReduction as JacobiReduction
     from symplex.time.reductions.polar_reduction import PolarReduction as PolarReduction
     from symplex.time.solvers.newton import Newton as Newton
@@ -247,7 +245,8 @@ _HOMES = {
     "symplex.time.events.force_stepping": ("ForceStepping",),
     "symplex.time.implicit.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
     "symplex.time.conserving.graham_jelenic": ("GrahamJelenic",),
-    "symplex.time.integrator": ("Integrator", "Motion"),
+    "symplex.time.integrator": ("Integrator",),
+    "symplex.time.motion": ("Motion",),
     "symplex.time.reductions.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.langevin": ("Langevin", "kinetic_temperature"),
     "symplex.time.implicit.linearly_implicit": ("LinearlyImplicitNewmark",),

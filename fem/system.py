@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
 
-_ENERGIES = "Constraints are for Rattle and Shake, or energies as Penalty(constraint, stiffness); loads go to loads."
+_ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
@@ -56,7 +56,7 @@ class System(Copyable):
         Supports whose motion is given as a function of time, by name.
     massless : bool [n], optional
         True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
-        that say so take such nodes (`EnergyMomentum`), and only with lumped masses.
+        that declare it take such nodes, and only with lumped masses.
 
     Raises
     ------
@@ -139,20 +139,26 @@ class System(Copyable):
         among : container of str, optional
             The names of the energies that have a part in it; default: all.
         """
-        nnz = len(self.pattern.indices) if form.is_matrix else 0
+        slots = self.pattern.slots if form.is_matrix else ()
         if out is None:
+            nnz = len(self.pattern.indices) if form.is_matrix else 0
             out = np.zeros(form.shape(self.n_nodes, nnz, self.dim))
         else:
-            out[...] = 0.0
+            out.fill(0.0)
         for k, (name, energy) in enumerate(self.energies.items()):
             if among is None or name in among:
-                add = getattr(energy, form.add)
-                add(*nodal, self.pattern.slots[k], out) if form.is_matrix else add(*nodal, out)
+                getattr(energy, form.add)(*nodal, *slots[k : k + 1], out)
         return out
 
     def gradient(self, q: Array, out: Array | None = None) -> Array:
         """Return ∇V(q) [n, dim] in N (into ``out`` if given), fixed coordinates included."""
-        return self.assembled(forms.GRADIENT, q, out=out)
+        if out is None:
+            out = np.zeros((self.n_nodes, self.dim))
+        else:
+            out.fill(0.0)
+        for energy in self.energies.values():  # as `assembled` does, in the loop of explicit steps
+            energy.add_gradient(q, out)
+        return out
 
     def hessian(self, q: Array) -> sp.bsr_array:
         """Return ∇²V(q) [n·dim, n·dim] in N/m in dim × dim blocks, fixed coordinates included.
@@ -326,8 +332,8 @@ class System(Copyable):
     def reactions(self, state: State) -> Array:
         """Return the forces R = M a + ∇V − f [n, dim] in N of the supports on the system, zero elsewhere.
 
-        Constraints of `Rattle` and `Shake` are not seen: what they pull at supports comes off, see
-        `symplex.time.constraints.rattle.ConstrainedMotion.constraint_forces`.
+        Constraints that a method keeps are not seen: what they pull at supports comes off, see the
+        ``constraint_forces`` of its motion.
         """
         out = self.apply_mass(state.a) + self.gradient(state.q)
         for load in self.loads.values():
@@ -376,8 +382,7 @@ class System(Copyable):
         if self.massless.any():
             node = int(np.argmax(self.massless))
             raise InvalidSystem(
-                f"{wanted_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node {node}); "
-                "take EnergyMomentum."
+                f"{wanted_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node {node})."
             )
 
     def apply_mass(self, v: Array) -> Array:

@@ -22,7 +22,7 @@ from symplex.meshes.series.redo import log_of
 from symplex.meshes.series.series import Block
 from symplex.runs.shapes import block_of, globe
 from symplex.scenario.scenario import Problem
-from symplex.time.integrator import Motion
+from symplex.time.motion import Motion
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 

@@ -31,9 +31,9 @@ from symplex.runs.progress import Display, display, told_of_compiling
 from symplex.runs.results import Folder, Shown, contact_forces, fields_of
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
-from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
-from symplex.time.totals import kept_energy, relative_energy_change
+from symplex.time.motion import Motion
+from symplex.time.totals import EnergyExchange, kept_energy
 
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
@@ -204,7 +204,7 @@ class _Run:
         self._columns: list[str] = []  # of the history
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
-        self._largest_kinetic = self._drift = 0.0
+        self._exchange, self._drift = EnergyExchange(), 0.0
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
@@ -310,8 +310,8 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        for energy, kinetic in self._energies_until(checkpoint):  # before anything is cut
-            self._watch(energy, kinetic)
+        for energies in self._energies_until(checkpoint):  # before anything is cut
+            self._watch(*energies)
         frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
         series = opened.enter_context(resume_series(folder.series, t, frames))
         history = opened.enter_context(HistoryWriter.resume(folder.history, t))
@@ -319,8 +319,8 @@ class _Run:
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
 
-    def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float]]:
-        """Return the energy to be kept and the kinetic energy of the samples up to one, as the history has them."""
+    def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float, float]]:
+        """Return the energy to be kept, the kinetic and the total one of the samples up to one from the history."""
         path, sample = self._folder.history, checkpoint.sample
         past = read_history(path)
         until = past["t"][past["t"] <= self._times[sample]]
@@ -337,8 +337,8 @@ class _Run:
                 f"{self._folder.path} cannot be resumed: the columns of {path.name} are not those that the run wrote "
                 f"({what}); {WAY_OUT}."
             )
-        kept = past[kept_energy(self._problem.integrator.energy, past)]
-        return zip(kept[: sample + 1], past["kinetic"][: sample + 1], strict=True)
+        names = (kept_energy(self._problem.integrator.energy, past), "kinetic", "total")
+        return zip(*(past[name][: sample + 1] for name in names), strict=True)
 
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
@@ -355,7 +355,7 @@ class _Run:
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
         self._columns = self._columns or list(row)
         history.append({name: row[name] for name in self._columns})
-        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"])
+        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"], row["total"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
         """Return a row of the history: energies, momenta, contact and the integrator's counts."""
@@ -373,12 +373,12 @@ class _Run:
         self._statistics = motion.statistics()
         return row | self._statistics
 
-    def _watch(self, energy: float, kinetic: float) -> None:
+    def _watch(self, energy: float, kinetic: float, total: float) -> None:
         """Keep the energy drift up to date that the display shows."""
         if self._energy0 is None:
             self._energy0 = energy
-        self._largest_kinetic = max(self._largest_kinetic, kinetic)
-        self._drift = relative_energy_change(energy, self._energy0, self._largest_kinetic)
+        self._exchange.add(kinetic, total)
+        self._drift = self._exchange.relative(energy - self._energy0)
 
     def _done(self) -> str:
         name, count = next(iter(self._statistics.items()))

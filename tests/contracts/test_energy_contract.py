@@ -28,6 +28,7 @@ from symplex.fem.measures.bars import (
 from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, RigidBars
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
+from symplex.fem.solids.formula import material
 from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
@@ -119,6 +120,12 @@ LAWS = {
     "Saint Venant-Kirchhoff": SaintVenantKirchhoff(60.5e9, 26e9, 2700.0),
     "Mooney-Rivlin": MooneyRivlin(10e9, 3e9, 80e9, 2700.0),
     "foam": Foam(1e6, 300.0),
+    "Gent's formula": material("gent", mu=2e5, Jm=20.0, K=4e6, density=1000.0),
+    "formula of fibres": material(
+        "mu/2*(I1bar - 3) + K/2*(J - 1)**2 + k/8*(I4 - 1)**2 + k/8*(I6bar - 1)**2",
+        **{"mu": 2e5, "K": 4e6, "k": 1e6, "density": 1000.0},
+        fibres=[[1.0, 2.0, 0.0], [1.0, -2.0, 0.5]],
+    ),
 }
 
 
