@@ -10,6 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from symplex.contact.massless import redistributed_mass as redistributed_mass
     from symplex.contact.obstacles import (
+        Box as Box,
+        Capsule as Capsule,
+        Cylinder as Cylinder,
         HalfSpace as HalfSpace,
         Sphere as Sphere,
     )
@@ -50,11 +53,13 @@ if TYPE_CHECKING:
     )
     from symplex.fem.measures.constraints import (
         Constraint as Constraint,
+        OnCylinder as OnCylinder,
         OnPlane as OnPlane,
         OnSphere as OnSphere,
         RigidBars as RigidBars,
     )
     from symplex.fem.measures.pair_laws import (
+        CompressionOnly as CompressionOnly,
         EngineeringStrain as EngineeringStrain,
         GreenStrain as GreenStrain,
         InverseDistance as InverseDistance,
@@ -188,11 +193,11 @@ __version__ = VERSION
 # Where the public names live; each module is imported when one of its names is first used.
 _HOMES = {
     "symplex.contact.massless": ("redistributed_mass",),
-    "symplex.contact.obstacles": ("HalfSpace", "Sphere"),
+    "symplex.contact.obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
     "symplex.contact.rigid": ("RigidContact",),
     "symplex.errors": ("SymplexError",),
     "symplex.fem.measures.bars": ("Bars", "all_pairs"),
-    "symplex.fem.measures.constraints": ("Constraint", "OnPlane", "OnSphere", "RigidBars"),
+    "symplex.fem.measures.constraints": ("Constraint", "OnCylinder", "OnPlane", "OnSphere", "RigidBars"),
     "symplex.fem.actions.damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
     "symplex.fem.energy": ("Energy",),
     "symplex.fem.grid.lattice_values": ("compile_lattice",),
@@ -202,6 +207,7 @@ _HOMES = {
     "symplex.fem.solids.formula": ("FormulaMaterial", "material"),
     "symplex.fem.solids.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
     "symplex.fem.measures.pair_laws": (
+        "CompressionOnly",
         "EngineeringStrain",
         "GreenStrain",
         "InverseDistance",

@@ -139,20 +139,26 @@ class System(Copyable):
         among : container of str, optional
             The names of the energies that have a part in it; default: all.
         """
-        nnz = len(self.pattern.indices) if form.is_matrix else 0
+        slots = self.pattern.slots if form.is_matrix else ()
         if out is None:
+            nnz = len(self.pattern.indices) if form.is_matrix else 0
             out = np.zeros(form.shape(self.n_nodes, nnz, self.dim))
         else:
-            out[...] = 0.0
+            out.fill(0.0)
         for k, (name, energy) in enumerate(self.energies.items()):
             if among is None or name in among:
-                add = getattr(energy, form.add)
-                add(*nodal, self.pattern.slots[k], out) if form.is_matrix else add(*nodal, out)
+                getattr(energy, form.add)(*nodal, *slots[k : k + 1], out)
         return out
 
     def gradient(self, q: Array, out: Array | None = None) -> Array:
         """Return ∇V(q) [n, dim] in N (into ``out`` if given), fixed coordinates included."""
-        return self.assembled(forms.GRADIENT, q, out=out)
+        if out is None:
+            out = np.zeros((self.n_nodes, self.dim))
+        else:
+            out.fill(0.0)
+        for energy in self.energies.values():  # as `assembled` does, in the loop of explicit steps
+            energy.add_gradient(q, out)
+        return out
 
     def hessian(self, q: Array) -> sp.bsr_array:
         """Return ∇²V(q) [n·dim, n·dim] in N/m in dim × dim blocks, fixed coordinates included.

@@ -218,12 +218,12 @@ def check_report(problem: Problem) -> tuple[str, str]:
         cells = _elements({body.name: {solid.kind: len(solid.nodes)}})
         size = " × ".join(f"{length:.4g}" for length in np.ptp(mesh.points[mesh.nodes_of(body.name)], axis=0))
         material = solid.material
+        moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
         mass = material.density * solid.volumes.sum()
         rows.append(
             (
                 f"body '{body.name}'",
-                f"{size} m, {cells}, {mass:.6g} kg, waves {material.wave_speed:.5g} m/s, "
-                f"E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}",
+                f"{size} m, {cells}, {mass:.6g} kg, waves {material.wave_speed:.5g} m/s{moduli}",
             )
         )
     pieces = describe(mesh).bodies

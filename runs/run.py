@@ -28,7 +28,7 @@ from symplex.runs.inputs import (
 )
 from symplex.runs.interrupts import Stop, heeded
 from symplex.runs.progress import Display, display, told_of_compiling
-from symplex.runs.results import Folder, blocks_of, contact_forces, fields_of
+from symplex.runs.results import Folder, Shown, contact_forces, fields_of
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.time.langevin import Langevin
@@ -195,6 +195,7 @@ class _Run:
         self._folder = folder
         self._clock = clock
         self._shown = shown
+        self._drawn = Shown(problem)
         self._times = problem.scenario.times
         self._version = versions()["symplex"]
         self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
@@ -294,11 +295,11 @@ class _Run:
 
     def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         """Return the motion at the first sample, with a history and a series that hold it."""
-        problem, folder, opened = self._problem, self._folder, self._opened
+        folder, opened = self._folder, self._opened
         assert self._started is not None, "it would have been resumed"
         motion, state = self._started
         history = opened.enter_context(HistoryWriter(folder.history))
-        series = opened.enter_context(open_series(folder.series, problem.mesh.points, blocks_of(problem)))
+        series = opened.enter_context(open_series(folder.series, self._drawn.points, self._drawn.blocks))
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series
@@ -349,8 +350,8 @@ class _Run:
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
         row = self._row(state, motion)
         if k % self._problem.scenario.samples_per_frame == 0:
-            at_points, at_cells = fields_of(self._problem, motion, state)
-            series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
+            at_points, at_cells = fields_of(self._problem, self._drawn, motion, state)
+            series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
         self._columns = self._columns or list(row)
         history.append({name: row[name] for name in self._columns})
@@ -365,6 +366,8 @@ class _Run:
         if self._problem.contacts:
             row |= _components("contact_force", contact_forces(self._problem, motion, state).sum(axis=0))
             row["penetration"] = max(max(c.deepest(state.q)[1], 0.0) for c in self._problem.contacts.values())
+        for name, node in self._problem.carriers.items():
+            row |= _components(f"position_{name}", state.q[node])
         if isinstance(self._problem.integrator, Langevin):
             row["temperature"] = self._problem.temperature(state)
         self._statistics = motion.statistics()

@@ -13,6 +13,7 @@ from symplex.errors import InfeasibleStart, ScenarioError
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.measures.relative import axes_from
 from symplex.fem.system import State, System
 from symplex.scenario.methods import (
     METHODS,
@@ -252,13 +253,10 @@ def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
     """Return the names of the energies that act like loads: by default all but those of bodies."""
     if not table.takes_external or table.external is not None:
         return tuple(table.external or ())
-    return *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces
+    moving = tables.moving_obstacles  # which have a secant form, as pairs do
+    return *(obstacle.name for obstacle in tables.obstacle if obstacle not in moving), *tables.constant_forces
 
 
 def axes_along(normal: Array) -> Array:
     """Return three orthogonal unit vectors [3, 3], in rows, the first along a vector."""
-    n = unit_vector(normal)
-    # The second is orthogonal to a coordinate axis, too.
-    second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
-    second /= np.linalg.norm(second)
-    return np.array([n, second, np.cross(n, second)], dtype=float)
+    return axes_from(unit_vector(normal))

@@ -75,6 +75,16 @@ def test_the_drop_of_the_bracket(can_draw, tmp_path):
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
 
 
+def test_the_impact_of_rubber(can_draw, tmp_path):
+    summary = run_scenario("rubber_block.toml", tmp_path / "run")
+    assert summary["status"] == "finished"
+    assert summary["drift"]["total"] < 2e-3
+    assert 100.0 < summary["peak_strain_energy"] < 115.0  # J, of 123.75
+    assert 10.0 < summary["mean_velocity_end"][2] < 12.0  # of 15 m/s; the rest of its energy are vibrations
+    if can_draw:
+        assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
+
+
 @pytest.mark.slow
 def test_the_impact_by_newmark(tmp_path):
     summary = run_scenario("oblique_impact_newmark.toml", tmp_path / "run", film=True)
@@ -251,6 +261,22 @@ def test_the_argon_cluster(run_script, tmp_path):
         assert numbers[f"h = {h} nm, Newmark: range of K + V / epsilon"] < 3e-4
     assert (tmp_path / "argon_h020.png").exists()
     assert (tmp_path / "argon_h005.png").exists()
+
+
+def test_the_argon_cloud(run_script, tmp_path):
+    """With fewer atoms, most of which are near others."""
+    numbers = run_script("argon_cloud.py", tmp_path, "--atoms", "300", "--picoseconds", "4")
+    for method in ("Verlet", "energy-momentum"):
+        assert 1 <= numbers[f"{method}: lists of neighbours"] < 0.5 * numbers[f"{method}: steps"]
+        assert 1_000 < numbers[f"{method}: pairs in the last list"] < 3_000
+        assert numbers[f"{method}: change of the momentum / sum of those of the atoms"] < 1e-14
+        assert numbers[f"{method}: change of the angular momentum / sum of those of the atoms"] < 1e-14
+        assert 60.0 < numbers[f"{method}: temperature at the end [K]"] < 180.0
+    changes = [f"{m}: change of the energy / kinetic energy at the start" for m in ("Verlet", "energy-momentum")]
+    assert 1e-6 < numbers[changes[0]] < 1e-2
+    assert numbers[changes[1]] < 1e-11
+    assert numbers["energy-momentum: Newton corrections per step"] < 8
+    assert (tmp_path / "argon_cloud.png").stat().st_size > 20_000
 
 
 @pytest.mark.slow

@@ -578,8 +578,8 @@ def test_what_does_not_fit():
         nodes = np.array([1, 2])
 
     refused({"flat": Flat()}, r"nodes of constraint 'flat' have shape \(2,\) and type int64; wanted")
-    refused({"plane": sx.OnPlane([1], (0.0, 0.0, 1.0), (0.0, 0.0, 1.0))}, "normal has shape .3,., but .* 2 coordinates")
-    refused({"ball": sx.OnSphere([1], (0.0, 0.0, 1.0), 1.0)}, "center has shape .3,., but positions have 2 coordinates")
+    refused({"plane": sx.OnPlane([1], (0.0, 0.0, 1.0), (0.0, 0.0, 1.0))}, "OnPlane: .* has shape .3, 2., wanted .n, 3.")
+    refused({"ball": sx.OnSphere([1], (0.0, 0.0, 1.0), 1.0)}, "OnSphere: .* has shape .3, 2., wanted .n, 3.")
     refused({"wrong": Wrong()}, r"Wrong: the local value has shape \(1, 2\), wanted \(1,\)")
     import scipy.sparse as sp
 

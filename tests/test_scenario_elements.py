@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import ScenarioError
+from symplex.fem.solids.formula import material as formula_material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -87,9 +88,36 @@ def test_rubber():
     assert scenario().build().solids["block"].material == MooneyRivlin(1e5, 5e4, 3e6, 1000.0)
 
 
+def test_a_formula_and_its_constants():
+    text = (
+        'law = "c10*(I1bar - 3) + lambda/2*(J - 1)**2 + k*(I4 - 1)**2", c10 = 1e5, lambda = 3e6, k = 1e4, density = 9'
+    )
+    for fibres, wanted in (("[0, 0, 2]", [[0, 0, 2]]), ("[[0, 1, 0]]", [[0, 1, 0]])):
+        material = scenario(material=f"{text}, fibres = {fibres}").build().solids["block"].material
+        formula = "c10*(I1bar - 3) + lmbda/2*(J - 1)**2 + k*(I4 - 1)**2"
+        assert material == formula_material(formula, c10=1e5, lmbda=3e6, k=1e4, density=9.0, fibres=wanted)
+    by_name = 'law = "gent", mu = 1e5, Jm = 30, K = 3e6, density = 1000'
+    wanted = formula_material("gent", mu=1e5, Jm=30.0, K=3e6, density=1000.0)
+    assert scenario(material=by_name).build().solids["block"].material == wanted
+
+
 @pytest.mark.parametrize(
     ("material", "told"),
     [
+        (
+            'law = "c10*(I1bar - 3)", c10 = 1e5, density = 1',
+            r"material is impossible: law 'c10.*': its bulk modulus .* 0 Pa",
+        ),
+        (
+            'law = "c10*(I1bar - 3)", c1 = 1e5, density = 1',
+            "'c10' is no invariant and no constant .* did you mean 'c1'",
+        ),
+        ('law = "gent", mu = "soft", Jm = 1, K = 1, density = 1', "material.constants.mu is 'soft', must be a number"),
+        (
+            'law = "gent", mu = 1, Jm = 1, K = 1, density = 1, fibres = [1]',
+            "material.fibres is .*, must be three numbers",
+        ),
+        (f'law = "neo-hookean", {STEEL}, fibres = [1, 0, 0]', "'neo-hookean' has no fibres"),
         (f"{RUBBER}, mu = 1e5", "'mooney-rivlin' needs c10, c01 and bulk, and no other constants"),
         ('law = "mooney-rivlin", c10 = 1e5, bulk = 3e6, density = 1000', "needs c10, c01 and bulk"),
         (

@@ -74,6 +74,30 @@ def along_fibre(d, alpha):
 
 
 @inlined
+def gather_edges(q, nodes, n, constants, d):
+    """Set d [9, CHUNK] to the edges of n linear tetrahedra; their constants are fetched from memory meanwhile."""
+    _gather_nodes(q, nodes, n, 4, CHUNK, constants, d)
+
+
+@inlined
+def edge_changes(q0, q1, nodes, n, means, increments):
+    """Set means and increments [9, CHUNK] to those of the edges of n linear tetrahedra from q0 to q1 [3 n_nodes]."""
+    _gather_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
+
+
+@inlined
+def edges_with_compensation(q, compensation, dq, nodes, n, means, increments):
+    """Do so for the increments Δq from q + compensation."""
+    _gather_compensated(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
+
+
+@inlined
+def scatter_edges(t, nodes, n, out):
+    """Add the forces t [9, CHUNK] on the edges of n linear tetrahedra to out [3 n_nodes]."""
+    _scatter_nodes(t, nodes, n, 4, CHUNK, out)
+
+
+@inlined
 def gather(q, nodes, n, slopes, geometry, x, d):
     """Set d [9, CHUNK] to the tangent vectors of the n elements of a chunk at q [3 n_nodes]; x is work."""
     k = slopes.shape[1]

@@ -14,14 +14,12 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked, is_real, told
 from symplex.errors import InvalidArgument
 from symplex.fem.assembly import Array
-from symplex.fem.solids import invariants
 from symplex.fem.solids.formula_store import module_of
 from symplex.fem.solids.formula_syntax import check_names, mistake, tree_of
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.law_functions import LawFunctions
-from symplex.fem.solids.materials import Material, finite_constants
+from symplex.fem.solids.materials import InvariantMaterial, finite_constants
 
-_NO_FIBRES = np.empty((0, 3))
 # Beside rest, where what acts in tension or compression only does.
 _REST = np.eye(3) * np.array([1.0 + 1e-9, 1.0 - 1e-9])[:, None, None]
 _ROUNDING = 1e-9  # of the elasticities at rest, below which stresses and moduli count as zero
@@ -30,7 +28,7 @@ _ROUNDING = 1e-9  # of the elasticities at rest, below which stresses and moduli
 @partial(checked, but=("formula",))
 @final
 @dataclass(frozen=True, repr=False)
-class FormulaMaterial(Material):
+class FormulaMaterial(InvariantMaterial):
     """A hyperelastic law by the formula of its strain energy; `material` makes it.
 
     Parameters
@@ -91,9 +89,7 @@ class FormulaMaterial(Material):
     @property
     def directions(self) -> Array:
         """The undeformed directions of the families of fibres [F, 3], of length 1."""
-        if not self.fibres:
-            return _NO_FIBRES
-        a = np.array(self.fibres)
+        a = np.array(self.fibres).reshape(-1, 3)
         return a / np.linalg.norm(a, axis=1, keepdims=True)
 
     @property
@@ -108,30 +104,6 @@ class FormulaMaterial(Material):
     def law_functions(self) -> LawFunctions:
         """Return the law as C functions of I1, I2, ln J and I4 of each family of fibres."""
         return _functions(self.formula, self.constants, len(self.fibres))
-
-    def energy_density(self, C: Array) -> Array:
-        """Return W [p] in J/m³."""
-        return invariants.energy(self.law_functions(), self.directions, C)
-
-    def stress(self, C: Array) -> Array:
-        """Return S [p, 3, 3] in Pa."""
-        return invariants.stress(self.law_functions(), self.directions, C)
-
-    def tangent(self, C: Array) -> Array:
-        """Return ℂ [p, 3, 3, 3, 3] in Pa."""
-        return invariants.tangent(self.law_functions(), self.directions, C)
-
-    def discrete_stress(self, C0: Array, C1: Array) -> Array:
-        """Return S* [p, 3, 3] in Pa, by means of the slopes of W along a segment of the invariants."""
-        return invariants.discrete_stress(self.law_functions(), self.directions, C0, C1)
-
-    def discrete_tangent(self, C0: Array, C1: Array) -> Array:
-        """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
-        return invariants.discrete_tangent(self.law_functions(), self.directions, C0, C1)
-
-    def stress_curvature(self, C: Array, H: Array) -> Array:
-        """Return D²S[H, H] [p, 3, 3] in Pa."""
-        return invariants.stress_curvature(self.law_functions(), self.directions, C, H)
 
     def _check_rest(self) -> None:
         """Check that the undeformed material has a finite energy, no stress, and resists every strain."""

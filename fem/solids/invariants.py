@@ -9,8 +9,9 @@ invariants, by Gauss' rule, and with quotients of the invariants, which are exac
 
     ½ S* = W̄_1 1 + W̄_2 (tr C_m 1 − C_m) + W̄_θ t K + W̄_4 a ⊗ a,    t = Δθ/ΔI3 = A(z)/(c0 + c1),
 
-C_m = (C0 + C1)/2, K = (cof C0 + 4 cof C_m + cof C1)/6, and c, z and A as in `symplex.fem.solids.volumetric`. Its
-work is W̄_i ΔI_i, which is the change of W as far as the rule of Gauss is exact.
+C_m = (C0 + C1)/2, K = (cof C0 + 4 cof C_m + cof C1)/6, c = det C, A(z) = artanh(z)/z, z = (c1 − c0)/(c1 + c0), so that
+nothing is divided by an increment; c1 − c0 = K : (C1 − C0) exactly. Its work is W̄_i ΔI_i, which is the change of W as
+far as the rule of Gauss is exact.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from numpy.typing import NDArray
 from symplex.fem.assembly import Array
 from symplex.fem.call import call_law
 from symplex.fem.kernels import kernel
-from symplex.fem.solids import tensors, volumetric
+from symplex.fem.logarithm import artanh_ratio
+from symplex.fem.solids import tensors
 from symplex.fem.solids.law_functions import CHUNK, LawFunctions
 
 _DEVIATION = tensors.ONE_ONE - tensors.SYMMETRIC
@@ -120,11 +122,24 @@ def _gradients(C: Array, fibres: Array) -> list[Array]:
 
 def _quotients(C0: Array, C1: Array, fibres: Array) -> tuple[list[Array], Array, Array, Array]:
     """Return the quotients of the invariants [p, 3, 3]; of θ also t, ∂t/∂c1 [p] and K [p, 3, 3]."""
-    t, slope = volumetric.quotients(tensors.determinants(C0), tensors.determinants(C1), 0.0, -1.0)
-    K = volumetric.average_cofactors(C0, C1)
+    t, slope = _theta_quotients(tensors.determinants(C0), tensors.determinants(C1))
+    K = tensors.cofactors(0.5 * (C0 + C1)) + tensors.cofactors(C1 - C0) / 12.0
     quotients = _gradients(0.5 * (C0 + C1), fibres)
     quotients[2] = tensors.scaled(t, K)
     return quotients, t, slope, K
+
+
+@kernel
+def _theta_quotients(c0, c1):
+    """Return t = ½ (ln c1 − ln c0)/(c1 − c0) and ∂t/∂c1 [p]; not a number where c0 or c1 is not positive."""
+    t, slopes = np.full(len(c0), np.nan), np.full(len(c0), np.nan)
+    for p in range(len(c0)):
+        if c0[p] > 0.0 and c1[p] > 0.0:
+            s = c0[p] + c1[p]
+            ratio, slope = artanh_ratio((c1[p] - c0[p]) / s)
+            t[p] = ratio / s
+            slopes[p] = (2.0 * c0[p] / s * slope - ratio) / (s * s)  # ∂z/∂c1 = 2 c0/s²
+    return t, slopes
 
 
 def _summed(factors: Array, terms: list[Array]) -> Array:

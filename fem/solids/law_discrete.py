@@ -64,10 +64,10 @@ def mean_matrices(m, i):
 
 
 @inlined
-def set_segments(means, increments, geometry, fibres, middle, change):
+def set_segments(means, increments, geometry, fibres, middle, change, tau):
     """Set the rows of the invariants half way between the two positions, and of their changes.
 
-    The row after those of the changes is set to τ. Return how many points are inverted at neither end.
+    tau [CHUNK] is set to τ. Return how many points are inverted at neither end.
     """
     valid = 0
     for p in range(CHUNK):
@@ -75,7 +75,7 @@ def set_segments(means, increments, geometry, fibres, middle, change):
         N, D = cofactors(M), geometry[6 * CHUNK + p]
         X = gram_slopes(m, i)
         G = linear(1.0, gram(m), 0.25, gram(i))
-        determinant, delta, s = determinants(m, products(m), i)
+        _, delta, s = determinants(m, products(m), i)
         z = delta / s
         ratio, _ = artanh_ratio(z)
         middle[p], change[p] = contracted(M, G), contracted(M, X)
@@ -83,7 +83,7 @@ def set_segments(means, increments, geometry, fibres, middle, change):
         change[CHUNK + p] = contracted(mixed(G, N), X)
         middle[2 * CHUNK + p] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D))
         change[2 * CHUNK + p] = 2.0 * z * ratio
-        change[(3 + fibres) * CHUNK + p] = 4.0 * ratio / (s * s)
+        tau[p] = 4.0 * ratio / (s * s)
         valid += abs(delta) < s
     for f in range(fibres):
         for p in range(CHUNK):
@@ -118,7 +118,7 @@ def average(law, parameters, rule, m, rows, middle, change, at, W, means):
 
 
 @inlined
-def _set_forces(means, increments, geometry, weights, fibres, W, change):
+def _set_forces(means, increments, geometry, weights, fibres, W, tau):
     """Replace the means by the forces t_a, given W̄_i; return at how many points these are finite."""
     finite = 0
     v = np.empty(3 * fibres * CHUNK)
@@ -133,7 +133,7 @@ def _set_forces(means, increments, geometry, weights, fibres, W, change):
         c = products(m)
         G, _, H = mean_matrices(m, i)
         W1, W2, W3 = V * W[p], V * W[CHUNK + p], V * W[2 * CHUNK + p]
-        P = W3 * change[(3 + fibres) * CHUNK + p]
+        P = W3 * tau[p]
         S = linear(1.0, linear(2.0 * W1, M, 2.0 * W2, mixed(G, cofactors(M))), P, H)
         u, r = applied(S, m), P * dot(m[0], c[0])
         set_vectors(means, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
@@ -196,18 +196,18 @@ def _add(
     q, low, q1, out = q.ravel(), low.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
     x, means, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, at = np.empty(m * CHUNK), np.empty((m + 1) * CHUNK), np.empty(m * CHUNK)
-    W, averages = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
+    W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         if compensated:
             gather_compensated(q, low, q1, nodes[chunk], n, slopes, x, means, increments)
         else:
             gather_changes(q, q1, nodes[chunk], n, slopes, x, means, increments)
-        if set_segments(means, increments, constants, fibres, middle, change) < CHUNK:
+        if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, m, m, middle, change, at, W, averages)
-        if _set_forces(means, increments, constants, weights, fibres, averages, change) < CHUNK:
+        if _set_forces(means, increments, constants, weights, fibres, averages, tau) < CHUNK:
             return np.nan
         scatter(means, nodes[chunk], n, slopes, x, out)
     return 0.0

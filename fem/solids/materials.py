@@ -18,11 +18,12 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
-from symplex.fem.solids import tensors, volumetric
+from symplex.fem.solids import invariants, tensors
 from symplex.fem.solids.law_functions import LawFunctions, shipped
 
 _NODES, _WEIGHTS = (array / 2.0 for array in leggauss(8))
 _NODES = _NODES + 0.5  # on [0, 1]
+_NO_FIBRES = np.empty((0, 3))
 
 
 class Material(Copyable, ABC):
@@ -164,6 +165,43 @@ class Material(Copyable, ABC):
                 )
 
 
+class InvariantMaterial(Material):
+    """A law W(I1, I2, ln J, I4, …) of the invariants of C: its C functions say all."""
+
+    @property
+    def directions(self) -> Array:
+        """The undeformed directions of the families of fibres [F, 3], of length 1."""
+        return _NO_FIBRES
+
+    @abstractmethod
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2, ln J and I4 of each family of fibres."""
+
+    def energy_density(self, C: Array) -> Array:
+        """Return W [p] in J/m³."""
+        return invariants.energy(self.law_functions(), self.directions, C)
+
+    def stress(self, C: Array) -> Array:
+        """Return S [p, 3, 3] in Pa."""
+        return invariants.stress(self.law_functions(), self.directions, C)
+
+    def tangent(self, C: Array) -> Array:
+        """Return ℂ [p, 3, 3, 3, 3] in Pa."""
+        return invariants.tangent(self.law_functions(), self.directions, C)
+
+    def discrete_stress(self, C0: Array, C1: Array) -> Array:
+        """Return S* [p, 3, 3] in Pa, by means of the slopes of W along a segment of the invariants."""
+        return invariants.discrete_stress(self.law_functions(), self.directions, C0, C1)
+
+    def discrete_tangent(self, C0: Array, C1: Array) -> Array:
+        """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
+        return invariants.discrete_tangent(self.law_functions(), self.directions, C0, C1)
+
+    def stress_curvature(self, C: Array, H: Array) -> Array:
+        """Return D²S[H, H] [p, 3, 3] in Pa."""
+        return invariants.stress_curvature(self.law_functions(), self.directions, C, H)
+
+
 def finite_constants(law: str, **constants: float) -> None:
     """Check that constants are finite, and that the density is positive.
 
@@ -242,7 +280,7 @@ class LameMaterial(Material):
 @checked
 @final
 @dataclass(frozen=True)
-class NeoHookean(LameMaterial):
+class NeoHookean(LameMaterial, InvariantMaterial):
     """A compressible neo-Hookean material, for large strains.
 
     W = λ/2 (ln J)² − μ ln J + μ/2 (tr C − 3) per undeformed volume, J = det F
@@ -256,33 +294,39 @@ class NeoHookean(LameMaterial):
         """Return the law as C functions of I1, I2 and ln J."""
         return LawFunctions.of(shipped("neo_hookean"), vars(self))
 
-    def energy_density(self, C: Array) -> Array:
-        """Return W [p] in J/m³."""
-        return 0.5 * self.mu * (tensors.trace(C) - 3.0) + volumetric.energy(C, self.lmbda, self.mu)
 
-    def stress(self, C: Array) -> Array:
-        """Return S = λ ln J C⁻¹ + μ (1 − C⁻¹) [p, 3, 3] in Pa."""
-        return self.mu * tensors.ONE + volumetric.stress(C, self.lmbda, self.mu)
+@checked
+@final
+@dataclass(frozen=True)
+class SaintVenantKirchhoff(LameMaterial, InvariantMaterial):
+    """A Saint Venant-Kirchhoff material: large rotations, small strains.
 
-    def tangent(self, C: Array) -> Array:
-        """Return ℂ = λ C⁻¹ ⊗ C⁻¹ + 2 (μ − λ ln J) C⁻¹ ⊙ C⁻¹ [p, 3, 3, 3, 3] in Pa."""
-        return volumetric.tangent(C, self.lmbda, self.mu)
+    W = λ/2 (tr E)² + μ E : E with Green's strain E = (C − 1)/2. Strongly compressed it softens (uniaxially below a
+    stretch of 1/√3) and nothing but the refusal of inverted elements stops a collapse: take NeoHookean there.
 
-    def discrete_stress(self, C0: Array, C1: Array) -> Array:
-        """Return S* = μ 1 + 2 w[c0, c1] K [p, 3, 3] in Pa."""
-        return self.mu * tensors.ONE + volumetric.discrete_stress(C0, C1, self.lmbda, self.mu)
+    Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
+    """
 
-    def discrete_tangent(self, C0: Array, C1: Array) -> Array:
-        """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
-        return volumetric.discrete_tangent(C0, C1, self.lmbda, self.mu)
-
-    def stress_curvature(self, C: Array, H: Array) -> Array:
-        """Return D²S[H, H] [p, 3, 3] in Pa: the volumetric part, as the rest of S is constant."""
-        return volumetric.stress_curvature(C, H, self.lmbda, self.mu)
+    def law_functions(self) -> LawFunctions:
+        """Return the law as C functions of I1, I2 and ln J."""
+        return LawFunctions.of(shipped("saint_venant_kirchhoff"), vars(self))
 
 
-class _Quadratic(LameMaterial):
-    """W = λ/2 (tr E)² + μ E : E, E = (C − 1)/2: quadratic in C, so that the discrete stress is that of the mean."""
+@checked
+@final
+@dataclass(frozen=True)
+class LinearElastic(LameMaterial):
+    """Hooke's law with the linear strain ε = sym F − 1: for small displacements only.
+
+    W = λ/2 (tr ε)² + μ ε : ε. It is *not objective*: a rotation by the angle α strains it by cos α − 1, and the forces
+    keep linear momentum, but not angular momentum of the moving body (their moments vanish about the *undeformed*
+    positions). The energy is quadratic, so the midpoint rule, which is its discrete gradient, keeps energy
+    and linear momentum. Inverted elements are not seen.
+
+    Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
+    """
+
+    objective = False
 
     def energy_density(self, C: Array) -> Array:
         """Return W [p] in J/m³."""
@@ -312,47 +356,13 @@ class _Quadratic(LameMaterial):
         return np.zeros_like(C)
 
 
-@checked
-@final
-@dataclass(frozen=True)
-class SaintVenantKirchhoff(_Quadratic):
-    """A Saint Venant-Kirchhoff material: large rotations, small strains.
-
-    W = λ/2 (tr E)² + μ E : E with Green's strain E = (C − 1)/2. Strongly compressed it softens (uniaxially below a
-    stretch of 1/√3) and nothing but the refusal of inverted elements stops a collapse: take NeoHookean there.
-
-    Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
-    """
-
-    def law_functions(self) -> LawFunctions:
-        """Return the law as C functions of I1, I2 and ln J."""
-        return LawFunctions.of(shipped("saint_venant_kirchhoff"), vars(self))
-
-
-@checked
-@final
-@dataclass(frozen=True)
-class LinearElastic(_Quadratic):
-    """Hooke's law with the linear strain ε = sym F − 1: for small displacements only.
-
-    W = λ/2 (tr ε)² + μ ε : ε. It is *not objective*: a rotation by the angle α strains it by cos α − 1, and the forces
-    keep linear momentum, but not angular momentum of the moving body (their moments vanish about the *undeformed*
-    positions). The energy is quadratic, so the midpoint rule, which is its discrete gradient, keeps energy
-    and linear momentum. Inverted elements are not seen.
-
-    Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
-    """
-
-    objective = False
-
-
 # -- rubber ---------------------------------------------------------------------------------------------------
 
 
 @checked
 @final
 @dataclass(frozen=True)
-class MooneyRivlin(Material):
+class MooneyRivlin(InvariantMaterial):
     """A compressible Mooney-Rivlin material, for rubber.
 
     W = c10 (I1 − 3) + c01 (I2 − 3) − (2 c10 + 4 c01) ln J + λ'/2 (ln J)²,  λ' = K − 4/3 (c10 + c01) − 4 c01,
@@ -401,44 +411,6 @@ class MooneyRivlin(Material):
     def _lmbda(self) -> float:
         return self.bulk - 4 / 3 * (self.c10 + self.c01) - 4 * self.c01
 
-    @property
-    def _mu(self) -> float:
-        return 2 * self.c10 + 4 * self.c01
-
     def law_functions(self) -> LawFunctions:
         """Return the law as C functions of I1, I2 and ln J."""
         return LawFunctions.of(shipped("mooney_rivlin"), vars(self))
-
-    def energy_density(self, C: Array) -> Array:
-        """Return W [p] in J/m³."""
-        first = tensors.trace(C)
-        second = 0.5 * (first**2 - np.einsum("pij,pij->p", C, C))
-        invariants = self.c10 * (first - 3.0) + self.c01 * (second - 3.0)
-        return invariants + volumetric.energy(C, self._lmbda, self._mu)
-
-    def stress(self, C: Array) -> Array:
-        """Return S = 2 c10 1 + 2 c01 (I1 1 − C) + (λ' ln J − 2 c10 − 4 c01) C⁻¹ [p, 3, 3] in Pa."""
-        return self._of_invariants(C) + volumetric.stress(C, self._lmbda, self._mu)
-
-    def tangent(self, C: Array) -> Array:
-        """Return ℂ = 4 c01 (1 ⊗ 1 − 𝕀) and the volumetric part [p, 3, 3, 3, 3] in Pa."""
-        return 4.0 * self.c01 * _DEVIATION + volumetric.tangent(C, self._lmbda, self._mu)
-
-    def discrete_stress(self, C0: Array, C1: Array) -> Array:
-        """Return S* [p, 3, 3] in Pa: I1 and I2 are quadratic in C, so at the mean; the rest in closed form."""
-        return self._of_invariants(0.5 * (C0 + C1)) + volumetric.discrete_stress(C0, C1, self._lmbda, self._mu)
-
-    def discrete_tangent(self, C0: Array, C1: Array) -> Array:
-        """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
-        return 2.0 * self.c01 * _DEVIATION + volumetric.discrete_tangent(C0, C1, self._lmbda, self._mu)
-
-    def stress_curvature(self, C: Array, H: Array) -> Array:
-        """Return D²S[H, H] [p, 3, 3] in Pa: the volumetric part, as the rest of S is linear in C."""
-        return volumetric.stress_curvature(C, H, self._lmbda, self._mu)
-
-    def _of_invariants(self, C: Array) -> Array:
-        """Return 2 c10 1 + 2 c01 (I1 1 − C)."""
-        return tensors.scaled(2.0 * (self.c10 + self.c01 * tensors.trace(C)), tensors.ONE) - 2.0 * self.c01 * C
-
-
-_DEVIATION = tensors.ONE_ONE - tensors.SYMMETRIC
