@@ -10,6 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from symplex.contact.massless import redistributed_mass as redistributed_mass
     from symplex.contact.obstacles import (
+        Box as Box,
+        Capsule as Capsule,
+        Cylinder as Cylinder,
         HalfSpace as HalfSpace,
         Sphere as Sphere,
     )
@@ -50,17 +53,20 @@ if TYPE_CHECKING:
     )
     from symplex.fem.measures.constraints import (
         Constraint as Constraint,
+        OnCylinder as OnCylinder,
         OnPlane as OnPlane,
         OnSphere as OnSphere,
         RigidBars as RigidBars,
     )
     from symplex.fem.measures.pair_laws import (
+        CompressionOnly as CompressionOnly,
         EngineeringStrain as EngineeringStrain,
         GreenStrain as GreenStrain,
         InverseDistance as InverseDistance,
         InverseSquare as InverseSquare,
         LennardJones as LennardJones,
         PairLaw as PairLaw,
+        TensionOnly as TensionOnly,
     )
     from symplex.fem.measures.penalty import Penalty as Penalty
     from symplex.fem.measures.short_range import ShortRangeLennardJones as ShortRangeLennardJones
@@ -137,10 +143,7 @@ if TYPE_CHECKING:
     )
     from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark as LinearlyImplicitNewmark
     from symplex.time.implicit.midpoint import Midpoint as Midpoint
-    from symplex.time.integrator import (
-        Integrator as Integrator,
-        Motion as Motion,
-    )
+    from symplex.time.integrator import Integrator as Integrator
     from symplex.time.langevin import Langevin as Langevin, kinetic_temperature as kinetic_temperature
     from symplex.time.manifolds.manifold import (
         ComposedMethod as ComposedMethod,
@@ -171,6 +174,7 @@ if TYPE_CHECKING:
         SphereMidpoint as SphereMidpoint,
         SphereSymplectic as SphereSymplectic,
     )
+    from symplex.time.motion import Motion as Motion
     from symplex.time.reductions.jacobi_reduction import JacobiReduction as JacobiReduction
     from symplex.time.reductions.polar_reduction import PolarReduction as PolarReduction
     from symplex.time.solvers.newton import Newton as Newton
@@ -190,11 +194,11 @@ __version__ = VERSION
 # Where the public names live; each module is imported when one of its names is first used.
 _HOMES = {
     "symplex.contact.massless": ("redistributed_mass",),
-    "symplex.contact.obstacles": ("HalfSpace", "Sphere"),
+    "symplex.contact.obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
     "symplex.contact.rigid": ("RigidContact",),
     "symplex.errors": ("SymplexError",),
     "symplex.fem.measures.bars": ("Bars", "all_pairs"),
-    "symplex.fem.measures.constraints": ("Constraint", "OnPlane", "OnSphere", "RigidBars"),
+    "symplex.fem.measures.constraints": ("Constraint", "OnCylinder", "OnPlane", "OnSphere", "RigidBars"),
     "symplex.fem.actions.damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
     "symplex.fem.energy": ("Energy",),
     "symplex.fem.grid.lattice_values": ("compile_lattice",),
@@ -204,12 +208,14 @@ _HOMES = {
     "symplex.fem.solids.formula": ("FormulaMaterial", "material"),
     "symplex.fem.solids.materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
     "symplex.fem.measures.pair_laws": (
+        "CompressionOnly",
         "EngineeringStrain",
         "GreenStrain",
         "InverseDistance",
         "InverseSquare",
         "LennardJones",
         "PairLaw",
+        "TensionOnly",
     ),
     "symplex.fem.measures.penalty": ("Penalty",),
     "symplex.fem.measures.short_range": ("ShortRangeLennardJones",),
@@ -239,7 +245,8 @@ _HOMES = {
     "symplex.time.events.force_stepping": ("ForceStepping",),
     "symplex.time.implicit.generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
     "symplex.time.conserving.graham_jelenic": ("GrahamJelenic",),
-    "symplex.time.integrator": ("Integrator", "Motion"),
+    "symplex.time.integrator": ("Integrator",),
+    "symplex.time.motion": ("Motion",),
     "symplex.time.reductions.jacobi_reduction": ("JacobiReduction",),
     "symplex.time.langevin": ("Langevin", "kinetic_temperature"),
     "symplex.time.implicit.linearly_implicit": ("LinearlyImplicitNewmark",),

@@ -1,4 +1,4 @@
-"""Rigid obstacles: where the boundary is, and how far a point is from it."""
+"""Rigid obstacles: the measure that tells how far a point is from each, and what it looks like to compiled code."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.measures import loops
+from symplex.fem.measures.law_formulas import COMPRESSION, PENALTY, TENSION
+from symplex.fem.measures.relative import axes_from, core, distance, faces
 
-# Layout of Obstacle.parameters, which the compiled kernels read.
-DIM, RADIUS, POINT, NORMAL = 0, 1, 2, 5
-COLUMNS = 8  # point and normal are padded to three components
+_ORTHONORMAL = 1e-9  # how far axes may be from it
 
 
 class Obstacle(ABC):
-    """A rigid body that does not move. Its outside, where the gap g(x) is positive, is admissible.
+    """A rigid body that does not deform. Where its gap g(x) is positive is admissible.
 
     Attributes
     ----------
@@ -29,54 +29,34 @@ class Obstacle(ABC):
         Dimension of space.
     """
 
-    dim: int
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """Dimension of space."""
 
     @property
     @abstractmethod
-    def parameters(self) -> Array:
-        """The numbers [COLUMNS] that compiled kernels need: dimension, radius (0: a plane), point, normal."""
-
-    @abstractmethod
-    def gap(self, x: Array) -> Array:
-        """Return the gap g [m] of the points x [m, dim]."""
-
-    @abstractmethod
-    def gap_gradient(self, x: Array) -> Array:
-        """Return ∂g/∂x [m, dim] at the points x [m, dim]."""
-
-    @abstractmethod
-    def gap_hessian(self, x: Array) -> Array:
-        """Return ∂²g/∂x² [m, dim, dim] in 1/m at the points x [m, dim]."""
-
-    @abstractmethod
-    def gap_third(self, x: Array, a: Array) -> Array:
-        """Return ∇³g[a, a] [m, dim], the second derivative of ∂g/∂x along a [m, dim], at the points x [m, dim]."""
-
-    @abstractmethod
-    def gap_quotient(self, x0: Array, x1: Array) -> Array:
-        """Return a mean G [m, dim] of ∂g/∂x from x0 to x1 [m, dim]: G·(x1 − x0) = g(x1) − g(x0), symmetric in both."""
-
-    @abstractmethod
-    def gap_quotient_slope(self, x0: Array, x1: Array) -> Array:
-        """Return ∂G/∂x1 [m, dim, dim] in 1/m, which need not be symmetric."""
+    def measure(self) -> Array:
+        """The measure (see `symplex.fem.measures.relative`) of a position that the gap is made of."""
 
     @property
     @abstractmethod
+    def law(self) -> tuple[int, float]:
+        """The law that the penalty ½ k ⟨−g⟩² is of the measure, and its length."""
+
+    @property
     def slope(self) -> float:
         """|∂g/∂x|: 1 where g is a distance in m."""
+        return 1.0
 
-    @abstractmethod
-    def rotated(self, axes: Array) -> Obstacle:
-        """Return the obstacle in rotated axes, x' = axes · x (axes [dim, dim], orthogonal)."""
-
-    @property
-    @abstractmethod
-    def origin(self) -> Array:
-        """The point [dim] that the obstacle is given by: from it, gaps lose no digits."""
-
-    @abstractmethod
-    def moved(self, by: Array) -> Obstacle:
-        """Return the obstacle moved by a vector [dim]."""
+    def gap(self, x: Array) -> Array:
+        """Return the gap g [m] of the points x [m, dim]."""
+        points, m = np.ascontiguousarray(x, dtype=float), np.empty(len(x))
+        if points.shape[1:] != (self.dim,):
+            raise InvalidSystem(f"{type(self).__name__}: points have shape {points.shape}, wanted (m, {self.dim}).")
+        loops.measures(points, np.arange(len(x), dtype=np.int32)[:, None], self.measure, m)
+        law, length = self.law
+        return m if law == PENALTY else np.sqrt(m) - length if law == COMPRESSION else length - np.sqrt(m)
 
 
 @checked
@@ -119,58 +99,45 @@ class HalfSpace(Obstacle):
         return len(self.point)
 
     @property
-    def parameters(self) -> Array:
-        """See `Obstacle.parameters`."""
-        return _parameters(0.0, self.point, self.normal)
+    def measure(self) -> Array:
+        """(x − O)·n."""
+        return faces(self.point, [self.normal], [0.0])
 
-    def gap(self, x: Array) -> Array:
-        """Return g = (x − O)·n [m] at the points x [m, dim]."""
-        return (x - self.point) @ self.normal
-
-    def gap_gradient(self, x: Array) -> Array:
-        """Return n at each point [m, dim]."""
-        return np.broadcast_to(self.normal, x.shape)
-
-    def gap_hessian(self, x: Array) -> Array:
-        """Return zeros [m, dim, dim]: a plane is not curved."""
-        return np.zeros((len(x), self.dim, self.dim))
-
-    def gap_third(self, x: Array, a: Array) -> Array:
-        """Return zeros [m, dim]."""
-        return np.zeros_like(x)
-
-    def gap_quotient(self, x0: Array, x1: Array) -> Array:
-        """Return n for each increment [m, dim]."""
-        return self.gap_gradient(x1)
-
-    def gap_quotient_slope(self, x0: Array, x1: Array) -> Array:
-        """Return zeros [m, dim, dim]."""
-        return self.gap_hessian(x1)
+    @property
+    def law(self) -> tuple[int, float]:
+        """½ k ⟨−g⟩²."""
+        return PENALTY, 0.0
 
     @property
     def slope(self) -> float:
         """|n|."""
         return float(np.linalg.norm(self.normal))
 
-    def rotated(self, axes: Array) -> HalfSpace:
-        """Return the half-space in rotated axes."""
-        return HalfSpace(axes @ self.point, axes @ self.normal, normalize=False)
+
+class _Round(Obstacle):
+    """What is within, or with ``inside`` beyond, a distance R from a core."""
+
+    radius: float
+    inside: bool
+
+    def _set_round(self, radius: float, inside: bool) -> None:
+        name = type(self).__name__
+        if not (np.isfinite(radius) and radius > 0):
+            raise InvalidSystem(f"{name}: the radius must be positive; it is {radius} m.")
+        object.__setattr__(self, "radius", float(radius))
+        object.__setattr__(self, "inside", inside)
 
     @property
-    def origin(self) -> Array:
-        """The point O."""
-        return self.point
-
-    def moved(self, by: Array) -> HalfSpace:
-        """Return the half-space moved by a vector."""
-        return HalfSpace(self.point + by, self.normal, normalize=False)
+    def law(self) -> tuple[int, float]:
+        """½ k ⟨R − l⟩², or ½ k ⟨l − R⟩² of the inside, l the distance from the core."""
+        return TENSION if self.inside else COMPRESSION, self.radius
 
 
 @checked
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class Sphere(Obstacle):
-    """A solid ball (a disc in the plane); g = |x − c| − R.
+class Sphere(_Round):
+    """A solid ball (a disc in the plane), g = |x − c| − R; or a vessel, g = R − |x − c|.
 
     Parameters
     ----------
@@ -178,6 +145,8 @@ class Sphere(Obstacle):
         The centre c in m.
     radius : float
         R in m.
+    inside : bool, default False
+        Whether the inside is admissible.
 
     Raises
     ------
@@ -187,12 +156,11 @@ class Sphere(Obstacle):
 
     center: Array
     radius: float
+    inside: bool
 
-    def __init__(self, center: ArrayLike, radius: float):
-        if not (np.isfinite(radius) and radius > 0):
-            raise InvalidSystem(f"Sphere: the radius must be positive; it is {radius} m.")
+    def __init__(self, center: ArrayLike, radius: float, inside: bool = False):
         object.__setattr__(self, "center", _vector("Sphere: center", center))
-        object.__setattr__(self, "radius", float(radius))
+        self._set_round(radius, inside)
 
     @property
     def dim(self) -> int:
@@ -200,98 +168,175 @@ class Sphere(Obstacle):
         return len(self.center)
 
     @property
-    def parameters(self) -> Array:
-        """See `Obstacle.parameters`."""
-        return _parameters(self.radius, self.center, np.zeros(self.dim))
+    def measure(self) -> Array:
+        """|x − c|²."""
+        return distance(self.center)
+
+
+@checked
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Cylinder(_Round):
+    """A round bar without ends, or a pipe: g = ±(l − R), l the distance of x from a line in space.
+
+    Parameters
+    ----------
+    point : float64 [3]
+        A point of the axis in m.
+    axis : float64 [3]
+        Its direction, of any length but zero.
+    radius : float
+        R in m.
+    inside : bool, default False
+        Whether the inside is admissible.
+
+    Raises
+    ------
+    InvalidSystem
+        If the axis has no direction, or the radius is not positive.
+    """
+
+    point: Array
+    axis: Array
+    radius: float
+    inside: bool
+
+    def __init__(self, point: ArrayLike, axis: ArrayLike, radius: float, inside: bool = False):
+        object.__setattr__(self, "point", _vector("Cylinder: point", point, 3))
+        direction = _vector("Cylinder: axis", axis, 3)
+        if not direction.any():
+            raise InvalidSystem("Cylinder: the axis is zero; it must be a direction.")
+        object.__setattr__(self, "axis", unit_vector(direction))
+        self._set_round(radius, inside)
+
+    @property
+    def dim(self) -> int:
+        """Three."""
+        return 3
+
+    @property
+    def measure(self) -> Array:
+        """The squared distance from the axis."""
+        return core(self.point, axes_from(self.axis), np.array([np.inf, 0.0, 0.0]))
+
+
+@checked
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Capsule(_Round):
+    """A round bar with hemispheres for ends: g = ±(l − R), l the distance of x from a segment.
+
+    Parameters
+    ----------
+    start, end : float64 [3]
+        The ends of the segment in m: the centres of the hemispheres.
+    radius : float
+        R in m.
+    inside : bool, default False
+        Whether the inside is admissible.
+
+    Raises
+    ------
+    InvalidSystem
+        If the ends are at one point, or the radius is not positive.
+    """
+
+    start: Array
+    end: Array
+    radius: float
+    inside: bool
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float, inside: bool = False):
+        object.__setattr__(self, "start", _vector("Capsule: start", start, 3))
+        object.__setattr__(self, "end", _vector("Capsule: end", end, 3))
+        if not (self.end - self.start).any():
+            raise InvalidSystem("Capsule: both ends are at one point; take a Sphere.")
+        self._set_round(radius, inside)
+
+    @property
+    def dim(self) -> int:
+        """Three."""
+        return 3
+
+    @property
+    def measure(self) -> Array:
+        """The squared distance from the segment."""
+        along = self.end - self.start
+        half = np.array([0.5 * np.linalg.norm(along), 0.0, 0.0])
+        return core(0.5 * (self.start + self.end), axes_from(unit_vector(along)), half)
+
+
+@checked
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Box(Obstacle):
+    """A block with sharp edges, or a container; a rectangle in the plane.
+
+    Of a block a node is pushed out through the nearest face; a container pushes it back to the nearest point inside.
+
+    Parameters
+    ----------
+    center : float64 [dim]
+        The centre in m.
+    size : float64 [dim]
+        The lengths of the edges in m.
+    axes : float64 [dim, dim], optional
+        The directions of the edges, one unit vector in each row; default: the coordinate axes.
+    inside : bool, default False
+        Whether the inside is admissible.
+
+    Raises
+    ------
+    InvalidSystem
+        If a length is not positive, the axes are not orthonormal, or sizes or numbers do not fit.
+    """
+
+    center: Array
+    size: Array
+    axes: Array
+    inside: bool
+
+    def __init__(self, center: ArrayLike, size: ArrayLike, axes: ArrayLike | None = None, inside: bool = False):
+        object.__setattr__(self, "center", _vector("Box: center", center))
+        object.__setattr__(self, "size", _vector("Box: size", size, len(self.center)))
+        if not (self.size > 0).all():
+            raise InvalidSystem(f"Box: the lengths of the edges must be positive; they are {self.size} m.")
+        rows = np.eye(self.dim) if axes is None else np.array(axes, dtype=float)
+        if rows.shape != (self.dim,) * 2 or not np.abs(rows @ rows.T - np.eye(self.dim)).max() < _ORTHONORMAL:
+            raise InvalidSystem(f"Box: the axes must be {self.dim} orthonormal vectors, one in each row.")
+        object.__setattr__(self, "axes", rows)
+        object.__setattr__(self, "inside", inside)
+
+    @property
+    def dim(self) -> int:
+        """Dimension of space."""
+        return len(self.center)
+
+    @property
+    def measure(self) -> Array:
+        """The greatest height above a face; of a container, the squared distance from it."""
+        half = 0.5 * self.size
+        if self.inside:
+            return core(self.center, self.axes, half)
+        return faces(self.center, np.concatenate([self.axes, -self.axes]), np.concatenate([half, half]))
+
+    @property
+    def law(self) -> tuple[int, float]:
+        """½ k ⟨−g⟩², of a container ½ k l²."""
+        return (TENSION, 0.0) if self.inside else (PENALTY, 0.0)
 
     def gap(self, x: Array) -> Array:
-        """Return g = |x − c| − R [m] at the points x [m, dim]."""
-        return np.linalg.norm(x - self.center, axis=1) - self.radius
-
-    def gap_gradient(self, x: Array) -> Array:
-        """Return n = (x − c)/|x − c| [m, dim] at the points x [m, dim], and zero at the centre."""
-        d = x - self.center
-        r = np.linalg.norm(d, axis=1)[:, None]
-        return np.divide(d, r, out=np.zeros_like(d), where=r > 0)
-
-    def gap_hessian(self, x: Array) -> Array:
-        """Return (I − n ⊗ n)/|x − c| [m, dim, dim] at the points x [m, dim], and zero at the centre."""
-        n = self.gap_gradient(x)
-        r = np.linalg.norm(x - self.center, axis=1)[:, None, None]
-        tangential = np.eye(self.dim) - n[:, :, None] * n[:, None, :]
-        return np.divide(tangential, r, out=np.zeros_like(tangential), where=r > 0)
-
-    def gap_third(self, x: Array, a: Array) -> Array:
-        """Return −(2 u w + |w|² n)/|x − c|² [m, dim], u = a·n, w = a − u n; zero at the centre."""
-        n = self.gap_gradient(x)
-        u = np.einsum("mi,mi->m", a, n)[:, None]
-        w = a - u * n
-        squared = np.sum((x - self.center) ** 2, axis=1)[:, None]
-        change = -2.0 * u * w - np.sum(w * w, axis=1)[:, None] * n
-        return np.divide(change, squared, out=np.zeros_like(change), where=squared > 0)
-
-    def gap_quotient(self, x0: Array, x1: Array) -> Array:
-        """Return G = (d0 + d1)/(l0 + l1) [m, dim], d = x − c, l = |d|; zero if both are the centre.
-
-        It is along the middle of the increment as seen from the centre, so that a force along it keeps the angular
-        momentum about the centre.
-        """
-        d = (x0 - self.center) + (x1 - self.center)
-        lengths = self._lengths(x0, x1)[:, None]
-        return np.divide(d, lengths, out=np.zeros_like(d), where=lengths > 0)
-
-    def gap_quotient_slope(self, x0: Array, x1: Array) -> Array:
-        """Return ∂G/∂x1 = (I − G ⊗ d1/l1)/(l0 + l1) [m, dim, dim]; zero if both are the centre."""
-        lengths = self._lengths(x0, x1)[:, None, None]
-        change = np.eye(self.dim) - self.gap_quotient(x0, x1)[:, :, None] * self.gap_gradient(x1)[:, None, :]
-        return np.divide(change, lengths, out=np.zeros_like(change), where=lengths > 0)
-
-    def _lengths(self, x0: Array, x1: Array) -> Array:
-        return np.linalg.norm(x0 - self.center, axis=1) + np.linalg.norm(x1 - self.center, axis=1)
-
-    @property
-    def slope(self) -> float:
-        """1: g is a distance."""
-        return 1.0
-
-    def rotated(self, axes: Array) -> Sphere:
-        """Return the sphere in rotated axes."""
-        return Sphere(axes @ self.center, self.radius)
-
-    @property
-    def origin(self) -> Array:
-        """The centre c."""
-        return self.center
-
-    def moved(self, by: Array) -> Sphere:
-        """Return the sphere moved by a vector."""
-        return Sphere(self.center + by, self.radius)
+        """Return the distance g [m] of the points x [m, dim] from the surface, negative where it is not admissible."""
+        y = np.abs((np.asarray(x, dtype=float) - self.center) @ self.axes.T) - 0.5 * self.size
+        outside = np.linalg.norm(np.maximum(y, 0.0), axis=1) + np.minimum(y.max(axis=1), 0.0)
+        return -outside if self.inside else outside
 
 
-@kernel
-def gap(p, x):
-    """Return g(x) for the parameters p [COLUMNS] of an obstacle and a point x [dim]."""
-    s = 0.0
-    if p[RADIUS] > 0.0:
-        for i in range(int(p[DIM])):
-            s += (x[i] - p[POINT + i]) ** 2
-        return np.sqrt(s) - p[RADIUS]
-    for i in range(int(p[DIM])):
-        s += (x[i] - p[POINT + i]) * p[NORMAL + i]
-    return s
-
-
-def _vector(name: str, values: ArrayLike) -> Array:
+def _vector(name: str, values: ArrayLike, dim: int | None = None) -> Array:
     vector = np.array(values, dtype=float)
     if vector.ndim != 1 or not 1 <= len(vector) <= 3 or not np.all(np.isfinite(vector)):
-        raise InvalidSystem(f"{name} must be 1 to 3 finite numbers; it is {values}.")
+        raise InvalidSystem(f"{name} must be {dim or '1 to 3'} finite numbers; it is {values}.")
+    if dim is not None and len(vector) != dim:
+        raise InvalidSystem(f"{name} must be {dim} finite numbers; it is {values}.")
     vector.setflags(write=False)
     return vector
-
-
-def _parameters(radius: float, point: Array, normal: Array) -> Array:
-    p = np.zeros(COLUMNS)
-    p[DIM], p[RADIUS] = len(point), radius
-    p[POINT : POINT + len(point)] = point
-    p[NORMAL : NORMAL + len(point)] = normal
-    return p

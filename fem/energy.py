@@ -23,16 +23,15 @@ RIGID: frozenset[Invariance] = frozenset({"translations", "rotations"})
 _OPTIONAL: dict[OptionalFunction, tuple[str, str]] = {
     "mean_gradient": (
         "gradient at mean strains",
-        "Give it mean_gradient, or take a method that needs the discrete gradient (EnergyMomentum).",
+        "Give it mean_gradient.",
     ),
     "secant": (
         "secant form (gradient = 𝓕 x)",
-        "Give it secant and secant_rate, or take a method that needs the gradient only (Midpoint, Newmark).",
+        "Give it secant and secant_rate.",
     ),
     "third": (
         "third derivative",
-        "Give it third, or take a method that needs the gradient and Hessian only (Midpoint, or ZhangSkeel's "
-        'variant="simplified").',
+        "Give it third.",
     ),
 }
 
@@ -249,14 +248,16 @@ class Energy(Copyable, ABC):
         slots : int32 [m, k, k], optional
             Of a matrix: the place of each pair of nodes of each stencil (see `symplex.fem.assembly.Pattern`).
         """
-        local = getattr(self, form.name)(*(x[self.nodes] for x in nodal))
-        wanted = form.local_shape(len(self.nodes), self.nodes.shape[1], nodal[0].shape[1])
+        nodes = self.nodes
+        local = getattr(self, form.name)(*[x[nodes] for x in nodal])
+        wanted = form.local_shape(len(nodes), nodes.shape[1], nodal[0].shape[1])
         if local.shape != wanted:  # the compiled loop would read beyond the end
             raise InvalidSystem(
                 f"{type(self).__name__}: the local {form.title} has shape {local.shape}, wanted {wanted}; "
                 "is the energy made for another dimension of space?"
             )
-        forms.SCATTER[form.kind](np.ascontiguousarray(local), slots if form.is_matrix else self.nodes, out)
+        scatter = forms.SCATTER[form.kind]
+        scatter(np.ascontiguousarray(local), slots if form.is_matrix else nodes, out)
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""

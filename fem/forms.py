@@ -36,6 +36,8 @@ class Form(NamedTuple):
         For messages.
     kind : str
         Of the result: ``"vector"``, ``"block"`` or ``"value"``.
+    is_matrix : bool
+        Whether that is a matrix on a pattern.
     optional : str, optional
         The first of the optional functions that it belongs to.
     ends : int, default 1
@@ -47,36 +49,36 @@ class Form(NamedTuple):
     add: str
     title: str
     kind: Kind
+    is_matrix: bool
     optional: OptionalFunction | None = None
     ends: int = 1
 
-    @property
-    def is_matrix(self) -> bool:
-        """Whether the result is a matrix on a pattern."""
-        return self.kind != "vector"
-
     def local_shape(self, m: int, k: int, dim: int) -> tuple[int, ...]:
         """Return the shape of what the local function returns for m stencils of k nodes."""
-        return {"vector": (m, k, dim), "block": (m, k * dim, k * dim), "value": (m, k, k)}[self.kind]
+        if self.kind == "vector":
+            return m, k, dim
+        return (m, k * dim, k * dim) if self.kind == "block" else (m, k, k)
 
     def shape(self, n: int, nnz: int, dim: int) -> tuple[int, ...]:
         """Return the shape of what is assembled for n nodes, and nnz blocks of a pattern."""
-        return {"vector": (n, dim), "block": (nnz, dim, dim), "value": (nnz,)}[self.kind]
+        if self.kind == "vector":
+            return n, dim
+        return (nnz, dim, dim) if self.kind == "block" else (nnz,)
 
 
 # Nodal arrays:                                                                                  (q)
-GRADIENT = Form("gradient", "add_gradient", "gradient", "vector")
-HESSIAN = Form("hessian", "add_hessian", "Hessian", "block")
-SECANT = Form("secant", "add_secant", "secant", "value", "secant")
+GRADIENT = Form("gradient", "add_gradient", "gradient", "vector", False)
+HESSIAN = Form("hessian", "add_hessian", "Hessian", "block", True)
+SECANT = Form("secant", "add_secant", "secant", "value", True, "secant")
 # (q, v) and (q, a)
-SECANT_RATE = Form("secant_rate", "add_secant_rate", "secant rate", "value", "secant")
-THIRD = Form("third", "add_third", "third derivative", "vector", "third")
+SECANT_RATE = Form("secant_rate", "add_secant_rate", "secant rate", "value", True, "secant")
+THIRD = Form("third", "add_third", "third derivative", "vector", False, "third")
 # (q0, q1)
-DISCRETE_GRADIENT = Form("discrete_gradient", "add_discrete_gradient", "discrete gradient", "vector", ends=2)
-DISCRETE_HESSIAN = Form("discrete_hessian", "add_discrete_hessian", "discrete Hessian", "block", ends=2)
-MEAN_GRADIENT = Form("mean_gradient", "add_mean_gradient", "mean gradient", "vector", "mean_gradient", ends=2)
+DISCRETE_GRADIENT = Form("discrete_gradient", "add_discrete_gradient", "discrete gradient", "vector", False, ends=2)
+DISCRETE_HESSIAN = Form("discrete_hessian", "add_discrete_hessian", "discrete Hessian", "block", True, ends=2)
+MEAN_GRADIENT = Form("mean_gradient", "add_mean_gradient", "mean gradient", "vector", False, "mean_gradient", ends=2)
 # (q, compensation of q, Δq)
-INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discrete gradient", "vector")
+INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discrete gradient", "vector", False)
 
 FORMS = (GRADIENT, HESSIAN, SECANT, SECANT_RATE, THIRD)
 FORMS += (DISCRETE_GRADIENT, DISCRETE_HESSIAN, MEAN_GRADIENT, INCREMENT_GRADIENT)

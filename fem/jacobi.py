@@ -5,7 +5,7 @@ Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.energy import Energy, LatticeFunctions
+from symplex.fem.forms import Form
 
 
 @checked
@@ -123,31 +125,19 @@ class JacobiEnergy(Energy):
 
     def gradient(self, x: Array) -> Array:
         """Return ∂V'/∂x [m, N − 1, dim] in N."""
-        return self._vectors(self.energy.add_gradient, x)
+        return self._pulled_back(forms.GRADIENT, x)
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²V'/∂x² [m, (N − 1)·dim, (N − 1)·dim] in N/m."""
-        return self._matrices(self.energy.add_hessian, x)
+        return self._pulled_back(forms.HESSIAN, x)
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the discrete gradient [m, N − 1, dim] in N, that of the particles pulled back.
-
-        Raises
-        ------
-        InvalidSystem
-            If the energy of the particles has none.
-        """
-        return self._vectors(self.energy.add_discrete_gradient, x0, x1)
+        """Return the discrete gradient [m, N − 1, dim] in N, that of the particles pulled back."""
+        return self._pulled_back(forms.DISCRETE_GRADIENT, x0, x1)
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return the derivative of the discrete gradient [m, (N − 1)·dim, (N − 1)·dim] with x1 in N/m.
-
-        Raises
-        ------
-        InvalidSystem
-            If the energy of the particles has no discrete gradient.
-        """
-        return self._matrices(self.energy.add_discrete_hessian, x0, x1)
+        """Return the derivative of the discrete gradient [m, (N − 1)·dim, (N − 1)·dim] with x1 in N/m."""
+        return self._pulled_back(forms.DISCRETE_HESSIAN, x0, x1)
 
     def third(self, x: Array, a: Array) -> Array:
         """Return ∇³V'[a, a] [m, N − 1, dim], that of the particles pulled back.
@@ -157,7 +147,7 @@ class JacobiEnergy(Energy):
         InvalidSystem
             If the energy of the particles has none.
         """
-        return self._vectors(self.energy.add_third, x, a)
+        return self._pulled_back(forms.THIRD, x, a)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per Jacobi coordinate [N − 1] in N/m a bound on stiffness that ∇² does not show now but may later.
@@ -178,25 +168,24 @@ class JacobiEnergy(Energy):
     def _particles(self, x: Array) -> Array:
         return np.array([self.coordinates.particles(row) for row in x])
 
-    def _vectors(self, add: Callable[..., None], *x: Array) -> Array:
-        """Pull back the nodal forces that ``add`` adds at the particles of each row of x."""
-        out = np.empty_like(x[0])
+    def _pulled_back(self, form: Form, *x: Array) -> Array:
+        """Return a form of the particles at each row of x, pulled back: one side of vectors, both sides of matrices."""
+        m, n, dim = x[0].shape
+        out = np.empty(form.local_shape(m, n, dim))
         for row, q in zip(out, zip(*map(self._particles, x), strict=True), strict=True):
-            of_particles = np.zeros_like(q[0])
-            add(*q, of_particles)
-            row[...] = self.coordinates.pulled_back(of_particles)
+            if form.is_matrix:
+                blocks = self._pattern.zeros(dim)
+                getattr(self.energy, form.add)(*q, self._pattern.slots[0], blocks)
+                dense = self._pattern.matrix(blocks).toarray().reshape(n + 1, dim, n + 1, dim)
+                rows = self.coordinates.pulled_back(dense)
+                both = self.coordinates.pulled_back(rows.transpose(2, 3, 0, 1)).transpose(2, 3, 0, 1)
+                row[...] = both.reshape(n * dim, n * dim)
+            else:
+                of_particles = np.zeros_like(q[0])
+                getattr(self.energy, form.add)(*q, of_particles)
+                row[...] = self.coordinates.pulled_back(of_particles)
         return out
 
-    def _matrices(self, add: Callable[..., None], *x: Array) -> Array:
-        """Pull back both sides of the blocks that ``add`` adds at the particles of each row of x."""
-        m, n, dim = x[0].shape
-        pattern = Pattern(n + 1, [self.energy.nodes])
-        out = np.empty((m, n * dim, n * dim))
-        for row, q in zip(out, zip(*map(self._particles, x), strict=True), strict=True):
-            blocks = pattern.zeros(dim)
-            add(*q, pattern.slots[0], blocks)
-            dense = pattern.matrix(blocks).toarray().reshape(n + 1, dim, n + 1, dim)
-            rows = self.coordinates.pulled_back(dense)
-            both = self.coordinates.pulled_back(rows.transpose(2, 3, 0, 1)).transpose(2, 3, 0, 1)
-            row[...] = both.reshape(n * dim, n * dim)
-        return out
+    @cached_property
+    def _pattern(self) -> Pattern:
+        return Pattern(len(self.coordinates.mass), [self.energy.nodes])

@@ -57,7 +57,7 @@ def fingerprint(mesh: Mesh, system: System) -> dict[str, str]:
             add(f"{name} {kind}", members[kind])
     for name, members in sorted(mesh.point_groups.items()):
         add(f"{name} points", members)
-    add("mass", system.apply_mass(np.ones_like(mesh.points)))
+    add("mass", system.apply_mass(np.ones((system.n_nodes, system.dim))))
     add("fixed", system.fixed)
     for name, energy in system.energies.items():
         add(name, energy.nodes)

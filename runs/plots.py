@@ -12,7 +12,7 @@ from symplex.base.arguments import checked
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
 from symplex.runs.history import History
-from symplex.time.totals import ALL_TOTALS, LESS_WORK, relative_energy_change
+from symplex.time.totals import ALL_TOTALS, LESS_WORK, relative_energy_changes
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
@@ -194,12 +194,8 @@ def _changes(panel: _Panel, history: History) -> dict[str, np.ndarray]:
 
 def _relative_changes(panel: _Panel, history: History) -> dict[str, np.ndarray]:
     """Return the relative changes of energies, by size, floored at the resolution of floats, by column."""
-    largest_kinetic = float(history["kinetic"].max())
-    changes = {}
-    for name in _kept(history):
-        change = np.abs(relative_energy_change(history[name], float(history[name][0]), largest_kinetic))
-        changes[name] = np.maximum(change, np.finfo(float).eps / 2)
-    return changes
+    least = np.finfo(float).eps / 2
+    return {name: np.maximum(np.abs(relative_energy_changes(history, name)), least) for name in _kept(history)}
 
 
 def _words(name: str) -> str:

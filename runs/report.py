@@ -19,7 +19,7 @@ from symplex.runs.progress import clock, si
 from symplex.runs.results import Folder
 from symplex.scenario.integrators import step_of
 from symplex.scenario.scenario import Problem
-from symplex.time.integrator import FixedStepMotion, Motion
+from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
 from symplex.time.totals import LESS_WORK
 

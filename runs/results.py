@@ -14,20 +14,17 @@ from typing import IO, Any
 import numpy as np
 
 from symplex.base.files import aside_of, damage_told, is_file, read_whole, replacing
-from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.meshes.series.series import Block
-from symplex.scenario.integrators import axes_along
+from symplex.runs.shapes import block_of, globe
 from symplex.scenario.scenario import Problem
-from symplex.time.integrator import Motion
+from symplex.time.motion import Motion
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
-_PATCH = 1.5  # half the edge of the patch drawn of a plane, relative to the scene
-_RINGS = 24  # of a drawn sphere, from pole to pole
 
 
 class Folder:
@@ -286,22 +283,54 @@ def _lock(file: IO[bytes]) -> None:
 # -- frames -------------------------------------------------------------------------------------------------------
 
 
-def blocks_of(problem: Problem) -> dict[str, Block]:
-    """Return a block for each body and, standing still, for each obstacle."""
-    blocks = {name: Block.of({solid.kind: solid.nodes}) for name, solid in problem.solids.items()}
-    for name, contact in problem.contacts.items():
-        blocks[name] = block_of(contact.obstacle, problem.mesh.points)
-    return blocks
+class Shown:
+    """What of a problem is drawn: the nodes of its mesh, and surfaces that nodes carry which are obstacles.
+
+    Attributes
+    ----------
+    points : float64 [p, 3]
+        The points of bodies and of obstacles that move, at the start, in m.
+    blocks : mapping of str to Block
+        One for each body and obstacle.
+    """
+
+    def __init__(self, problem: Problem):
+        mesh = problem.mesh
+        self.blocks = {name: Block.of({solid.kind: solid.nodes}) for name, solid in problem.solids.items()}
+        self._start = problem.state.q
+        self._nodes = [np.arange(len(mesh.points))]
+        points = [mesh.points]
+        for name, contact in problem.contacts.items():
+            node = problem.carriers.get(name)
+            if node is None:
+                self.blocks[name] = block_of(contact.obstacle, mesh.points)
+                continue
+            shape, cells = globe(self._start[node], contact.obstacle.law[1])
+            first = sum(map(len, points))
+            self.blocks[name] = Block.of({kind: rows + np.int32(first) for kind, rows in cells.items()})
+            points.append(shape)
+            self._nodes.append(np.full(len(shape), node))
+        self.points = np.concatenate(points)
+
+    def at_points(self, values: Array) -> Array:
+        """Return nodal values [n, …] at the points that are drawn."""
+        return values[np.concatenate(self._nodes)]
+
+    def displacement(self, q: Array) -> Array:
+        """Return the displacements [p, 3] in m of the points at nodal positions [n, 3]."""
+        return self.at_points(q - self._start)
 
 
-def fields_of(problem: Problem, motion: Motion, state: State) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
+def fields_of(
+    problem: Problem, shown: Shown, motion: Motion, state: State
+) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
     """Return the wanted point data and cell data at a state."""
     wanted = problem.scenario.tables.output.fields
     at_points: dict[str, Array] = {}
     if "velocity" in wanted:
-        at_points["velocity"] = state.v
+        at_points["velocity"] = shown.at_points(state.v)
     if "contact_force" in wanted and problem.contacts:
-        at_points["contact_force"] = contact_forces(problem, motion, state)
+        at_points["contact_force"] = shown.at_points(contact_forces(problem, motion, state))
     at_cells = {}
     if "von_mises" in wanted:
         at_cells["von_mises"] = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
@@ -314,43 +343,3 @@ def contact_forces(problem: Problem, motion: Motion, state: State) -> Array:
     for contact in problem.contacts.values():
         forces[contact.nodes[:, 0]] -= motion.gradient(contact, state)[:, 0]
     return forces
-
-
-def block_of(obstacle: Obstacle, points: Array) -> Block:
-    """Return a block that shows an obstacle beside bodies at the points [n, 3]."""
-    if isinstance(obstacle, HalfSpace):
-        return Block.plane(_patch(obstacle, points))
-    if isinstance(obstacle, Sphere):
-        return Block.obstacle(*_globe(np.asarray(obstacle.center), obstacle.radius))
-    raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
-
-
-def _patch(plane: HalfSpace, points: Array) -> Array:
-    """Return the corners of a square of a plane below the bodies."""
-    n, first, second = axes_along(np.asarray(plane.normal))
-    low, high = points.min(axis=0), points.max(axis=0)
-    centre, half = 0.5 * (low + high), _PATCH * 0.5 * float(np.linalg.norm(high - low))
-    foot = centre - ((centre - plane.point) @ n) * n
-    return np.array([foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
-
-
-def _globe(centre: Array, radius: float) -> tuple[Array, dict[str, np.ndarray]]:
-    """Return a sphere of triangles between circles of latitude."""
-    theta = np.linspace(0.0, np.pi, _RINGS + 1)[1:-1, None]
-    phi = np.linspace(0.0, 2.0 * np.pi, 2 * _RINGS, endpoint=False)
-    ring = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta) + 0.0 * phi], axis=-1)
-    directions = np.concatenate([[[0.0, 0.0, 1.0]], ring.reshape(-1, 3), [[0.0, 0.0, -1.0]]])
-    m = len(phi)
-    a = np.arange(m)
-    b = (a + 1) % m
-    top = np.stack([np.zeros(m, int), 1 + a, 1 + b], axis=1)
-    last = 1 + (_RINGS - 2) * m
-    bottom = np.stack([np.full(m, len(directions) - 1), last + b, last + a], axis=1)
-    triangles = [top, bottom]
-    for k in range(_RINGS - 2):
-        upper, lower = 1 + k * m, 1 + (k + 1) * m
-        triangles += [
-            np.stack([upper + a, lower + a, lower + b], axis=1),
-            np.stack([upper + a, lower + b, upper + b], axis=1),
-        ]
-    return centre + radius * directions, {"triangle": np.concatenate(triangles).astype(np.int32)}

@@ -28,12 +28,12 @@ from symplex.runs.inputs import (
 )
 from symplex.runs.interrupts import Stop, heeded
 from symplex.runs.progress import Display, display, told_of_compiling
-from symplex.runs.results import Folder, blocks_of, contact_forces, fields_of
+from symplex.runs.results import Folder, Shown, contact_forces, fields_of
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
-from symplex.time.integrator import Motion
 from symplex.time.langevin import Langevin
-from symplex.time.totals import kept_energy, relative_energy_change
+from symplex.time.motion import Motion
+from symplex.time.totals import EnergyExchange, kept_energy
 
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
@@ -195,6 +195,7 @@ class _Run:
         self._folder = folder
         self._clock = clock
         self._shown = shown
+        self._drawn = Shown(problem)
         self._times = problem.scenario.times
         self._version = versions()["symplex"]
         self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
@@ -203,7 +204,7 @@ class _Run:
         self._columns: list[str] = []  # of the history
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
-        self._largest_kinetic = self._drift = 0.0
+        self._exchange, self._drift = EnergyExchange(), 0.0
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
@@ -294,11 +295,11 @@ class _Run:
 
     def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         """Return the motion at the first sample, with a history and a series that hold it."""
-        problem, folder, opened = self._problem, self._folder, self._opened
+        folder, opened = self._folder, self._opened
         assert self._started is not None, "it would have been resumed"
         motion, state = self._started
         history = opened.enter_context(HistoryWriter(folder.history))
-        series = opened.enter_context(open_series(folder.series, problem.mesh.points, blocks_of(problem)))
+        series = opened.enter_context(open_series(folder.series, self._drawn.points, self._drawn.blocks))
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series
@@ -309,8 +310,8 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        for energy, kinetic in self._energies_until(checkpoint):  # before anything is cut
-            self._watch(energy, kinetic)
+        for energies in self._energies_until(checkpoint):  # before anything is cut
+            self._watch(*energies)
         frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
         series = opened.enter_context(resume_series(folder.series, t, frames))
         history = opened.enter_context(HistoryWriter.resume(folder.history, t))
@@ -318,8 +319,8 @@ class _Run:
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
 
-    def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float]]:
-        """Return the energy to be kept and the kinetic energy of the samples up to one, as the history has them."""
+    def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float, float]]:
+        """Return the energy to be kept, the kinetic and the total one of the samples up to one from the history."""
         path, sample = self._folder.history, checkpoint.sample
         past = read_history(path)
         until = past["t"][past["t"] <= self._times[sample]]
@@ -336,8 +337,8 @@ class _Run:
                 f"{self._folder.path} cannot be resumed: the columns of {path.name} are not those that the run wrote "
                 f"({what}); {WAY_OUT}."
             )
-        kept = past[kept_energy(self._problem.integrator.energy, past)]
-        return zip(kept[: sample + 1], past["kinetic"][: sample + 1], strict=True)
+        names = (kept_energy(self._problem.integrator.energy, past), "kinetic", "total")
+        return zip(*(past[name][: sample + 1] for name in names), strict=True)
 
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
@@ -349,12 +350,12 @@ class _Run:
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
         row = self._row(state, motion)
         if k % self._problem.scenario.samples_per_frame == 0:
-            at_points, at_cells = fields_of(self._problem, motion, state)
-            series.append(state.t, state.q - self._problem.mesh.points, at_points, at_cells)
+            at_points, at_cells = fields_of(self._problem, self._drawn, motion, state)
+            series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
         self._columns = self._columns or list(row)
         history.append({name: row[name] for name in self._columns})
-        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"])
+        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"], row["total"])
 
     def _row(self, state: State, motion: Motion) -> dict[str, float]:
         """Return a row of the history: energies, momenta, contact and the integrator's counts."""
@@ -365,17 +366,19 @@ class _Run:
         if self._problem.contacts:
             row |= _components("contact_force", contact_forces(self._problem, motion, state).sum(axis=0))
             row["penetration"] = max(max(c.deepest(state.q)[1], 0.0) for c in self._problem.contacts.values())
+        for name, node in self._problem.carriers.items():
+            row |= _components(f"position_{name}", state.q[node])
         if isinstance(self._problem.integrator, Langevin):
             row["temperature"] = self._problem.temperature(state)
         self._statistics = motion.statistics()
         return row | self._statistics
 
-    def _watch(self, energy: float, kinetic: float) -> None:
+    def _watch(self, energy: float, kinetic: float, total: float) -> None:
         """Keep the energy drift up to date that the display shows."""
         if self._energy0 is None:
             self._energy0 = energy
-        self._largest_kinetic = max(self._largest_kinetic, kinetic)
-        self._drift = relative_energy_change(energy, self._energy0, self._largest_kinetic)
+        self._exchange.add(kinetic, total)
+        self._drift = self._exchange.relative(energy - self._energy0)
 
     def _done(self) -> str:
         name, count = next(iter(self._statistics.items()))

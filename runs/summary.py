@@ -19,7 +19,7 @@ from symplex.fem.measures.constraints import Constraint
 from symplex.runs.history import read_history
 from symplex.runs.results import Folder
 from symplex.scenario.scenario import Problem
-from symplex.time.totals import ALL_TOTALS, kept_energy, relative_energy_change
+from symplex.time.totals import ALL_TOTALS, kept_energy, relative_energy_changes
 
 _PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
 
@@ -57,14 +57,13 @@ class Clock:
 def drifts(history: Mapping[str, Array]) -> dict[str, float]:
     """Return the largest change of energies and momenta since the start.
 
-    Energies as `relative_energy_change` has it, momenta relative to the largest of their kind.
+    Energies relative to the energy exchanged (`symplex.time.totals.EnergyExchange`), momenta to the largest of their
+    kind.
     """
     found = {}
-    largest_kinetic = float(history["kinetic"].max())
     for name in ALL_TOTALS:
         if name in history:
-            changes = relative_energy_change(history[name], float(history[name][0]), largest_kinetic)
-            found[name] = float(np.abs(changes).max())
+            found[name] = float(np.abs(relative_energy_changes(history, name)).max())
     for kind in ("momentum", "angular_momentum"):
         vectors = np.stack([history[f"{kind}_{axis}"] for axis in "xyz"], axis=1)
         scale = np.linalg.norm(vectors, axis=1).max()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from symplex.errors import MeshError
-from symplex.fem.directions import unit_vector
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
@@ -21,7 +19,7 @@ from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
-from symplex.scenario.tables import Body, MeshTable, Rotation
+from symplex.scenario.tables import Body, MeshTable
 
 _ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
 
@@ -55,7 +53,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         mesh = quadratic(mesh)
     points = mesh.points
     if body.rotate is not None:
-        points = points @ _rotation(body.rotate).T
+        points = points @ body.rotate.matrix.T
     points = np.ascontiguousarray(points + np.array(body.translate))
     far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
     if np.finfo(float).eps * far > _ROUNDED * size:
@@ -121,11 +119,3 @@ def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
         if dimension_of(kind) == 2:
             kept &= rows_among(face_corners({kind: mesh.cells[kind]}), own_faces)
     return take(mesh, np.flatnonzero(on), {k: np.flatnonzero(kept) for k, kept in lower.items()} | dict(cells))
-
-
-def _rotation(rotate: Rotation) -> Array:
-    """Return the rotation matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e (Rodrigues)."""
-    e = unit_vector(np.array(rotate.axis))
-    theta = math.radians(rotate.degrees)
-    cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
-    return math.cos(theta) * np.eye(3) + math.sin(theta) * cross + (1.0 - math.cos(theta)) * np.outer(e, e)

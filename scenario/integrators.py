@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import cast
 
@@ -12,8 +13,10 @@ from symplex.errors import InfeasibleStart, ScenarioError
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.measures.relative import axes_from
 from symplex.fem.system import State, System
 from symplex.scenario.methods import (
+    METHODS,
     AdaptiveVariationalTable,
     EnergyMomentumTable,
     EnergySteppingTable,
@@ -48,6 +51,7 @@ from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.langevin import Langevin
 from symplex.time.solvers.newton import Newton
+from symplex.time.traits import Trait
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.variational import VariationalMidpoint
 from symplex.time.variational.zhang_skeel import ZhangSkeel
@@ -55,10 +59,7 @@ from symplex.time.variational.zhang_skeel import ZhangSkeel
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
 _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 # What these cannot do is known at their start only.
-_PARTICULAR = (
-    *(GrahamJelenicTable, ZhangSkeelTable, VariationalEulerTable, LinearlyImplicitNewmarkTable),
-    *(RattleTable, ShakeTable, EnergySteppingTable),
-)
+_PARTICULAR = (*(GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable),)
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
 
 
@@ -70,12 +71,23 @@ def integrator_of(tables: Tables, rods: Mapping[str, Constraint] = _NONE) -> Int
     return Langevin(method, bath.temperature, bath.friction, bath.rate, bath.seed, bath.boltzmann)
 
 
+@cache
+def taken_by_kind() -> dict[str, frozenset[Trait]]:
+    """Return what the integrators of all kinds take, with default parameters."""
+    taken = {}
+    for kind, model in METHODS.items():
+        sizes = {name: 1.0 for name, item in model.model_fields.items() if item.is_required() and name != "kind"}
+        table = cast(IntegratorTable, model.model_validate({"kind": kind, **sizes}))
+        taken[kind] = integrator_of(Tables(body=[], integrator=table, run=Run(duration=1.0))).takes
+    return taken
+
+
 def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
     """Return the method of the table [integrator]."""
     match table := tables.integrator:
         case ForceSteppingTable():
             normals = {obstacle.name: obstacle.normal for obstacle in tables.obstacle if obstacle.kind == "half-space"}
-            axes = None if table.align is None else axes_along(np.array(normals[table.align]))
+            axes = axes_along(np.array(normals[table.align])) if table.align in normals else None
             offset = np.array(table.offset) if isinstance(table.offset, tuple) else table.offset
             return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
         case EnergySteppingTable():
@@ -241,13 +253,10 @@ def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
     """Return the names of the energies that act like loads: by default all but those of bodies."""
     if not table.takes_external or table.external is not None:
         return tuple(table.external or ())
-    return *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces
+    moving = tables.moving_obstacles  # which have a secant form, as pairs do
+    return *(obstacle.name for obstacle in tables.obstacle if obstacle not in moving), *tables.constant_forces
 
 
 def axes_along(normal: Array) -> Array:
     """Return three orthogonal unit vectors [3, 3], in rows, the first along a vector."""
-    n = unit_vector(normal)
-    # The second is orthogonal to a coordinate axis, too.
-    second = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
-    second /= np.linalg.norm(second)
-    return np.array([n, second, np.cross(n, second)], dtype=float)
+    return axes_from(unit_vector(normal))

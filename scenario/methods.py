@@ -31,22 +31,14 @@ from symplex.time.variational.zhang_skeel_force import Variant
 
 Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 Order = Literal[2, 4, 6, 8]
-Feature = Literal["consistent mass", "moving supports", "loads without potential", "rods", "thermostat"]
 MOST_HALVINGS = 30  # to 1e-9 of a step
 LARGEST_SEED = 2**63 - 1
-WITH_SECANT: tuple[Scheme, ...] = ("A-theta", "M4", "CM4", "CM6", "CM8")
+WITH_SECANT: tuple[Scheme, ...] = tuple(
+    scheme for scheme in get_args(Scheme) if "secant" in GrahamJelenic(1.0, scheme).needs
+)
 
 
-class Method(Table):
-    """What the tables of all kinds have in common."""
-
-    @property
-    def refuses(self) -> set[Feature]:
-        """What the method cannot be combined with."""
-        return {"rods"}
-
-
-class FixedStepTable(Method):
+class FixedStepTable(Table):
     """What methods with steps of one size have in common."""
 
     dt: Annotated[float, positive("s")]
@@ -59,7 +51,7 @@ class ImplicitTable(FixedStepTable):
     halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
 
 
-class NewmarkTable(Method):
+class NewmarkTable(Table):
     """Newmark's method, explicit (central differences) if beta is 0."""
 
     kind: Literal["newmark"]
@@ -75,11 +67,6 @@ class NewmarkTable(Method):
     def implicit(self) -> bool:
         """Whether its steps need equations to be solved."""
         return self.beta > 0
-
-    @property
-    def refuses(self) -> set[Feature]:
-        """A consistent mass, if it is explicit."""
-        return {"rods"} if self.implicit else {"rods", "consistent mass"}
 
     @model_validator(mode="after")
     def _check(self) -> NewmarkTable:
@@ -114,13 +101,8 @@ class VariationalMidpointTable(ImplicitTable):
 
     kind: Literal["variational-midpoint"]
 
-    @property
-    def refuses(self) -> set[Feature]:
-        """Supports that move."""
-        return {"rods", "moving supports"}
 
-
-class AdaptiveVariationalTable(Method):
+class AdaptiveVariationalTable(Table):
     """The variational integrator whose steps have the size that keeps the discrete energy; dt is the first."""
 
     kind: Literal["adaptive-variational"]
@@ -129,11 +111,6 @@ class AdaptiveVariationalTable(Method):
     hold: bool = True
     carry: bool = True
     solver: Solver = "auto"
-
-    @property
-    def refuses(self) -> set[Feature]:
-        """Supports that move, and friction and noise after steps of one size."""
-        return {"rods", "moving supports", "thermostat"}
 
     @model_validator(mode="after")
     def _check(self) -> AdaptiveVariationalTable:
@@ -167,11 +144,6 @@ class GrahamJelenicTable(FixedStepTable):
     solver: Solver = "auto"
 
     @property
-    def refuses(self) -> set[Feature]:
-        """Supports that move."""
-        return {"rods", "moving supports"}
-
-    @property
     def takes_external(self) -> bool:
         """Whether the scheme is made of secant matrices, so that energies without one act like loads."""
         return self.scheme in WITH_SECANT
@@ -183,11 +155,12 @@ class GrahamJelenicTable(FixedStepTable):
         if self.interpolant == "hermite" and not self.scheme.startswith("CM"):
             raise ValueError(f'interpolant = "hermite" is for CM4, CM6 and CM8; {self.scheme} has no interpolant')
         scheme = GrahamJelenic(1.0, self.scheme)
+        why = scheme.why_not.get("composition", "")
         order = scheme.order if self.order is None else self.order
         if order < scheme.order:
             raise ValueError(f"order is {order}, must be at least {scheme.order:g}, that of {self.scheme} itself")
-        if order > scheme.order and scheme.no_composition:
-            raise ValueError(f"order is {order}, which {self.scheme} cannot be composed to: {scheme.no_composition}")
+        if order > scheme.order and why:
+            raise ValueError(f"order is {order}, which {self.scheme} cannot be composed to: {why}")
         return self
 
 
@@ -201,11 +174,6 @@ class ZhangSkeelTable(FixedStepTable):
     order: Order = 2
     solver: Solver = "auto"
 
-    @property
-    def refuses(self) -> set[Feature]:
-        """Supports that move."""
-        return {"rods", "moving supports"}
-
     @model_validator(mode="after")
     def _check(self) -> ZhangSkeelTable:
         if self.stiff and self.variant == "push-forward":
@@ -218,11 +186,6 @@ class VariationalEulerTable(FixedStepTable):
 
     kind: Literal["variational-euler"]
 
-    @property
-    def refuses(self) -> set[Feature]:
-        """A consistent mass, and supports that move."""
-        return {"rods", "consistent mass", "moving supports"}
-
 
 class LinearlyImplicitNewmarkTable(FixedStepTable):
     """Newmark's method with one iteration of Newton's method in each step."""
@@ -233,11 +196,6 @@ class LinearlyImplicitNewmarkTable(FixedStepTable):
     accelerations: Accelerations = "linearised"
     solver: Solver = "auto"
 
-    @property
-    def refuses(self) -> set[Feature]:
-        """Supports that move."""
-        return {"rods", "moving supports"}
-
 
 class RattleTable(FixedStepTable):
     """RATTLE, for rods, or its composition to a higher order."""
@@ -246,11 +204,6 @@ class RattleTable(FixedStepTable):
     beta: Annotated[float, between(0.0, math.inf)] = 0.0
     order: Order = 2
 
-    @property
-    def refuses(self) -> set[Feature]:
-        """A consistent mass, and with beta supports that move."""
-        return {"consistent mass", "moving supports"} if self.beta > 0 else {"consistent mass"}
-
 
 class ShakeTable(FixedStepTable):
     """SHAKE, for rods."""
@@ -258,13 +211,8 @@ class ShakeTable(FixedStepTable):
     kind: Literal["shake"]
     beta: Annotated[float, between(0.0, math.inf)] = 0.0
 
-    @property
-    def refuses(self) -> set[Feature]:
-        """A consistent mass, supports that move, and friction and noise."""
-        return {"consistent mass", "moving supports", "thermostat"}
 
-
-class ForceSteppingTable(Method):
+class ForceSteppingTable(Table):
     """Force-stepping by events."""
 
     kind: Literal["force-stepping"]
@@ -275,24 +223,14 @@ class ForceSteppingTable(Method):
     align: Text | None = None
     count_crossings: bool = False
 
-    @property
-    def refuses(self) -> set[Feature]:
-        """All that is not a potential."""
-        return {"rods", "consistent mass", "moving supports", "loads without potential", "thermostat"}
 
-
-class EnergySteppingTable(Method):
+class EnergySteppingTable(Table):
     """Energy-stepping by events."""
 
     kind: Literal["energy-stepping"]
     step: Annotated[float, positive("J")]
     offset: Annotated[float, number("1")] = 0.5
     stride: Annotated[float, positive("m")] = math.inf
-
-    @property
-    def refuses(self) -> set[Feature]:
-        """All that is not a potential."""
-        return {"rods", "moving supports", "loads without potential", "thermostat"}
 
 
 IntegratorTable = (

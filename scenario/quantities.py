@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from reprlib import Repr
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+import numpy as np
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from symplex.base.streams import printable
+from symplex.fem.directions import unit_vector
+from symplex.fem.energy import Array
 
 # Sizes of numbers that no scenario needs to leave: their powers and products neither overflow nor vanish, and results
 # can be written in single precision.
@@ -251,3 +254,24 @@ def one_of(table: Table, keys: Sequence[str], what: str) -> str:
         found = "none is given" if not given else f"given are {' and '.join(given)}"
         raise ValueError(f"needs one {what} of {', '.join(keys)}; {found}")
     return given[0]
+
+
+class Rotation(Table):
+    """A turn about an axis: of a mesh through its origin, of an obstacle through its centre."""
+
+    axis: Annotated[Triple, vector("1")]
+    degrees: Annotated[float, number("°")]
+
+    @model_validator(mode="after")
+    def _check(self) -> Rotation:
+        if not any(self.axis):
+            raise ValueError("axis is zero, must be a direction")
+        return self
+
+    @property
+    def matrix(self) -> Array:
+        """The matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e [3, 3] (Rodrigues)."""
+        e = unit_vector(np.array(self.axis))
+        theta = math.radians(self.degrees)
+        cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
+        return math.cos(theta) * np.eye(3) + math.sin(theta) * cross + (1.0 - math.cos(theta)) * np.outer(e, e)

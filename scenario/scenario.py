@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +14,6 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from symplex.base.arguments import checked
-from symplex.contact.obstacles import HalfSpace, Obstacle, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidArgument, ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -30,9 +29,10 @@ from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.integrators import fitted_integrator
+from symplex.scenario.obstacles import obstacle_of
 from symplex.scenario.prescribed import factor, support_motion
 from symplex.scenario.quantities import listed, shown
-from symplex.scenario.tables import Body, HalfSpaceTable, ObstacleTable, Tables
+from symplex.scenario.tables import Body, ObstacleTable, Tables
 from symplex.scenario.validation import mistakes, place, read_tables
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import BOLTZMANN, kinetic_temperature
@@ -163,6 +163,8 @@ class Problem:
         With a step that fits the scenario's times.
     n_rods : int
         How many rigid rods there are.
+    carriers : mapping of str to int
+        The node that carries each obstacle with a mass, by name; they come after those of the mesh.
     """
 
     scenario: Scenario
@@ -171,6 +173,7 @@ class Problem:
     state: State
     integrator: Integrator
     n_rods: int
+    carriers: Mapping[str, int]
 
     def temperature(self, state: State) -> float:
         """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""
@@ -205,6 +208,9 @@ class _Builder:
         }
         self._raise_mistakes()
         self._mesh = merge(bodies)
+        n = len(self._mesh.points)
+        self._carriers = {table.name: n + k for k, table in enumerate(self._tables.moving_obstacles)}
+        self._n_nodes = n + len(self._carriers)
         fixed, moving = self._supports()
         energies, loads = self._energies_and_loads()
         rods = self._rods()
@@ -214,14 +220,14 @@ class _Builder:
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
-        state = self._try("at the start", system.state, self._mesh.points, self._velocities())
+        state = self._try("at the start", system.state, self._positions(), self._velocities())
         self._raise_mistakes()
         assert state is not None, "a mistake would have been raised"
         integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
         self._raise_mistakes()
         assert integrator is not None, "a mistake would have been raised"
         n_rods = sum(len(rod.nodes) for rod in rods.values())
-        return Problem(self._scenario, self._mesh, system, state, integrator, n_rods)
+        return Problem(self._scenario, self._mesh, system, state, integrator, n_rods, self._carriers)
 
     def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
         """Return what(*args); if it fails, add a line and return None."""
@@ -250,26 +256,41 @@ class _Builder:
         """Lumped nodal masses [n] of each body."""
         mesh = self._mesh
         return {
-            body.name: lumped_mass(mesh.points, self._cells_of(body), body.material.density, len(mesh.points))
+            body.name: lumped_mass(mesh.points, self._cells_of(body), body.material.density, self._n_nodes)
             for body in self._tables.body
         }
 
     def _mass(self) -> Array | csr_array:
         """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
-        mesh, none = self._mesh, np.zeros(len(self._mesh.points))
-        lumped = sum((self._body_mass[body.name] for body in self._tables.body if body.mass == "lumped"), none)
+        mesh, bodies = self._mesh, self._tables.body
+        lumped = sum((self._body_mass[body.name] for body in bodies if body.mass == "lumped"), self._carried_mass)
         consistent = [body for body in self._tables.body if body.mass == "consistent"]
         if not consistent:
             return lumped
         mass = diags_array(lumped).tocsr()
         for body in consistent:
-            mass = mass + consistent_mass(mesh.points, self._cells_of(body), body.material.density, len(mesh.points))
+            mass = mass + consistent_mass(mesh.points, self._cells_of(body), body.material.density, self._n_nodes)
         return mass.tocsr()
+
+    @property
+    def _carried_mass(self) -> Array:
+        """The masses [n] of obstacles that move."""
+        mass = np.zeros(self._n_nodes)
+        for table in self._tables.moving_obstacles:
+            mass[self._carriers[table.name]] = table.mass
+        return mass
+
+    def _positions(self) -> Array:
+        """Return the positions [n, 3] of the nodes of the mesh and of obstacles that move."""
+        centers = [table.center for table in self._tables.moving_obstacles]
+        return np.concatenate([self._mesh.points, np.reshape(centers, (-1, 3))])
 
     def _velocities(self) -> Array:
         """Return v + ω × (x − centre of mass) [n, 3], body by body."""
-        points = self._mesh.points
+        points = self._positions()
         v = np.zeros_like(points)
+        for table in self._tables.moving_obstacles:
+            v[self._carriers[table.name]] = table.velocity
         for body in self._tables.body:
             nodes, mass = self._nodes_of(body.name), self._body_mass[body.name]
             centre = mass @ points / mass.sum()
@@ -303,7 +324,7 @@ class _Builder:
                 fixed.append((nodes, support.components))
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
                 moving[str(support.name)] = motion
-        return fixed_mask(len(self._mesh.points), fixed), moving
+        return fixed_mask(self._n_nodes, fixed), moving
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self._mesh.points, self._scenario.path.parent)
@@ -350,7 +371,7 @@ class _Builder:
             if contact is not None:
                 energies[obstacle.name] = contact
         if tables.gravity is not None:
-            mass = np.sum(list(self._body_mass.values()), axis=0)
+            mass = np.sum([*self._body_mass.values(), self._carried_mass], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
         loads: dict[str, Load] = {}
         for k, table in enumerate(tables.load):
@@ -368,15 +389,16 @@ class _Builder:
         bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]
         of_bodies = np.concatenate([np.empty(0, np.int32), *(self._nodes_of(name) for name in bodies)])
         nodes = np.intersect1d(self._mesh.boundary_nodes, of_bodies)
-        contact = RigidContact(nodes, obstacle_of(table), table.contact_stiffness)
+        carrier = self._carriers.get(table.name)
+        contact = RigidContact(nodes, obstacle_of(table, carrier is not None), table.contact_stiffness, carrier)
         if len(nodes) and not table.allow_initial_penetration:
             self._refuse_penetration(contact)
         return contact
 
     def _refuse_penetration(self, contact: RigidContact) -> None:
-        points = self._mesh.points
+        points = self._positions()
         node, depth = contact.deepest(points)
-        if depth > _TOUCH * np.ptp(points, axis=0).max():
+        if depth > _TOUCH * np.ptp(self._mesh.points, axis=0).max():
             inside = int(np.sum(contact.gaps(points) < 0))
             body = next(body.name for body in self._tables.body if node in self._nodes_of(body.name))
             at = ", ".join(f"{x:.6g}" for x in points[node])
@@ -399,10 +421,3 @@ class _Builder:
         load = SurfaceTraction(self._mesh.points, faces, table.traction, history)
         # What is constant has a potential.
         return NodalForce(load.nodes, load.forces) if table.history is None else load
-
-
-def obstacle_of(table: ObstacleTable) -> Obstacle:
-    """Return the obstacle that a table describes."""
-    if isinstance(table, HalfSpaceTable):
-        return HalfSpace(table.point, table.normal, table.normalize)
-    return Sphere(table.center, table.radius)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -19,11 +19,13 @@ from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.scenario.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, TractionTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
+from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, SphereTable
 from symplex.scenario.quantities import (
     ZERO,
     FilePath,
     Name,
     Quantity,
+    Rotation,
     Table,
     Text,
     Triple,
@@ -175,19 +177,6 @@ class MaterialTable(Table):
         raise ValueError("needs either lambda and mu, or young and poisson")
 
 
-class Rotation(Table):
-    """A turn about an axis through the origin of the mesh."""
-
-    axis: Annotated[Triple, vector("1")]
-    degrees: Annotated[float, number("°")]
-
-    @model_validator(mode="after")
-    def _check(self) -> Rotation:
-        if not any(self.axis):
-            raise ValueError("axis is zero, must be a direction")
-        return self
-
-
 class Body(Table):
     """A deformable body."""
 
@@ -204,55 +193,6 @@ class Body(Table):
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
     formulation: Literal["standard"] | None = None
-
-
-# -- surroundings -------------------------------------------------------------------------------------------------
-
-
-class _ObstacleTable(Table):
-    name: Name
-    stiffness: Annotated[float | None, positive("N/m")] = None
-    penalty: Annotated[float | None, positive("m/N")] = None
-    bodies: list[Text] | None = None
-    allow_initial_penetration: bool = False
-
-    @model_validator(mode="after")
-    def _check(self) -> _ObstacleTable:
-        one_of(self, ["stiffness", "penalty"], "contact parameter")
-        if self.bodies == []:
-            raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
-        return self
-
-    @property
-    def contact_stiffness(self) -> float:
-        """The penalty stiffness k = 1/ε in N/m."""
-        return 1.0 / self.penalty if self.penalty is not None else cast(float, self.stiffness)
-
-
-class HalfSpaceTable(_ObstacleTable):
-    """A half-space bounded by a plane."""
-
-    kind: Literal["half-space"]
-    point: Annotated[Triple, vector("m")]
-    normal: Annotated[Triple, vector("1")]
-    normalize: bool = True
-
-    @model_validator(mode="after")
-    def _check_normal(self) -> HalfSpaceTable:
-        if not any(self.normal):
-            raise ValueError("normal is zero, must be a direction, towards the free side")
-        return self
-
-
-class SphereTable(_ObstacleTable):
-    """A rigid ball."""
-
-    kind: Literal["sphere"]
-    center: Annotated[Triple, vector("m")]
-    radius: Annotated[float, positive("m")]
-
-
-ObstacleTable = HalfSpaceTable | SphereTable
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------
@@ -337,6 +277,11 @@ class Tables:
     output: Output = field(default_factory=Output)
 
     @property
+    def moving_obstacles(self) -> list[SphereTable]:
+        """The obstacles that have a mass."""
+        return [item for item in self.obstacle if isinstance(item, SphereTable) and item.mass is not None]
+
+    @property
     def constant_forces(self) -> list[str]:
         """The names of the energies of gravity and of loads that have a potential."""
         gravity = ["gravity"] if self.gravity is not None else []
@@ -346,7 +291,7 @@ class Tables:
 # For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
 MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
-    "obstacle": {"half-space": HalfSpaceTable, "sphere": SphereTable},
+    "obstacle": OBSTACLES,
     "support": Support,
     "rod": Rod,
     "gravity": Gravity,

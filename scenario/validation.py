@@ -11,9 +11,13 @@ from pydantic import ValidationError
 
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
-from symplex.scenario.methods import FixedStepTable, NewmarkTable, RattleTable, ShakeTable, ZhangSkeelTable
+from symplex.scenario.integrators import integrator_of, taken_by_kind
+from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
 from symplex.scenario.tables import MODELS, NEEDED, RESERVED, SEVERAL, Tables
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.integrator import Integrator
+from symplex.time.traits import Trait
 
 _TOLD = 50  # mistakes that are told one by one
 _COMPARED = 100  # letters of a word that are compared with known ones
@@ -168,69 +172,78 @@ def _wrong_names(tables: Tables) -> list[str]:
 
 
 def _unsupported(tables: Tables) -> list[str]:
-    """Return lines about what the chosen integrator cannot do."""
-    table, kind = tables.integrator, tables.integrator.kind
-    explicit = "explicit " if isinstance(table, NewmarkTable) else ""
+    """Return lines about what the chosen integrator does not take."""
+    method, kind = integrator_of(replace(tables, thermostat=None)), tables.integrator.kind
+    explicit = "explicit " if isinstance(method, Newmark) and method.explicit else ""
     lines = []
-    if "consistent mass" in table.refuses:
+    if "consistent mass" not in method.takes:
         lines += [
             f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
             f'with {explicit}{kind} take mass = "lumped".'
             for k, body in enumerate(tables.body)
             if body.mass == "consistent"
         ]
-    if "moving supports" in table.refuses:
+    if "moving supports" not in method.takes:
         lines += [
             f"{place('support', k, support.name)}: it moves, which {kind} cannot follow; take another integrator, "
-            'such as kind = "newmark" or "energy-momentum".'
+            f"such as {_kinds('moving supports', method)}."
             for k, support in enumerate(tables.support)
             if support.moves
         ]
-    if "loads without potential" in table.refuses:
+    if "loads" not in method.takes:
         for k, load in enumerate(tables.load):
             if load.has_potential:
                 continue
             why = "changes with time" if load.history is not None else "follows the surface"
             lines.append(
                 f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
-                'take another integrator, such as kind = "newmark", or a constant nodal load or traction.'
+                f"take another integrator, such as {_kinds('loads', method)}, or a constant nodal load or traction."
             )
-    return [*lines, *_wrong_rods(tables), *_wrong_thermostat(tables)]
+    return [*lines, *_wrong_rods(tables, method), *_wrong_thermostat(tables, method)]
 
 
-def _wrong_rods(tables: Tables) -> list[str]:
+def _kinds(trait: Trait, method: Integrator) -> str:
+    """Return the first kinds of integrators that take something, and constraints if a method does."""
+    constrained = "constraints" in method.takes
+    kinds = taken_by_kind().items()
+    found = [kind for kind, takes in kinds if trait in takes and ("constraints" in takes) == constrained]
+    return "kind = " + " or ".join(f'"{kind}"' for kind in found[:2]) if found else "one without rods"
+
+
+def _wrong_rods(tables: Tables, method: Integrator) -> list[str]:
     """Return lines about rods that the integrator does not keep, or that it lacks."""
-    table = tables.integrator
-    if "rods" in table.refuses:
+    kind = tables.integrator.kind
+    if "constraints" not in method.takes:
+        keep = " or ".join(f'"{kind}"' for kind, takes in taken_by_kind().items() if "constraints" in takes)
         return [
-            f'{place("rod", k, rod.name)}: {table.kind} does not keep rods; take kind = "rattle" or "shake".'
+            f"{place('rod', k, rod.name)}: {kind} does not keep rods; take kind = {keep}."
             for k, rod in enumerate(tables.rod)
         ]
     if not tables.rod:
         return [
-            f"[integrator]: {table.kind} is for rods, but there is no [[rod]] table; "
+            f"[integrator]: {kind} is for rods, but there is no [[rod]] table; "
             'without rods it is kind = "newmark", or with beta kind = "zhang-skeel".'
         ]
     return []
 
 
-def _wrong_thermostat(tables: Tables) -> list[str]:
+def _wrong_thermostat(tables: Tables, method: Integrator) -> list[str]:
     """Return lines about a thermostat that the integrator cannot be given."""
-    table, thermostat = tables.integrator, tables.thermostat
+    kind, thermostat = tables.integrator.kind, tables.thermostat
     if thermostat is None:
         return []
-    if "thermostat" in table.refuses:
-        if isinstance(table, ShakeTable):
-            why = 'the velocities of shake are not along its rods; take kind = "rattle".'
+    if "thermostat" not in method.takes:
+        if "constraints" in method.takes:
+            why = f"the velocities of {kind} are not along its rods"
         else:
-            why = f'it acts after steps of one size, which {table.kind} has not; take kind = "newmark" or "midpoint".'
-        return [f"[thermostat]: {why}"]
+            why = f"it acts after steps of one size, which {kind} has not"
+        return [f"[thermostat]: {why}; take {_kinds('thermostat', method)}."]
     lines = [
         f'{place("body", k, body.name)}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'
         for k, body in enumerate(tables.body)
         if body.mass == "consistent"
     ]
-    if isinstance(table, RattleTable) and thermostat.rate is None:
+    if "constraints" in method.takes and thermostat.rate is None:
         lines.append("[thermostat]: with rods friction must be in proportion to mass; give a rate (1/s) instead.")
     return lines
 

@@ -124,7 +124,7 @@ class Clock:
 
 def test_steps_are_taken_for_the_time_that_there_is(monkeypatch):
     clock, costs = Clock(), [5.0, 0.01]  # the first step compiles
-    monkeypatch.setattr("symplex.time.integrator.perf_counter", clock)
+    monkeypatch.setattr("symplex.time.motion.perf_counter", clock)
     motion = Newmark(1e-3).start(*free())
     run, portions = motion._run, []
 

@@ -153,7 +153,7 @@ def test_a_failed_run_ends_with_1(tmp_path, capsys):
     t_end = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["t_end"]
     assert t_end > 0
     assert kept == f"symplex: what was computed, to t = {t_end:.6g} s, is in {tmp_path / 'out'}"
-    assert why.startswith("symplex: error: Newmark stopped at t = ")
+    assert why.startswith("symplex: error: Newmark stopped in the step from t = ")
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["status"] == "failed"
 
 

@@ -6,17 +6,24 @@ import math
 import numpy as np
 import pytest
 
-from symplex.contact.obstacles import HalfSpace, Sphere
+from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
 
 STIFFNESS = 7.0
+TURNED, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))
 OBSTACLES = {
     "plane": HalfSpace([0.1, 0.0, -0.2], [1.0, 2.0, 3.0]),
     "paper": HalfSpace([0.101, 0.101, 0.101], [0.0, -1.0, -1.0], normalize=False),
     "sphere": Sphere([0.1, 0.2, 0.0], 1.5),
     "line": HalfSpace([0.1, 0.2], [1.0, -1.0]),
     "disc": Sphere([0.1, 0.2], 1.1),
+    "vessel": Sphere([0.1, 0.2, 0.0], 1.5, inside=True),
+    "cylinder": Cylinder([0.1, 0.2, 0.0], [1.0, 2.0, -1.0], 1.0),
+    "pipe": Cylinder([0.1, 0.2, 0.0], [1.0, 2.0, -1.0], 1.0, inside=True),
+    "capsule": Capsule([0.1, 0.2, 0.0], [-0.7, 0.5, 0.2], 0.9),
+    "box": Box([0.1, 0.2, 0.0], [2.0, 1.8, 2.5], TURNED),
+    "container": Box([0.1, 0.2, 0.0], [2.0, 1.8, 2.5], TURNED, inside=True),
 }
 
 
@@ -80,8 +87,8 @@ def test_assembled_gradient_is_the_scattered_local_one(contact, q):
 
 def test_forces_push_out_and_sum_to_the_resultant(contact, q):
     forces, gaps = contact.forces(q), contact.gaps(q)
-    normals = contact.obstacle.gap_gradient(q[contact.nodes[:, 0]])
-    assert np.all(np.einsum("mi,mi->m", forces, normals)[gaps < 0] > 0)
+    further = contact.obstacle.gap(q[contact.nodes[:, 0]] + 1e-6 * forces)
+    assert np.all(further[gaps < 0] > gaps[gaps < 0])
     assert not forces[gaps >= 0].any()
     np.testing.assert_allclose(contact.resultant(q), forces.sum(axis=0), rtol=1e-14)
 
@@ -181,6 +188,14 @@ def test_lattice_differences_do_not_cancel():
         (lambda: HalfSpace([0, 0, math.nan], [0, 0, 1]), "finite"),
         (lambda: Sphere([0, 0, 0], 0.0), "radius must be positive"),
         (lambda: Sphere([0, 0, 0], math.nan), "radius must be positive"),
+        (lambda: Cylinder([0, 0, 0], [0, 0, 0], 1.0), "axis is zero"),
+        (lambda: Cylinder([0, 0], [0, 1], 1.0), "point must be 3 finite numbers"),
+        (lambda: Cylinder([0, 0, 0], [0, 0, 1], -1.0), "radius must be positive"),
+        (lambda: Capsule([0, 0, 1], [0, 0, 1], 1.0), "both ends are at one point"),
+        (lambda: Box([0, 0, 1], [0, 1, 1]), "edges must be positive"),
+        (lambda: Box([0, 0, 1], [1, 1]), "size must be 3 finite numbers"),
+        (lambda: Box([0, 0, 1], [1, 1, 1], [[1, 0, 0], [0, 1, 0], [0, 1, 1]]), "3 orthonormal vectors"),
+        (lambda: RigidContact([0, 1], Sphere([0, 0, 0], 1.0), 1.0, carrier=1), "joins node 1 with itself"),
         (lambda: RigidContact([0, 0], Sphere([0, 0, 0], 1.0), 1.0), "without repetition"),
         (lambda: RigidContact([True, False], Sphere([0, 0, 0], 1.0), 1.0), "must be indices"),
         (lambda: RigidContact([-1], Sphere([0, 0, 0], 1.0), 1.0), "must be indices"),

@@ -371,7 +371,7 @@ def test_loads_in_time_and_going_back_are_refused():
         EnergyStepping(0.1).start(loaded, state)
     mass = np.append(system.mass[:-1], 0.0)
     light = System(mass, system.energies, dim=2, massless=mass == 0.0)
-    with pytest.raises(InvalidSystem, match="energy-stepping needs mass at all nodes, but 1 have none"):
+    with pytest.raises(InvalidSystem, match="EnergyStepping needs mass at all nodes, but 1 have none"):
         EnergyStepping(0.1).start(light, state)
     motion = EnergyStepping(0.1).start(system, state)
     motion.advance(0.1)

@@ -263,6 +263,22 @@ def test_the_argon_cluster(run_script, tmp_path):
     assert (tmp_path / "argon_h005.png").exists()
 
 
+def test_the_argon_cloud(run_script, tmp_path):
+    """With fewer atoms, most of which are near others."""
+    numbers = run_script("argon_cloud.py", tmp_path, "--atoms", "300", "--picoseconds", "4")
+    for method in ("Verlet", "energy-momentum"):
+        assert 1 <= numbers[f"{method}: lists of neighbours"] < 0.5 * numbers[f"{method}: steps"]
+        assert 1_000 < numbers[f"{method}: pairs in the last list"] < 3_000
+        assert numbers[f"{method}: change of the momentum / sum of those of the atoms"] < 1e-14
+        assert numbers[f"{method}: change of the angular momentum / sum of those of the atoms"] < 1e-14
+        assert 60.0 < numbers[f"{method}: temperature at the end [K]"] < 180.0
+    changes = [f"{m}: change of the energy / kinetic energy at the start" for m in ("Verlet", "energy-momentum")]
+    assert 1e-6 < numbers[changes[0]] < 1e-2
+    assert numbers[changes[1]] < 1e-11
+    assert numbers["energy-momentum: Newton corrections per step"] < 8
+    assert (tmp_path / "argon_cloud.png").stat().st_size > 20_000
+
+
 @pytest.mark.slow
 def test_the_argon_clusters_convergence(run_script, tmp_path):
     numbers = run_script("argon_convergence.py", tmp_path)

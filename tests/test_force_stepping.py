@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from reference.kuhn_walk import kuhn_walk
+from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.mass import consistent_mass
@@ -212,11 +213,13 @@ def test_rotated_axes_are_a_rotated_problem(impact_of):
     system, state = impact_of("I")
     axes = wall_axes()
     contact = system.energies["wall"]
+    plane = contact.obstacle
+    wall = HalfSpace(axes @ plane.point, axes @ plane.normal, normalize=False)
     turned = System(
         system.mass,
         {
             "strain": Solid(state.q @ axes.T, system.energies["strain"].nodes, system.energies["strain"].material),
-            "wall": RigidContact(contact.nodes[:, 0], contact.obstacle.rotated(axes), contact.stiffness),
+            "wall": RigidContact(contact.nodes[:, 0], wall, contact.stiffness),
         },
     )
     a = ForceStepping(GRID, axes=axes).start(system, state).advance(6e-6)

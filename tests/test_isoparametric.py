@@ -315,7 +315,7 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 50)
     mesh = box((0.1, 0.8, 0.1), (3, 24, 3), split="hexahedra")
     solid = Solid(mesh.points, mesh.cells["hexahedron"], RUBBER)
-    assert len(solid._elements._blocks.slabs) == 4
+    assert len(solid._elements.blocks.slabs) == 4
     q0, q1 = shaken(solid), shaken(solid, seed=1)
     pattern = Pattern(len(q0), [solid.nodes])
     results = []

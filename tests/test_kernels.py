@@ -15,8 +15,8 @@ from symplex.fem import kernels
 ROOT = Path(symplex.__path__[0])
 PACKAGES = ("fem", "time", "contact", "meshes")
 
-# The energy of a node 0.5 m inside a plane of stiffness 2 N/m; the kernel is in contact/rigid.py, its formula of the
-# gap in contact/obstacles.py.
+# The energy of a node 0.5 m inside a plane of stiffness 2 N/m; the kernel is in fem/measures/loops.py, its formula of
+# the gap in fem/measures/relative.py.
 ENERGY = """
 import numpy as np, symplex as sx
 contact = sx.RigidContact([0], sx.HalfSpace(point=(0, 0, 0), normal=(0, 0, 1)), stiffness=2.0)
@@ -43,10 +43,10 @@ def copied(tmp_path):
 
 def test_an_edited_formula_of_another_file_runs_the_next_time(copied):
     assert run(copied, ENERGY) == "0.25"
-    formulas = copied / "symplex" / "contact" / "obstacles.py"
-    text = formulas.read_text(encoding="utf-8")
-    assert text.count("    return s\n") == 1
-    formulas.write_text(text.replace("    return s\n", "    return 2.0 * s\n"), encoding="utf-8")
+    formulas = copied / "symplex" / "fem" / "measures" / "relative.py"
+    text, height = formulas.read_text(encoding="utf-8"), "return dot(normal(measure, f), d)"
+    assert text.count(height) == 1
+    formulas.write_text(text.replace(height, "return 2.0 * dot(normal(measure, f), d)"), encoding="utf-8")
     assert run(copied, ENERGY) == "1.0"
 
 

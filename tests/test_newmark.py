@@ -307,7 +307,7 @@ def test_an_inverted_element_stops_with_time_and_advice():
     v = np.zeros_like(mesh.points)
     v[:, 0] = -1e6 * (mesh.points[:, 0] - 0.05)  # crushed at many times the speed of sound
     motion = Newmark(dt=1e-7).start(system, system.state(mesh.points, v))
-    with pytest.raises(InvertedElement, match=r"at t = .* s \(dt = 1e-07 s\): element \d+ .*inverted.*Try"):
+    with pytest.raises(InvertedElement, match=r"from t = .* s \(dt = 1e-07 s\): element \d+ .*inverted.*Try"):
         motion.advance(1e-4)
     with pytest.raises(StepFailed, match="stopped within the step from t = 1e-06 s"):
         motion.checkpoint()
@@ -318,7 +318,9 @@ def test_an_inverted_element_stops_with_time_and_advice():
 def test_any_failure_within_a_step_tells_the_time():
     system = oscillator(loads={"push": NodalLoad([0], [1.0], lambda t: np.nan if t > 0.25 else 1.0)})
     motion = Newmark(dt=0.1).start(system, system.state([[1.0]]))
-    with pytest.raises(StepFailed, match=r"Newmark stopped at t = 0\.3 s \(dt = 0\.1 s\): the history of a load"):
+    with pytest.raises(
+        StepFailed, match=r"Newmark stopped in the step from t = 0\.2 s \(dt = 0\.1 s\): the history of a load"
+    ):
         motion.advance(1.0)
 
 

@@ -89,6 +89,13 @@ def test_changes_of_the_energy_are_those_of_the_summary():
     assert 5e-6 < drifts(from_rest())["balance"] < 1e-5
 
 
+def test_drift_does_not_depend_on_where_gravity_is_zero():
+    columns = history() | {"total": np.full(50, 4e6) + 1e3 * np.sin(np.arange(50))}
+    near, far = (drifts(columns | {"total": columns["total"] + zero})["total"] for zero in (0.0, 1e12))
+    assert near == pytest.approx(1e3 / 4e6, rel=1e-2)
+    assert far == pytest.approx(near, rel=1e-6)
+
+
 def test_a_run_without_loads_keeps_its_total_beside_one_with_a_balance():
     lines = panels(from_rest(), history())["relative change of the total energy"]
     assert sum(len(np.atleast_2d(xy)) > 0 for xy in lines.values()) == 2

@@ -209,8 +209,6 @@ def test_a_discrete_gradient_is_that_of_the_particles():
     x0, x1 = (coordinates.relative(q)[None] for q in (state.q, q1))
     work = np.sum(energy.discrete_gradient(x0, x1) * (x1 - x0))
     assert work == pytest.approx(pairs.total(q1) - pairs.total(state.q), abs=1e-14)
-    with pytest.raises(InvalidSystem, match="Trap has no discrete gradient"):
-        JacobiEnergy(Trap(0.0), JacobiCoordinates([1.0, 2.0])).discrete_gradient(x0[:, :1], x1[:, :1])
 
 
 def test_a_step_is_fitted_in_jacobi_coordinates():

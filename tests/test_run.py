@@ -362,7 +362,7 @@ def test_a_failing_step_keeps_all_that_was_computed(tmp_path):
     crash = Scenario.parse(
         SCENARIO.replace("INTEGRATOR", KINDS["newmark"]).replace("-500", "-20000").replace("1e12", "1e13"), "crash.toml"
     )
-    with pytest.raises(InvertedElement, match=r"Newmark stopped at t = .* is inverted: det F ="):
+    with pytest.raises(InvertedElement, match=r"Newmark stopped in the step from t = .* is inverted: det F ="):
         simulate(crash, tmp_path / "out", progress=False, pictures=False)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
     assert summary["status"] == "failed"

@@ -255,7 +255,7 @@ MISTAKES = {
     ),
     "missing kind": (
         BODY + WALL.replace('kind = "half-space"', "") + REST,
-        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere.",
+        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box.",
     ),
     "zero normal": (
         BODY + WALL.replace("[0, 0, 2]", "[0, 0, 0]") + REST,
@@ -343,7 +343,7 @@ MISTAKES = {
         + '[[load]]\nname = "p"\nkind = "pressure"\nbody = "cube"\ngroup = "z_max"\npressure = 1.0\n'
         + REST.replace('"newmark"', '"force-stepping"\ngrid = 1e-4'),
         "[[load]] #1 'p': it follows the surface, so it has no potential, which force-stepping needs; "
-        'take another integrator, such as kind = "newmark", or a constant nodal load or traction.',
+        'take another integrator, such as kind = "newmark" or "energy-momentum", or a constant nodal load or traction.',
     ),
     "history without its keys": (
         BODY

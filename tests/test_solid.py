@@ -236,16 +236,16 @@ def large(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 200)
     mesh = box((0.1, 0.5, 0.1), (3, 15, 3), split="6")
     solid = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)
-    assert len(solid._elements._blocks.slabs) == 4
+    assert len(solid._elements.blocks.slabs) == 4
     return solid
 
 
 def test_blocks_hold_every_element_once(large):
-    elements = large._elements._blocks.elements
+    elements = large._elements.blocks.elements
     assert sorted(elements[elements >= 0]) == list(range(len(large.nodes)))
-    assert large._elements._blocks.counts.sum() == len(large.nodes)
+    assert large._elements.blocks.counts.sum() == len(large.nodes)
     x = np.arange(2.0 * len(large.nodes)).reshape(-1, 2)
-    packed = large._elements._blocks.pack(x).reshape(-1, 2, blocks.SIZE)
+    packed = large._elements.blocks.pack(x).reshape(-1, 2, blocks.SIZE)
     np.testing.assert_array_equal(packed[:, 1].ravel()[elements >= 0], x[elements[elements >= 0], 1])
 
 
@@ -254,7 +254,7 @@ def test_blocks_hold_every_element_once(large):
 def test_slabs_that_run_at_the_same_time_share_no_node(monkeypatch, cells, split):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 20)  # so that more slabs are tried than fit
     mesh = box(tuple(0.1 * n for n in cells), cells, split=split)
-    parts = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)._elements._blocks
+    parts = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)._elements.blocks
     assert len(parts.slabs) >= (4 if max(cells) > 8 else 2)
     nodes = parts.nodes.reshape(len(parts.counts), blocks.SIZE, 4)
     used = []
@@ -295,7 +295,7 @@ def test_results_do_not_depend_on_the_number_of_threads(large, monkeypatch):
 def test_meshes_too_thin_for_slabs_stay_in_one_piece(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 2)  # eight slabs, but
     mesh = box((1.0, 1.0, 1.0), (1, 1, 1))  # every element touches the centre
-    assert len(Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)._elements._blocks.slabs) == 2
+    assert len(Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)._elements.blocks.slabs) == 2
 
 
 def test_threads_return_results_in_order_and_raise_errors():

@@ -490,7 +490,7 @@ def test_parameters_out_of_range(arguments, message):
 
 def test_an_unknown_stiff_energy():
     system, q = truss()
-    with pytest.raises(InvalidSystem, match="no energy 'wal' to be stiff; the system has 'bars', 'stiff', 'ball'"):
+    with pytest.raises(InvalidSystem, match="no energy 'wal' to be stiff; there are 'bars', 'stiff', 'ball'"):
         ZhangSkeel(0.1, stiff=("wal",)).start(system, system.state(q))
 
 

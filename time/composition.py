@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Literal, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit.implicit import dividing
-from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion
+from symplex.time.integrator import FixedStepIntegrator, dividing
+from symplex.time.motion import FixedStepMotion
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.traits import Form, Trait
 
 
 def _triple_jump(order: int) -> list[float]:
@@ -91,14 +94,14 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
 @partial(checked, but=("integrator",))
 @final
 @dataclass(frozen=True)
-class Composition(FixedStepIntegrator):
+class Composition(FixedStepIntegrator["CompositionMotion"]):
     """A symmetric method in substeps that cancel its errors up to a higher order.
 
     Whatever the method keeps in a step it keeps in all substeps: of energy-momentum it makes a method of order 4, 6 or
     8 that conserves energy and both momenta. See Hairer, Lubich and Wanner, Geometric Numerical Integration, V.3.
 
-    Not composed are methods that choose their steps, and those that say why not (``no_composition``). A reduction goes
-    around: ``JacobiReduction(Composition(method))``.
+    Not composed are methods that choose their steps, and those that do not declare it among what they take. A reduction
+    goes around: ``JacobiReduction(Composition(method))``.
 
     Parameters
     ----------
@@ -120,7 +123,7 @@ class Composition(FixedStepIntegrator):
     scheme: str | None = None
 
     symmetric = True
-    no_composition = "it is one already"
+    why_not = MappingProxyType({"composition": "it is one already"})
 
     def __post_init__(self):
         method, name = self.integrator, type(self.integrator).__name__
@@ -130,9 +133,9 @@ class Composition(FixedStepIntegrator):
             )
         if not isinstance(method, FixedStepIntegrator):
             raise ValueError(f"Composition: {name} has no fixed step from positions and velocities alone.")
-        if method.no_composition:
-            raise ValueError(f"Composition: {name} cannot be composed: {method.no_composition}.")
-        if not method.symmetric:
+        if why := method.why_not.get("composition"):
+            raise ValueError(f"Composition: {name} cannot be composed: {why}.")
+        if "composition" not in method.takes:
             raise ValueError(f"Composition: the method must be symmetric; {name}, with its parameters, is not.")
         substeps(self.order, self.scheme)
         if method.order >= self.order:
@@ -147,9 +150,32 @@ class Composition(FixedStepIntegrator):
         return self.integrator.dt
 
     @property
-    def changing_stencils(self) -> bool:
-        """Whether the method takes energies whose stencils change."""
-        return self.integrator.changing_stencils
+    def name(self) -> str:
+        """How messages call the method inside."""
+        return self.integrator.name
+
+    @property
+    def takes(self) -> frozenset[Trait]:
+        """What the method takes, but for another composition."""
+        return self.integrator.takes - {"composition"}
+
+    @property
+    def needs(self) -> frozenset[Form]:
+        """What the method needs."""
+        return self.integrator.needs
+
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that parameters of the method name."""
+        return self.integrator.named
+
+    def needs_of(self, energy: str) -> frozenset[Form]:
+        """Return which forms the method needs of the energy of a name."""
+        return self.integrator.needs_of(energy)
+
+    def instead(self, form: Form, energy: str) -> str:
+        """Return how the method does with an energy that lacks a form."""
+        return self.integrator.instead(form, energy)
 
     @property
     def conserves(self) -> frozenset[str]:
@@ -161,24 +187,6 @@ class Composition(FixedStepIntegrator):
         """That of the method, but for those of one step size, where substeps have several."""
         return self.integrator.energy if "energy" in self.conserves else "total"
 
-    def start(self, system: System, state: State) -> CompositionMotion:
-        """Return the motion that begins at the positions and velocities of a state.
-
-        Raises
-        ------
-        UnstableStep
-            If the method is explicit and the largest substep above its stability limit.
-        InvalidSystem, StepFailed
-            As the method's own start.
-        """
-        inner = self._largest_substep().start(system, state)
-        return CompositionMotion(inner, state.t, self._whole(inner.dt), 0, substeps(self.order, self.scheme))
-
-    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> CompositionMotion:
-        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        inner = self.integrator.resume(system, checkpoint)
-        return CompositionMotion(inner, inner.t0, inner.dt, inner.n, substeps(self.order, self.scheme))
-
     def fit(self, system: System, state: State, interval: float) -> Composition:
         """Return the method with the largest step not above its own that divides an interval in s.
 
@@ -187,28 +195,25 @@ class Composition(FixedStepIntegrator):
         UnstableStep, InvalidSystem, StepFailed
             As `start`.
         """
-        dt = self._whole(self._largest_substep().start(system, state).dt)
-        return replace(self, integrator=replace(self.integrator, dt=dividing(dt, interval)))
+        dt = dividing(self._step_size(system, state), interval)
+        return replace(self, integrator=replace(self.integrator, dt=dt))
 
-    def _largest_substep(self) -> FixedStepIntegrator:
-        """Return the method with the largest substep, which meets the stability limit first."""
-        if self.integrator.dt == "auto":
-            return self.integrator
-        return replace(self.integrator, dt=self.integrator.dt * self._largest())
+    def _step_size(self, system: System, state: State) -> float:
+        """Return the step in s, of which the largest substep meets the stability limit first."""
+        method, largest = self.integrator, max(map(abs, substeps(self.order, self.scheme)))
+        if method.dt == "auto":
+            return method._step_size(system, state) / largest
+        replace(method, dt=method.dt * largest)._step_size(system, state)
+        return method.dt
 
-    def _whole(self, largest: float) -> float:
-        """Return the step in s that has the given largest substep."""
-        return largest / self._largest() if self.integrator.dt == "auto" else self.integrator.dt
-
-    def _largest(self) -> float:
-        return max(map(abs, substeps(self.order, self.scheme)))
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> CompositionMotion:
+        inner = self.integrator._motion(system, t0, dt, 0)  # steps are counted outside
+        return CompositionMotion(inner, t0, dt, n, substeps(self.order, self.scheme))
 
 
 @final
 class CompositionMotion(FixedStepMotion):
     """A motion in substeps of another one; see `Composition`."""
-
-    moves_supports = True
 
     def __init__(self, inner: FixedStepMotion, t0: float, dt: float, n: int, parts: list[float]):
         super().__init__(inner.system, t0, dt, n)
@@ -216,17 +221,29 @@ class CompositionMotion(FixedStepMotion):
         self._parts = parts
         self._starts = [math.fsum(parts[:i]) for i in range(len(parts))]
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return self.inner._arrays()
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that the method moves."""
+        return self.inner.arrays()
 
-    def _run(self, n_steps: int) -> None:
-        inner = self.inner
-        for _ in range(n_steps):
-            for part, start in zip(self._parts, self._starts, strict=True):
-                # One step of the inner motion, on a time grid of its own.
-                inner.t0, inner.dt, inner.n = self.t + start * self.dt, part * self.dt, 0
-                inner._run(1)
-            self.n += 1
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        self.inner.begin(q, v)
+
+    def change_velocities(self, v: Array) -> None:
+        """Go on with other velocities [n, dim] in m/s, as the method does."""
+        self.inner.change_velocities(v)
+
+    def observe(self, t: float) -> None:
+        """Set what belongs to a state at the time t in s."""
+        self.inner.observe(t)
+
+    def substep(self, t: float, h: float) -> None:
+        """Move by the substeps of a step of the size h in s; the method tells which one fails."""
+        self._step(t, h)
+
+    def _step(self, t: float, h: float) -> None:
+        for part, start in zip(self._parts, self._starts, strict=True):
+            self.inner.substep(t + start * h, part * h)
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J that the method knows, without those of one step size: substeps have several."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import final
 
 import numpy as np
@@ -13,10 +14,10 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.composition import CompositionMotion
-from symplex.time.constraints.rattle import RattleMotion, ShakeMotion
-from symplex.time.integrator import FixedStepMotion, Integrator
+from symplex.time.integrator import Integrator
+from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.totals import LESS_WORK
+from symplex.time.traits import Form, Trait
 
 BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
 
@@ -67,6 +68,7 @@ class Langevin(Integrator):
 
     conserves = frozenset()
     symmetric = False
+    why_not = MappingProxyType({"composition": "noise has no direction in time"})
 
     def __post_init__(self):
         if not isinstance(self.integrator, Integrator) or isinstance(self.integrator, Langevin):
@@ -83,14 +85,33 @@ class Langevin(Integrator):
             raise ValueError(f"Langevin: seed must be a whole number from 0 to 2⁶³ − 1; it is {self.seed!r}.")
 
     @property
-    def changing_stencils(self) -> bool:
-        """Whether the method takes energies whose stencils change."""
-        return self.integrator.changing_stencils
-
-    @property
     def order(self) -> float:
         """The order of the method, that of the distribution; paths are of the first order."""
         return self.integrator.order
+
+    @property
+    def takes(self) -> frozenset[Trait]:
+        """What the method takes, with lumped masses."""
+        masses = {"consistent mass", "massless nodes", "jumping supports"}
+        return self.integrator.takes - masses - {"composition", "thermostat"}
+
+    @property
+    def needs(self) -> frozenset[Form]:
+        """What the method needs."""
+        return self.integrator.needs
+
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that parameters of the method name."""
+        return self.integrator.named
+
+    def needs_of(self, energy: str) -> frozenset[Form]:
+        """Return which forms the method needs of the energy of a name."""
+        return self.integrator.needs_of(energy)
+
+    def instead(self, form: Form, energy: str) -> str:
+        """Return how the method does with an energy that lacks a form."""
+        return self.integrator.instead(form, energy)
 
     def start(self, system: System, state: State) -> LangevinMotion:
         """Return the motion that begins at the positions and velocities of a state.
@@ -102,41 +123,45 @@ class Langevin(Integrator):
         UnstableStep, StepFailed
             As the method's own start.
         """
-        return LangevinMotion(self, self._inner(self.integrator.start(system, state)))
+        self._require_method()
+        return LangevinMotion(self, self.integrator.start(system, state))
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> LangevinMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = LangevinMotion(self, self._inner(self.integrator.resume(system, checkpoint)))
-        motion._restore(checkpoint)
+        self._require_method()
+        motion = LangevinMotion(self, self.integrator.resume(system, checkpoint))
+        motion.restore(checkpoint)
         return motion
 
     def fit(self, system: System, state: State, interval: float) -> Langevin:
         """Return the method with the largest step not above its own that divides an interval in s."""
         return replace(self, integrator=self.integrator.fit(system, state, interval))
 
-    def _inner(self, motion: object) -> FixedStepMotion:
-        name = type(self.integrator).__name__
-        if not isinstance(motion, FixedStepMotion):
-            raise InvalidSystem(f"Langevin: {name} has no fixed step, after which friction and noise could act.")
-        if isinstance(motion, ShakeMotion):
-            raise InvalidSystem("Langevin: the velocities of Shake are not tangent to its constraints; take Rattle.")
-        if _constrained(motion) is not None and self.rate is None:
+    def _require_method(self) -> None:
+        """Refuse methods that friction and noise cannot follow."""
+        method = self.integrator
+        if "thermostat" not in method.takes:
+            why = method.why_not.get("thermostat")
+            raise InvalidSystem(
+                f"Langevin: {method.name} cannot be followed by friction and noise: {why}."
+                if why
+                else f"Langevin: {method.name} has no fixed step, after which friction and noise could act."
+            )
+        if "constraints" in method.takes and self.rate is None:
             raise InvalidSystem("Langevin: under constraints friction must be in proportion to mass; give a rate.")
-        return motion
 
 
 @final
 class LangevinMotion(FixedStepMotion):
     """A motion with friction and noise; see `Langevin`."""
 
-    moves_supports = True  # the method has refused them, or takes them along
-
-    def __init__(self, method: Langevin, inner: FixedStepMotion):
+    def __init__(self, method: Langevin, inner: Motion):
+        assert isinstance(inner, FixedStepMotion), "methods that take a thermostat have fixed steps"
         super().__init__(inner.system, inner.t0, inner.dt, inner.n)
         self.inner = inner
-        self._constrained = _constrained(inner)
+        inner.n = 0  # steps are counted outside
         system = inner.system
-        mass = system.lumped_mass("Langevin")
+        mass = np.asarray(system.mass)
         rates = _rates(method, mass)
         variance = method.boltzmann * method.temperature / mass * -np.expm1(-2.0 * rates * inner.dt)
         self._decay = np.where(system.fixed, 1.0, np.exp(-rates * inner.dt)[:, None])
@@ -144,27 +169,25 @@ class LangevinMotion(FixedStepMotion):
         self._seed = method.seed
         self._heat = np.zeros(1)
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return self.inner._arrays() | {"heat": self._heat}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that the method moves, and the heat."""
+        return self.inner.arrays() | {"heat": self._heat}
 
-    def _run(self, n_steps: int) -> None:
-        v = self.inner._arrays()["v"]
-        for _ in range(n_steps):
-            self.inner._run(1)
-            before = self.system.kinetic(v)
-            self._thermalise(v)
-            self._heat += self.system.kinetic(v) - before
-            self.n += 1
-        if self._constrained is not None:
-            self._constrained._observe()  # multipliers and accelerations with these velocities
+    def observe(self, t: float) -> None:
+        """Set what belongs to a state at the time t in s."""
+        self.inner.observe(t)
 
-    def _thermalise(self, v: Array) -> None:
-        """Apply the friction and noise of a step to the velocities."""
+    def substep(self, t: float, h: float) -> None:
+        """Move by a step, with friction and noise at its end; the method tells if it fails."""
+        self._step(t, h)
+
+    def _step(self, t: float, h: float) -> None:
+        self.inner.substep(t, h)
+        v = self.inner.arrays()["v"]
+        before = self.system.kinetic(v)
         noise = np.random.Generator(np.random.Philox(key=[self._seed, self.n])).standard_normal(v.shape)
-        v *= self._decay
-        v += self._spread * noise
-        if self._constrained is not None:
-            self._constrained.project_velocities()
+        self.inner.change_velocities(self._decay * v + self._spread * noise)
+        self._heat += self.system.kinetic(v) - before
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the method in J, ``heat``, put in since the start, and ``balance``: total − heat.
@@ -178,13 +201,7 @@ class LangevinMotion(FixedStepMotion):
 
     def statistics(self) -> dict[str, float]:
         """Return what the method counts."""
-        return self.inner.statistics()
-
-
-def _constrained(motion: FixedStepMotion) -> RattleMotion | None:
-    """Return the motion that keeps constraints, if it is one, or is composed of its steps."""
-    inner = motion.inner if isinstance(motion, CompositionMotion) else motion
-    return inner if isinstance(inner, RattleMotion) else None
+        return self.inner.statistics() | {"steps": self.n}
 
 
 def _rates(method: Langevin, mass: Array) -> Array:

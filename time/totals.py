@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -37,19 +38,45 @@ def kept_energy(energy: str, names: Container[str]) -> str:
     return next(name for name in (less_work, energy, "total") if name in names)
 
 
-def relative_energy_change(energy: Energy, start: float, largest_kinetic: float) -> Energy:
-    """Return the change of an energy since the start, over the energy at the start or the largest kinetic energy.
+@dataclass
+class EnergyExchange:
+    """How much energy has been exchanged since the start: what changes of an energy are compared with.
 
-    The larger of the two is taken: what moves from rest has no energy at its start.
+    It is the largest kinetic energy, or the largest change of the potential energy if that is larger. It does not
+    depend on where the potential energy is zero, as that of gravity far from the origin, and what moves from rest has
+    some.
+
+    Attributes
+    ----------
+    largest : float
+        In J.
+    """
+
+    largest: float = 0.0
+    _potential0: float | None = None
+
+    def add(self, kinetic: Energy, total: Energy) -> None:
+        """Go on with the kinetic and total energy in J at the next time, or at several [rows]."""
+        potential = np.atleast_1d(total) - kinetic
+        if self._potential0 is None:
+            self._potential0 = float(potential[0])
+        self.largest = max(self.largest, float(np.max(kinetic)), float(np.abs(potential - self._potential0).max()))
+
+    def relative(self, change: Energy) -> Energy:
+        """Return a change of an energy in J as a part of what has been exchanged; 0 where nothing moves."""
+        return change / self.largest if self.largest > 0.0 else 0.0 * change
+
+
+def relative_energy_changes(history: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
+    """Return the changes [rows] of an energy since the start, as parts of the energy exchanged in the whole run.
 
     Parameters
     ----------
-    energy : float or [rows]
-        In J.
-    start : float
-        This energy at the start in J.
-    largest_kinetic : float
-        The largest kinetic energy up to now in J.
+    history : mapping of str to float64 [rows]
+        With ``kinetic``, ``total`` and the energy.
+    name : str
+        Of the energy.
     """
-    scale = max(abs(start), largest_kinetic)
-    return (energy - start) / scale if scale > 0 else 0.0 * energy
+    exchange = EnergyExchange()
+    exchange.add(history["kinetic"], history["total"])
+    return exchange.relative(history[name] - history[name][0])

@@ -11,7 +11,8 @@ from symplex.base.arguments import told
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import Integrator, Motion
+from symplex.time.integrator import Integrator
+from symplex.time.motion import Motion
 
 # What is called with the motion and its state at each of the wanted times.
 Observer = Callable[[Motion, State], None]

@@ -273,21 +273,6 @@ class MovingSupports:
         """The first whose velocity jumps, if any."""
         return next((name for name, motion in self.motions.items() if not motion.smooth), None)
 
-    def require_none(self, wanted_by: str) -> None:
-        """Check that no support moves.
-
-        Raises
-        ------
-        InvalidSystem
-            If one does.
-        """
-        if self.motions:
-            raise InvalidSystem(
-                f"{wanted_by} cannot move supports, but the motion of '{next(iter(self.motions))}' is given; "
-                "take EnergyMomentum, Midpoint, Newmark, GeneralizedAlpha, HilberHughesTaylor, a Composition, or "
-                "Rattle (beta = 0) for constraints."
-            )
-
     def require_at(self, t: float, origin: Array, q: Array) -> None:
         """Check that the supports are where they should be at the time t in s: at the origin [n, dim] + u(t).
 

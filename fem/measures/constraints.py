@@ -1,4 +1,4 @@
-"""Holonomic constraints g(q) = 0: rigid rods, points on planes and spheres, and functions of one's own.
+"""Holonomic constraints g(q) = 0: rigid rods, points on planes, spheres and cylinders, and user-defined functions.
 
 A constraint acts by forces λ ∇g. Those here are in m with gradients of length one where they are satisfied, so that
 their multipliers λ are forces in N. Methods that keep constraints to round-off take them directly
@@ -18,7 +18,10 @@ from symplex.errors import InvalidSystem
 from symplex.fem.copying import Copyable
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array, IntArray
-from symplex.fem.kernels import kernel
+from symplex.fem.measures import loops
+from symplex.fem.measures.composition import MeasureLaw
+from symplex.fem.measures.law_formulas import IDENTITY, LENGTH
+from symplex.fem.measures.relative import axes_from, core, distance, faces
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
@@ -94,25 +97,24 @@ class Constraint(Copyable, ABC):
             raise InvalidSystem(f"{type(self).__name__}: the local {name} has shape {local.shape}, wanted {shape}.")
 
 
-class QuadraticConstraint(Constraint):
-    """A constraint that is quadratic in the positions: its gradient at a midpoint is the mean of the increment."""
+class MeasureConstraint(MeasureLaw, Constraint):
+    """A constraint that is a law of a compiled measure: quadratic, so that its mean gradients are in closed form."""
 
-    def third(self, x: Array, a: Array) -> Array:
-        """Return zeros [c, k, dim]."""
-        return np.zeros(x.shape)
+    def write_values(self, q: Array, out: Array) -> None:
+        """Write g at the nodal positions q [n, dim] to out [c]."""
+        q = self._checked(q)
+        loops.write_values(q, *self._at(("energy",), self.nodes, q), out)
 
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return ∇g(½(x0 + x1)) [c, k, dim]."""
-        return self.gradient(0.5 * (x0 + x1))
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ½ ∇²g [c, k·dim, k·dim]."""
-        return 0.5 * self.hessian(x1)
+    def write_gradients(self, q: Array, out: Array) -> None:
+        """Write ∂g/∂x at the nodal positions q [n, dim] to out [c·k, dim], one row for each node of each stencil."""
+        q = self._checked(q)
+        out[...] = 0.0
+        loops.add_rows(q, *self._at(("slope",), self.nodes, q), out)
 
 
 @checked
 @final
-class RigidBars(QuadraticConstraint):
+class RigidBars(MeasureConstraint):
     """Pairs of nodes at fixed distances, g = (|x_1 − x_0|² − L²)/2L: rods, bars of a truss, bonds.
 
     One end may be at a support. The multiplier is the pressure in the bar, and minus its tension.
@@ -131,8 +133,9 @@ class RigidBars(QuadraticConstraint):
     """
 
     def __init__(self, pairs: Nodes, length: ArrayLike):
-        self.nodes = node_pairs("RigidBars", pairs)
-        self.length = _positive("RigidBars: length", length, len(self.nodes))
+        nodes = node_pairs("RigidBars", pairs)
+        self.length = _positive("RigidBars: length", length, len(nodes))
+        self._compose(nodes, distance(), (LENGTH, 0.0, self.length))
 
     @classmethod
     @checked
@@ -151,29 +154,6 @@ class RigidBars(QuadraticConstraint):
         x = positions[nodes]
         return cls(nodes, np.linalg.norm(x[:, 1] - x[:, 0], axis=1))
 
-    def value(self, x: Array) -> Array:
-        """Return g [c] in m at the positions x [c, 2, dim]."""
-        d = x[:, 1] - x[:, 0]
-        return (np.einsum("ci,ci->c", d, d) - self.length**2) / (2.0 * self.length)
-
-    def gradient(self, x: Array) -> Array:
-        """Return ∓(x_1 − x_0)/L [c, 2, dim]."""
-        d = (x[:, 1] - x[:, 0]) / self.length[:, None]
-        return np.stack([-d, d], axis=1)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ±I/L [c, 2·dim, 2·dim] in 1/m."""
-        pair = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(x.shape[2]))
-        return pair / self.length[:, None, None]
-
-    def write_values(self, q: Array, out: Array) -> None:
-        """Write g at the nodal positions q [n, dim] to out [c]."""
-        _write_distances(q, self.nodes, self.length, out)
-
-    def write_gradients(self, q: Array, out: Array) -> None:
-        """Write ∂g/∂x at the nodal positions q [n, dim] to out [2 c, dim]."""
-        _write_directions(q, self.nodes, self.length, out)
-
     def tensions(self, multipliers: Array) -> Array:
         """Return the forces in N that pull the nodes of each bar together, from multipliers [c] or [..., c]."""
         return -multipliers
@@ -181,7 +161,7 @@ class RigidBars(QuadraticConstraint):
 
 @checked
 @final
-class OnSphere(QuadraticConstraint):
+class OnSphere(MeasureConstraint):
     """Nodes at a fixed distance from a fixed point, g = (|x − c|² − R²)/2R: pendulums, beads on a sphere.
 
     The multiplier is the force outwards.
@@ -201,27 +181,47 @@ class OnSphere(QuadraticConstraint):
     """
 
     def __init__(self, nodes: Nodes, center: ArrayLike, radius: ArrayLike):
-        self.nodes = node_indices("OnSphere", nodes)[:, None]
+        stencils = node_indices("OnSphere", nodes)[:, None]
         self.center = _finite_vector("OnSphere: the center", center)
-        self.radius = _positive("OnSphere: radius", radius, len(self.nodes))
-
-    def value(self, x: Array) -> Array:
-        """Return g [c] in m at the positions x [c, 1, dim]."""
-        d = x[:, 0] - _fitting("OnSphere: the center", self.center, x)
-        return (np.einsum("ci,ci->c", d, d) - self.radius**2) / (2.0 * self.radius)
-
-    def gradient(self, x: Array) -> Array:
-        """Return (x − c)/R [c, 1, dim]."""
-        return (x - _fitting("OnSphere: the center", self.center, x)) / self.radius[:, None, None]
-
-    def hessian(self, x: Array) -> Array:
-        """Return I/R [c, dim, dim] in 1/m."""
-        return np.eye(x.shape[2]) / self.radius[:, None, None]
+        self.radius = _positive("OnSphere: radius", radius, len(stencils))
+        self._compose(stencils, distance(self.center), (LENGTH, 0.0, self.radius), len(self.center))
 
 
 @checked
 @final
-class OnPlane(QuadraticConstraint):
+class OnCylinder(MeasureConstraint):
+    """Nodes at a fixed distance from a fixed line in space, g = (|P (x − o)|² − R²)/2R, P the projection across it.
+
+    The multiplier is the force outwards.
+
+    Parameters
+    ----------
+    nodes : int [c]
+    point : float64 [3]
+        A point o of the line in m.
+    axis : float64 [3]
+        The direction of the line, of any length but zero.
+    radius : float or float64 [c]
+        R in m.
+
+    Raises
+    ------
+    InvalidSystem
+        If the axis has no direction, or a radius is not positive.
+    """
+
+    def __init__(self, nodes: Nodes, point: ArrayLike, axis: ArrayLike, radius: ArrayLike):
+        stencils = node_indices("OnCylinder", nodes)[:, None]
+        self.point = _finite_vector("OnCylinder: the point", point, dim=3)
+        self.axis = _direction("OnCylinder: the axis", axis, dim=3)
+        self.radius = _positive("OnCylinder: radius", radius, len(stencils))
+        measure = core(self.point, axes_from(self.axis), np.array([np.inf, 0.0, 0.0]))
+        self._compose(stencils, measure, (LENGTH, 0.0, self.radius), 3)
+
+
+@checked
+@final
+class OnPlane(MeasureConstraint):
     """Nodes in a plane (on a line, in two dimensions), g = (x − o)·n with |n| = 1.
 
     The multiplier is the force along the normal.
@@ -241,40 +241,24 @@ class OnPlane(QuadraticConstraint):
     """
 
     def __init__(self, nodes: Nodes, point: ArrayLike, normal: ArrayLike):
-        self.nodes = node_indices("OnPlane", nodes)[:, None]
+        stencils = node_indices("OnPlane", nodes)[:, None]
         self.point = _finite_vector("OnPlane: the point", point)
-        normal = np.asarray(normal, dtype=float)
-        if normal.ndim != 1 or not (np.isfinite(normal).all() and normal.any()):
-            raise InvalidSystem(f"OnPlane: the normal must be finite and not zero, a vector; it is {normal}.")
-        self.normal = unit_vector(normal)
-
-    def value(self, x: Array) -> Array:
-        """Return g [c] in m at the positions x [c, 1, dim]."""
-        return (x[:, 0] - _fitting("OnPlane: the point", self.point, x)) @ _fitting(
-            "OnPlane: the normal", self.normal, x
-        )
-
-    def gradient(self, x: Array) -> Array:
-        """Return n [c, 1, dim]."""
-        return np.broadcast_to(_fitting("OnPlane: the normal", self.normal, x), x.shape).copy()
-
-    def hessian(self, x: Array) -> Array:
-        """Return zeros [c, dim, dim]."""
-        return np.zeros((len(x), x.shape[2], x.shape[2]))
+        self.normal = _direction("OnPlane: the normal", normal, dim=len(self.point))
+        self._compose(stencils, faces(self.point, [self.normal], [0.0]), (IDENTITY, 0.0, 0.0), len(self.point))
 
 
-def _fitting(name: str, vector: Array, x: Array) -> Array:
-    """Return a vector that has the dimension of positions [..., dim]."""
-    if vector.shape != x.shape[-1:]:
-        raise InvalidSystem(f"{name} has shape {vector.shape}, but positions have {x.shape[-1]} coordinates.")
-    return vector
-
-
-def _finite_vector(name: str, vector: ArrayLike) -> Array:
+def _finite_vector(name: str, vector: ArrayLike, dim: int | None = None) -> Array:
     array = np.asarray(vector, dtype=float)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise InvalidSystem(f"{name} must be finite numbers [dim]; it is {vector}.")
+    if array.ndim != 1 or not 1 <= len(array) <= 3 or not np.isfinite(array).all() or len(array) != (dim or len(array)):
+        raise InvalidSystem(f"{name} must be finite numbers [{dim or 'dim'}]; it is {vector}.")
     return array
+
+
+def _direction(name: str, vector: ArrayLike, dim: int) -> Array:
+    array = np.asarray(vector, dtype=float)
+    if array.shape != (dim,) or not (np.isfinite(array).all() and array.any()):
+        raise InvalidSystem(f"{name} must be finite and not zero, a vector of {dim} numbers; it is {vector}.")
+    return unit_vector(array)
 
 
 def _positive(name: str, values: ArrayLike, size: int) -> Array:
@@ -286,21 +270,3 @@ def _positive(name: str, values: ArrayLike, size: int) -> Array:
     if len(bad):
         raise InvalidSystem(f"{name} must be positive; number {bad[0]} is {array[bad[0]]} m.")
     return array
-
-
-@kernel
-def _write_distances(q, nodes, length, out):
-    for c in range(len(nodes)):
-        s = 0.0
-        for i in range(q.shape[1]):
-            s += (q[nodes[c, 1], i] - q[nodes[c, 0], i]) ** 2
-        out[c] = (s - length[c] * length[c]) / (2.0 * length[c])
-
-
-@kernel
-def _write_directions(q, nodes, length, out):
-    for c in range(len(nodes)):
-        for i in range(q.shape[1]):
-            d = (q[nodes[c, 1], i] - q[nodes[c, 0], i]) / length[c]
-            out[2 * c, i] = -d
-            out[2 * c + 1, i] = d

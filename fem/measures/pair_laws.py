@@ -1,7 +1,7 @@
 """Laws of two points: a function φ(s) of the squared distance s, its slopes, and its quotients along an increment.
 
 The force is 2 φ'(s) d, d = x_1 − x_0; along an increment of s a law has the quotient ξ = Δφ/(½ Δs), in closed forms
-without cancellation (see `symplex.fem.measures.pair_formulas`). `symplex.fem.measures.bars` makes energies of them.
+without cancellation (see `symplex.fem.measures.law_formulas`). `symplex.fem.measures.bars` makes energies of them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,16 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
-from symplex.fem.measures import pair_formulas
-from symplex.fem.measures.pair_formulas import ENGINEERING, GREEN, INVERSE, INVERSE_SQUARE, LENNARD_JONES
+from symplex.fem.measures import law_formulas
+from symplex.fem.measures.law_formulas import (
+    COMPRESSION,
+    ENGINEERING,
+    GREEN,
+    INVERSE,
+    INVERSE_SQUARE,
+    LENNARD_JONES,
+    TENSION,
+)
 
 
 class PairLaw(Copyable, ABC):
@@ -72,7 +80,7 @@ class CompiledLaw(PairLaw):
     Attributes
     ----------
     code : int
-        Which law it is in `symplex.fem.measures.pair_formulas`.
+        Which law it is in `symplex.fem.measures.law_formulas`.
     """
 
     code: ClassVar[int]
@@ -85,37 +93,35 @@ class CompiledLaw(PairLaw):
     @final
     def energy(self, s: Array) -> Array:
         """Return φ(s) in J."""
-        return pair_formulas.energy.py_func(*self._arguments(), s)
+        return law_formulas.energy.py_func(*self.arguments(), s)
 
     @final
     def slope(self, s: Array) -> Array:
         """Return dφ/ds in N/m."""
-        return pair_formulas.slope.py_func(*self._arguments(), s)
+        return law_formulas.slope.py_func(*self.arguments(), s)
 
     @final
     def curvature(self, s: Array) -> Array:
         """Return d²φ/ds² in N/m³."""
-        return pair_formulas.curvature.py_func(*self._arguments(), s)
+        return law_formulas.curvature.py_func(*self.arguments(), s)
 
     @final
     def quotient(self, s0: Array, s1: Array) -> Array:
         """Return ξ = (φ(s1) − φ(s0))/(½(s1 − s0)) in N/m, also where s1 = s0: then it is 2 dφ/ds."""
-        return pair_formulas.quotient.py_func(*self._arguments(), s0, s1)
+        return law_formulas.quotient.py_func(*self.arguments(), s0, s1)
 
     @final
     def quotient_slope(self, s0: Array, s1: Array) -> Array:
         """Return ∂ξ/∂s1 in N/m³, also where s1 = s0: then it is d²φ/ds²."""
-        return pair_formulas.quotient_slope.py_func(*self._arguments(), s0, s1)
+        return law_formulas.quotient_slope.py_func(*self.arguments(), s0, s1)
 
     @final
     def third_slope(self, s: Array) -> Array:
         """Return d³φ/ds³ in N/m⁵."""
-        from symplex.fem.measures.third_pairs import third_slope  # compiled when first needed
+        return law_formulas.third_slope.py_func(*self.arguments(), s)
 
-        return third_slope.py_func(*self._arguments(), s)
-
-    def _arguments(self) -> tuple[int, Array, Array]:
-        """The law as the formulas take it."""
+    def arguments(self) -> tuple[int, Array, Array]:
+        """Return the code and the constants of the law, as the formulas take them."""
         a, b = (*self.constants.values(), np.zeros(()))[:2]
         return self.code, a, b
 
@@ -143,6 +149,51 @@ class EngineeringStrain(CompiledLaw):
     def constants(self) -> Mapping[str, Array]:
         """K and L."""
         return {"stiffness": self.stiffness, "length": self.length}
+
+
+class _OneSided(CompiledLaw):
+    """A linear spring that acts on one side of its natural length."""
+
+    def __init__(self, stiffness: ArrayLike, length: ArrayLike):
+        self.stiffness = _positive("stiffness", stiffness, "N/m")
+        self.length = _finite("natural length", length, "m", least=0.0)
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """K and L."""
+        return {"stiffness": self.stiffness, "length": self.length}
+
+
+@checked
+@final
+class CompressionOnly(_OneSided):
+    """A spring that only pushes, φ = ½ k ⟨L − l⟩²: a strut, or two balls that touch at the distance L.
+
+    Parameters
+    ----------
+    stiffness : float or float64 [m]
+        k in N/m.
+    length : float or float64 [m]
+        The length L in m at which it becomes slack.
+    """
+
+    code = COMPRESSION
+
+
+@checked
+@final
+class TensionOnly(_OneSided):
+    """A spring that only pulls, φ = ½ k ⟨l − L⟩²: a rope or cable.
+
+    Parameters
+    ----------
+    stiffness : float or float64 [m]
+        k in N/m: EA/L for a cable.
+    length : float or float64 [m]
+        The length L in m at which it becomes slack.
+    """
+
+    code = TENSION
 
 
 @checked

@@ -1,4 +1,4 @@
-"""Constraints as stiff energies, for methods that know no multipliers."""
+"""Penalties of constraints that are given by functions, and of user-defined obstacles: g < 0 only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy, OptionalFunction
+from symplex.fem.measures import loops
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.measures.law_formulas import PENALTY, SPRING
 
 
 @checked
@@ -22,11 +24,15 @@ class Penalty(Energy):
     the same energy has k = 4 L² ω², and it is that of `GreenStrain`. Forces are k g ∇g. Where the discrete gradient of
     the constraint is exact, as for rods, that of the energy is: ½ k (g0 + g1) times it.
 
+    With ``one_sided`` the constraint is an obstacle, φ = ½ k ⟨−g⟩², ⟨·⟩ the positive part: g ≥ 0 is admissible.
+
     Parameters
     ----------
     constraint : Constraint
     stiffness : float or float64 [c]
         k in N/m.
+    one_sided : bool, default False
+        Whether g > 0 is admissible.
 
     Raises
     ------
@@ -34,7 +40,7 @@ class Penalty(Energy):
         If there is no constraint, or a stiffness is not positive or not there for each condition.
     """
 
-    def __init__(self, constraint: Constraint, stiffness: ArrayLike):
+    def __init__(self, constraint: Constraint, stiffness: ArrayLike, one_sided: bool = False):
         if not isinstance(constraint, Constraint):
             raise InvalidSystem(f"Penalty is of one Constraint; given is a {type(constraint).__name__}.")
         self.constraint = constraint
@@ -45,38 +51,47 @@ class Penalty(Energy):
         if not (np.isfinite(stiff) & (stiff > 0.0)).all():
             raise InvalidSystem(f"Penalty: stiffness must be positive; the least is {np.min(stiff)} N/m.")
         self.stiffness = np.array(np.broadcast_to(stiff, len(self.nodes)))
+        self.one_sided = one_sided
 
     def value(self, x: Array) -> Array:
-        """Return ½ k g² [c] in J at the positions x [c, k, dim] in m."""
-        return 0.5 * self.stiffness * self.constraint.value(x) ** 2
+        """Return φ [c] in J at the positions x [c, k, dim] in m."""
+        return self._law_at(x)[0]
 
     def gradient(self, x: Array) -> Array:
-        """Return k g ∇g [c, k, dim] in N."""
-        return self._pull(x)[:, None, None] * self.constraint.gradient(x)
+        """Return φ' ∇g [c, k, dim] in N: k g ∇g."""
+        return self._law_at(x)[1][:, None, None] * self.constraint.gradient(x)
 
     def hessian(self, x: Array) -> Array:
-        """Return k (∇g ⊗ ∇g + g ∇²g) [c, k·dim, k·dim] in N/m."""
+        """Return φ'' ∇g ⊗ ∇g + φ' ∇²g [c, k·dim, k·dim] in N/m: k (∇g ⊗ ∇g + g ∇²g)."""
+        _, first, second, _ = self._law_at(x)[:, :, None, None]
         slope = self._flat(self.constraint.gradient(x))
-        outer = (self.stiffness[:, None] * slope)[:, :, None] * slope[:, None, :]
-        return outer + self._pull(x)[:, None, None] * self.constraint.hessian(x)
+        return second * slope[:, :, None] * slope[:, None, :] + first * self.constraint.hessian(x)
 
     def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] = k (2 (∇g·a) ∇²g a + (a·∇²g a) ∇g + g ∇³g[a, a]) [c, k, dim]."""
+        """Return ∇³φ[a, a] = φ''' (∇g·a)² ∇g + φ'' (2 (∇g·a) ∇²g a + (a·∇²g a) ∇g) + φ' ∇³g[a, a] [c, k, dim]."""
+        _, first, second, third = self._law_at(x)[:, :, None]
         slope, direction = self._flat(self.constraint.gradient(x)), self._flat(a)
         bent = np.einsum("cij,cj->ci", self.constraint.hessian(x), direction)
-        along, across = (np.einsum("ci,ci->c", one, direction) for one in (slope, bent))
-        curved = self.stiffness[:, None] * (2.0 * along[:, None] * bent + across[:, None] * slope)
-        return curved.reshape(x.shape) + self._pull(x)[:, None, None] * self.constraint.third(x, a)
+        along, across = (np.einsum("ci,ci->c", one, direction)[:, None] for one in (slope, bent))
+        curved = third * along**2 * slope + second * (2.0 * along * bent + across * slope)
+        return curved.reshape(x.shape) + first[:, :, None] * self.constraint.third(x, a)
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return ½ k (g0 + g1) times the discrete gradient of g [c, k, dim] in N."""
-        return self._mean_pull(x0, x1)[:, None, None] * self.constraint.discrete_gradient(x0, x1)
+        """Return Δφ/Δg times the discrete gradient of g [c, k, dim] in N: ½ k (g0 + g1) times it."""
+        return self._law_between(x0, x1)[0][:, None, None] * self.constraint.discrete_gradient(x0, x1)
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return the derivative [c, k·dim, k·dim] of the discrete gradient with respect to x1, in N/m."""
+        quotient, rate = self._law_between(x0, x1)[:, :, None, None]
         mean, slope = self._flat(self.constraint.discrete_gradient(x0, x1)), self._flat(self.constraint.gradient(x1))
-        outer = (0.5 * self.stiffness[:, None] * mean)[:, :, None] * slope[:, None, :]
-        return outer + self._mean_pull(x0, x1)[:, None, None] * self.constraint.discrete_hessian(x0, x1)
+        return rate * mean[:, :, None] * slope[:, None, :] + quotient * self.constraint.discrete_hessian(x0, x1)
+
+    def latent_stiffness(self, n_nodes: int) -> Array:
+        """Return k in N/m for each node [n_nodes] of a one-sided penalty, which may be open; |∇g| is taken for 1."""
+        latent = np.zeros(n_nodes)
+        if self.one_sided:
+            np.add.at(latent, self.nodes, self.stiffness[:, None] * self.nodes.shape[1])
+        return latent
 
     def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a third derivative only if the constraint has one."""
@@ -90,7 +105,7 @@ class Penalty(Energy):
         It swings about them at the frequency of the penalty, by as much as they are themselves: see
         `averaged_multipliers`.
         """
-        return -self._pull(q[self.nodes])
+        return -self._law_at(q[self.nodes])[1]
 
     def averaged_multipliers(self, t: Array, q: Array, width: float) -> tuple[Array, Array]:
         """Return multipliers from a trajectory: means of −k g over a moving window.
@@ -130,12 +145,21 @@ class Penalty(Energy):
         ends = np.column_stack([np.interp(begin + width, t, column) for column in integral.T])
         return begin + 0.5 * width, (ends - integral[: len(begin)]) / width
 
-    def _pull(self, x: Array) -> Array:
-        """Return k g [c]."""
-        return self.stiffness * self.constraint.value(x)
+    def _law_at(self, x: Array) -> Array:
+        """Return φ and its three derivatives with g [4, c]."""
+        out = np.empty((4, len(x)))
+        loops.law_at(*self._law, self.constraint.value(x), out)
+        return out
 
-    def _mean_pull(self, x0: Array, x1: Array) -> Array:
-        return 0.5 * self.stiffness * (self.constraint.value(x0) + self.constraint.value(x1))
+    def _law_between(self, x0: Array, x1: Array) -> Array:
+        """Return Δφ/Δg and its derivative with g1 [2, c]."""
+        out = np.empty((2, len(x1)))
+        loops.law_between(*self._law, self.constraint.value(x0), self.constraint.value(x1), out)
+        return out
+
+    @property
+    def _law(self) -> tuple[int, Array, Array]:
+        return PENALTY if self.one_sided else SPRING, self.stiffness, self.stiffness
 
     def _flat(self, local: Array) -> Array:
         return local.reshape(len(local), -1)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.solids import elements, failures, tensors
+from symplex.fem.solids import elements, failures, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK
-from symplex.fem.solids.elements import Element
+from symplex.fem.solids.elements import TETRAHEDRON, Element
 from symplex.fem.solids.materials import Material
 
 Kernel = Callable[..., Any]
@@ -43,6 +43,8 @@ class ChunkedElements(Energy):
     ----------
     volumes : float64 [m]
         Undeformed volumes in m³.
+    blocks : Blocks
+        The elements of each chunk, and the slabs of chunks.
 
     Raises
     ------
@@ -55,30 +57,42 @@ class ChunkedElements(Energy):
         self.points = points
         self.nodes = nodes
         self.material = material
+        self._directions = directions
         _, slopes = element.shapes(element.stiffness.points)
         self._slopes = np.ascontiguousarray(slopes)
         self._size = CHUNK // len(slopes)  # elements of a chunk
         self._weights = np.repeat(element.stiffness.weights, self._size)
-        J = elements.jacobians(points, nodes, slopes)
-        det = elements.checked_determinants(element, nodes, J)
-        self.volumes = det @ element.stiffness.weights
-        self._blocks = Blocks(nodes, points, self._size)
-        self._geometry = self._rows(J, det, directions)
+        if element is TETRAHEDRON:
+            self.volumes = tetrahedra.checked_volumes(points, nodes)
+        else:
+            J = elements.jacobians(points, nodes, slopes)
+            self.volumes = elements.checked_determinants(element, nodes, J) @ element.stiffness.weights
 
-    def _rows(self, J: Array, det: Array, directions: Array) -> Array:
-        """Return what loops know of the points of each chunk (see `symplex.fem.solids.chunks`)."""
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Which elements a chunk has."""
+        return Blocks(self.nodes, self.points, self._size)
+
+    @cached_property
+    def _geometry(self) -> Array:
+        """What loops know of the points of each chunk [chunks, rows · CHUNK] (see `symplex.fem.solids.chunks`)."""
+        named = self.blocks.elements.reshape(-1, self._size).copy()
+        for chunk in np.flatnonzero(self.blocks.counts < self._size):
+            count = self.blocks.counts[chunk]
+            named[chunk, count:] = named[chunk, count - 1]
+        rows = self._at_points()[named]  # [chunks, E, g, rows]
+        return np.ascontiguousarray(rows.transpose(0, 3, 2, 1)).reshape(len(named), rows.shape[3] * CHUNK)
+
+    def _at_points(self) -> Array:
+        """Return what is known of the points of quadrature of each element [m, g, rows]."""
+        J = elements.jacobians(self.points, self.nodes, self._slopes)
+        det = tensors.determinants(J)
         # rows of the inverse of J are ∇ξ_a
         inverse = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape).swapaxes(-1, -2) / det[..., None, None]
         M = inverse @ inverse.swapaxes(-1, -2)
         known = [M[..., a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))] + [det]
-        along = np.einsum("fi,egai->egfa", directions, inverse).reshape(*det.shape, -1)
-        known += list(np.moveaxis(along, -1, 0))
-        named = self._blocks.elements.reshape(-1, self._size).copy()
-        for chunk, count in enumerate(self._blocks.counts):
-            if count < self._size:
-                named[chunk, count:] = named[chunk, count - 1]
-        rows = np.stack(known, axis=-1)[named]  # [chunks, E, g, rows]
-        return np.ascontiguousarray(rows.transpose(0, 3, 2, 1)).reshape(len(named), len(known) * CHUNK)
+        along = np.einsum("fi,egai->egfa", self._directions, inverse).reshape(*det.shape, 3 * len(self._directions))
+        return np.concatenate([np.stack(known, axis=-1), along], axis=-1)
 
     # -- local functions --------------------------------------------------------------------------------------
     # They are the assembled ones of elements that share no nodes.
@@ -164,19 +178,19 @@ class ChunkedElements(Energy):
         apart: bool = False,
     ) -> None:
         """Run a kernel on all chunks; where it fails, say why from the positions ``at`` (default: all nodal arrays)."""
-        nodes = self._apart if apart else self._blocks.nodes
-        chunks = nodes, self._blocks.counts, self._geometry, self._weights, self._slopes
-        results = self._blocks.run(kernel, *nodal, *chunks, *arguments)
+        nodes = self._apart if apart else self.blocks.nodes
+        chunks = nodes, self.blocks.counts, self._geometry, self._weights, self._slopes
+        results = self.blocks.run(kernel, *nodal, *chunks, *arguments)
         if not all(map(isfinite, results)):
             places = np.arange(self.nodes.size).reshape(self.nodes.shape) if apart else self.nodes
-            raise self._failure([q[places] for q in (nodal if at is None else at)])
+            raise self.failure([q[places] for q in (nodal if at is None else at)])
 
     @cached_property
     def _apart(self) -> NDArray[np.uint32]:
         """The nodes [chunks, E · k] of the elements if they share none."""
         k = self.nodes.shape[1]
-        first = np.maximum(self._blocks.elements, 0).astype(np.uint32) * np.uint32(k)
-        return (first[:, None] + np.arange(k, dtype=np.uint32)).reshape(len(self._blocks.counts), -1)
+        first = np.maximum(self.blocks.elements, 0).astype(np.uint32) * np.uint32(k)
+        return (first[:, None] + np.arange(k, dtype=np.uint32)).reshape(len(self.blocks.counts), -1)
 
     @cached_property
     def _own_slots(self) -> IntArray:
@@ -201,6 +215,8 @@ class ChunkedElements(Energy):
         d = np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
         return d @ np.linalg.inv(J), tensors.determinants(J)
 
-    def _failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
-        F = [self._deformations(x, self.nodes)[0] for x in positions]
+    def failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
+        """Return the error about the first element that is inverted, or has no finite energy or stress, at x."""
+        with np.errstate(all="ignore"):  # positions may be infinite
+            F = [self._deformations(x, self.nodes)[0] for x in positions]
         return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F)

@@ -5,14 +5,16 @@ Between two positions with the mean tangent vectors m_a and their increments i_a
     ΔI1 = M : X,    ΔI2 = {G_m, N} : X,    Δθ = 2 z A(z),    ΔI4 = 2 v_m·v_i,
     G_m = mᵀm + ¼ iᵀi = (G0 + G1)/2,    X = mᵀi + iᵀm = G1 − G0,    z = δ/s,  A(z) = artanh(z)/z,
 
-δ and s the difference and the sum of det d1 and det d0, without cancellation (see `symplex.fem.solids.discrete_algebra`). With the
-means W̄_i of the first derivatives of W along the straight segment of the invariants, by Gauss' rule, W̄_i ΔI_i is the change of W,
-and it is the work of
+δ and s the difference and the sum of det d1 and det d0, without cancellation (see
+`symplex.fem.solids.edge_algebra`). With the means W̄_i of the first derivatives of W along the straight segment
+of the invariants, by Gauss' rule, W̄_i ΔI_i is the change of W, and it is the work of
 
-    t_a = V Σ_b (2 W̄_1 M + 2 W̄_2 {G_m, N} + W̄_θ τ K)_ab m_b + 2 V W̄_4 α_a v_m,    τ = 4 A(z)/s²,    K = cof G_m + cof(X)/12,
+    t_a = V Σ_b (2 W̄_1 M + 2 W̄_2 {G_m, N} + W̄_θ τ K)_ab m_b + 2 V W̄_4 α_a v_m,
+    τ = 4 A(z)/s²,    K = cof G_m + cof(X)/12,
 
-because det d1² − det d0² = δ s = K : X: the exact quotients of the invariants. Nothing is divided by an increment, and
-nothing changes when 0 and 1 are exchanged. K acts on m_b as det m · c_a + H_ab m_b, H of second order in the increments.
+because det d1² − det d0² = δ s = K : X: the exact quotients of the invariants. Nothing is divided by an increment,
+and nothing changes when 0 and 1 are exchanged. K acts on m_b as det m · c_a + H_ab m_b, H of second order in the
+increments.
 
 The tangent ∂t_a/∂d1_b has the means W̄'_ij of s W_ij at the positions s of Gauss' rule, the derivatives gj of the
 invariants at d1, c1 and T = ½ G_m + X/12:
@@ -64,10 +66,10 @@ def mean_matrices(m, i):
 
 
 @inlined
-def set_segments(means, increments, geometry, fibres, middle, change):
+def set_segments(means, increments, geometry, fibres, middle, change, tau):
     """Set the rows of the invariants half way between the two positions, and of their changes.
 
-    The row after those of the changes is set to τ. Return how many points are inverted at neither end.
+    tau [CHUNK] is set to τ. Return how many points are inverted at neither end.
     """
     valid = 0
     for p in range(CHUNK):
@@ -75,7 +77,7 @@ def set_segments(means, increments, geometry, fibres, middle, change):
         N, D = cofactors(M), geometry[6 * CHUNK + p]
         X = gram_slopes(m, i)
         G = linear(1.0, gram(m), 0.25, gram(i))
-        determinant, delta, s = determinants(m, products(m), i)
+        _, delta, s = determinants(m, products(m), i)
         z = delta / s
         ratio, _ = artanh_ratio(z)
         middle[p], change[p] = contracted(M, G), contracted(M, X)
@@ -83,7 +85,7 @@ def set_segments(means, increments, geometry, fibres, middle, change):
         change[CHUNK + p] = contracted(mixed(G, N), X)
         middle[2 * CHUNK + p] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D))
         change[2 * CHUNK + p] = 2.0 * z * ratio
-        change[(3 + fibres) * CHUNK + p] = 4.0 * ratio / (s * s)
+        tau[p] = 4.0 * ratio / (s * s)
         valid += abs(delta) < s
     for f in range(fibres):
         for p in range(CHUNK):
@@ -118,7 +120,7 @@ def average(law, parameters, rule, m, rows, middle, change, at, W, means):
 
 
 @inlined
-def _set_forces(means, increments, geometry, weights, fibres, W, change):
+def _set_forces(means, increments, geometry, weights, fibres, W, tau):
     """Replace the means by the forces t_a, given W̄_i; return at how many points these are finite."""
     finite = 0
     v = np.empty(3 * fibres * CHUNK)
@@ -133,7 +135,7 @@ def _set_forces(means, increments, geometry, weights, fibres, W, change):
         c = products(m)
         G, _, H = mean_matrices(m, i)
         W1, W2, W3 = V * W[p], V * W[CHUNK + p], V * W[2 * CHUNK + p]
-        P = W3 * change[(3 + fibres) * CHUNK + p]
+        P = W3 * tau[p]
         S = linear(1.0, linear(2.0 * W1, M, 2.0 * W2, mixed(G, cofactors(M))), P, H)
         u, r = applied(S, m), P * dot(m[0], c[0])
         set_vectors(means, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
@@ -156,8 +158,8 @@ def add_discrete_gradient(
 ):
     """Add the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3].
 
-    ``law`` is the address of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of Gauss'
-    rule; for the others see `law_gradients.add_gradient`.
+    ``law`` is the address of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of
+    Gauss' rule; for the others see `law_gradients.add_gradient`.
     """
     return _add(
         q0, q0, q1, False, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
@@ -196,18 +198,18 @@ def _add(
     q, low, q1, out = q.ravel(), low.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
     x, means, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, at = np.empty(m * CHUNK), np.empty((m + 1) * CHUNK), np.empty(m * CHUNK)
-    W, averages = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
+    W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         if compensated:
             gather_compensated(q, low, q1, nodes[chunk], n, slopes, x, means, increments)
         else:
             gather_changes(q, q1, nodes[chunk], n, slopes, x, means, increments)
-        if set_segments(means, increments, constants, fibres, middle, change) < CHUNK:
+        if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, m, m, middle, change, at, W, averages)
-        if _set_forces(means, increments, constants, weights, fibres, averages, change) < CHUNK:
+        if _set_forces(means, increments, constants, weights, fibres, averages, tau) < CHUNK:
             return np.nan
         scatter(means, nodes[chunk], n, slopes, x, out)
     return 0.0

@@ -117,7 +117,7 @@ def _set_tangents(means, increments, geometry, weights, fibres, W, first, H):
 
 @inlined
 def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, H):
-    """Add to H what concerns the invariant I4 of family f: its force, and its products with all invariants before it."""
+    """Add to H what concerns I4 of family f: its force, and its products with all invariants before it."""
     k = 3 + fibres
     for j in range(PART):
         p = first + j
@@ -180,13 +180,13 @@ def add_discrete_hessian(
     m, k, points = 3 + fibres, slopes.shape[1], len(slopes)
     rows, size = m + m * (m + 1) // 2, CHUNK // points
     x, means, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, at = np.empty(m * CHUNK), np.empty((m + 1) * CHUNK), np.empty(m * CHUNK)
-    W, averages = np.empty(rows * CHUNK), np.empty(rows * CHUNK)
+    middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
+    W, averages, tau = np.empty(rows * CHUNK), np.empty(rows * CHUNK), np.empty(CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather_changes(q0, q1, nodes[chunk], n, slopes, x, means, increments)
-        if set_segments(means, increments, constants, fibres, middle, change) < CHUNK:
+        if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, m, rows, middle, change, at, W, averages)
         if not all_finite(averages, rows):

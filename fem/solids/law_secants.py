@@ -1,11 +1,12 @@
 """Secant matrices of elements with any law W(I1, I2, θ, I4, …), which is called by its address, and their rates.
 
-In the notation of `symplex.fem.solids.law_gradients`, with h_a = c_a/(d_1·c_1) and α_a = a0·∇ξ_a, the forces on the tangent
-vectors are t_a = Σ_b s_ab d_b with
+In the notation of `symplex.fem.solids.law_gradients`, with h_a = c_a/(d_1·c_1) and α_a = a0·∇ξ_a, the forces on the
+tangent vectors are t_a = Σ_b s_ab d_b with
 
     s/V = 2 W_1 M + 2 W_2 {G, N} + W_θ Γ + 2 W_4 α ⊗ α,    Γ_ab = h_a·h_b = (G⁻¹)_ab,
 
-which is V ∇ξ_a·S ∇ξ_b. Along velocities that change the tangent vectors at the rates w_a, and G at the rate G' = dᵀw + wᵀd,
+which is V ∇ξ_a·S ∇ξ_b. Along velocities that change the tangent vectors at the rates w_a, and G at the rate
+G' = dᵀw + wᵀd,
 
     ṡ/V = 2 Ẇ_1 M + 2 Ẇ_2 {G, N} + Ẇ_θ Γ + 2 Ẇ_4 α ⊗ α + 2 W_2 {G', N} − W_θ Γ G' Γ,    Ẇ_i = Σ_j W_ij İ_j,
     İ1 = M : G',    İ2 = {G, N} : G',    θ̇ = Γ : G'/2 = Σ_a h_a·w_a,    İ4 = 2 v·v̇.
@@ -128,48 +129,73 @@ def _add_fibres(geometry, weights, fibres, W, s):
 
 
 @inlined
-def _scatter(s, n, slopes, elements, start, slots, out):
-    """Add the matrices of the n elements of a chunk to the values out [nnz], rows that sum to zero."""
-    points, k = slopes.shape[0], slopes.shape[1]
-    size = CHUNK // points
-    local = np.empty((k, k))
+def _scatter(s, n, slopes, elements, start, slots, local, out):
+    """Add the matrices of the n elements of a chunk to the values out [nnz]."""
+    k = slopes.shape[1]
+    if k == 4:
+        _scatter_edges(s, n, elements, start, slots, out)
+    elif k == 8:
+        _scatter_nodes(s, n, slopes, 8, 8, 16, elements, start, slots, local, out)
+    else:
+        _scatter_nodes(s, n, slopes, 4, 10, 32, elements, start, slots, local, out)
+
+
+@inlined
+def _scatter_edges(s, n, elements, start, slots, out):
+    """Add those of linear tetrahedra: whatever concerns node 0 is minus the sum of the others."""
     for e in range(n):
-        local[:] = 0.0
-        for g in range(points):
-            A = matrix(s, g * size + e)
-            for b in range(1, k):
+        A = matrix(s, e)
+        s1, s2, s3 = A[0] + A[3] + A[4], A[3] + A[1] + A[5], A[4] + A[5] + A[2]
+        rows = (s1 + s2 + s3, -s1, -s2, -s3), (-s1, A[0], A[3], A[4]), (-s2, A[3], A[1], A[5]), (-s3, A[4], A[5], A[2])
+        to = slots[elements[start + e]]
+        for a in range(4):
+            for b in range(4):
+                out[np.uint64(to[a, b])] += rows[a][b]
+
+
+@inlined
+def _scatter_nodes(s, n, slopes, points, k, size, elements, start, slots, local, out):
+    """Integrate those of other elements in local [k, k, size], rows that sum to zero, and add them."""
+    for b in range(1, k):
+        for a in range(1, b + 1):
+            to = (k * a + b) * size
+            for e in range(size):
+                local[to + e] = 0.0
+            for g in range(points):
                 x, y, z = slopes[g, b, 0], slopes[g, b, 1], slopes[g, b, 2]
-                u = _column(A, x, y, z)
-                for a in range(1, b + 1):
-                    local[a, b] += slopes[g, a, 0] * u[0] + slopes[g, a, 1] * u[1] + slopes[g, a, 2] * u[2]
-        for b in range(1, k):  # what concerns node 0 is minus the sum
-            for a in range(1, b + 1):
-                local[b, a] = local[a, b]
+                u, v, w = slopes[g, a, 0], slopes[g, a, 1], slopes[g, a, 2]
+                c1, c2, c3 = x * u, y * v, z * w
+                c4, c5, c6 = x * v + y * u, x * w + z * u, y * w + z * v
+                for e in range(size):
+                    A = matrix(s, g * size + e)
+                    first = c1 * A[0] + c2 * A[1] + c3 * A[2]
+                    local[to + e] += first + (c4 * A[3] + c5 * A[4] + c6 * A[5])
+    for e in range(n):
+        to = slots[elements[start + e]]
+        whole = 0.0
         for a in range(1, k):
             total = 0.0
             for b in range(1, k):
-                total += local[a, b]
-            local[0, a] = local[a, 0] = -total
-        total = 0.0
-        for b in range(1, k):
-            total += local[0, b]
-        local[0, 0] = -total
-        to = slots[elements[start + e]]
-        for a in range(k):
-            for b in range(k):
-                out[np.uint64(to[a, b])] += local[a, b]
+                value = local[(k * min(a, b) + max(a, b)) * size + e]
+                out[np.uint64(to[a, b])] += value
+                total += value
+            out[np.uint64(to[0, a])] -= total
+            out[np.uint64(to[a, 0])] -= total
+            whole += total
+        out[np.uint64(to[0, 0])] += whole
 
 
 @kernel
 def add_secant(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, slots, out, first, last):
     """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz].
 
-    What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements. ``law`` is
-    the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
+    What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
+    ``law`` is the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
     """
     q = q.ravel()
     m, size = 3 + fibres, CHUNK // len(slopes)
     x, d, s = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    local = np.empty(100 * 32)
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
@@ -181,7 +207,7 @@ def add_secant(q, nodes, counts, geometry, weights, slopes, fibres, law, paramet
             return np.nan
         _set_secants(d, constants, weights, W, s)
         _add_fibres(constants, weights, fibres, W, s)
-        _scatter(s, n, slopes, elements, chunk * size, slots, out)
+        _scatter(s, n, slopes, elements, chunk * size, slots, local, out)
     return 0.0
 
 
@@ -193,6 +219,7 @@ def add_secant_rate(
     q, v = q.ravel(), v.ravel()
     m, size = 3 + fibres, CHUNK // len(slopes)
     x, d, w, s = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    local = np.empty(100 * 32)
     invariants, W = np.empty(m * CHUNK), np.empty((m + m * (m + 1) // 2) * CHUNK)
     rates, W_rates = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
@@ -209,5 +236,5 @@ def add_secant_rate(
         _set_secants(d, constants, weights, W_rates, s)
         _add_fibres(constants, weights, fibres, W_rates, s)
         _add_changes(d, w, constants, weights, W, s)
-        _scatter(s, n, slopes, elements, chunk * size, slots, out)
+        _scatter(s, n, slopes, elements, chunk * size, slots, local, out)
     return 0.0

@@ -19,8 +19,8 @@ from symplex.fem.solids.materials import LinearElastic
 class LinearElements(ChunkedElements):
     """The strain energy of elements of Hooke's law in the linear strain ε = sym F − 1, which is quadratic.
 
-    `Solid` makes it. Its discrete gradient, and that of mean strains, is the gradient half way, its third derivative zero,
-    and it has no secant form.
+    `Solid` makes it. Its discrete gradient, and that of mean strains, is the gradient half way, its third derivative
+    zero, and it has no secant form.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ class LinearElements(ChunkedElements):
 
     def _add_stiffness(self, factor: float, slots: IntArray, out: Array) -> None:
         lmbda, mu = (factor * modulus for modulus in self._moduli)
-        constants = self._blocks.counts, self._geometry, self._weights, self._slopes
-        self._blocks.run(linear_loops.add_hessian, *constants, lmbda, mu, self._blocks.elements, slots, out)
+        constants = self.blocks.counts, self._geometry, self._weights, self._slopes
+        self.blocks.run(linear_loops.add_hessian, *constants, lmbda, mu, self.blocks.elements, slots, out)
 
     def _values(self, q: Array, apart: bool = False) -> Array:
         out = np.empty(len(self.nodes))
-        self._run(linear_loops.set_values, (q,), *self._moduli, self._blocks.elements, out, apart=apart)
+        self._run(linear_loops.set_values, (q,), *self._moduli, self.blocks.elements, out, apart=apart)
         return out
 
     @cached_property
@@ -91,7 +91,7 @@ class LinearElements(ChunkedElements):
             S = self.material.stress(C.reshape(-1, 3, 3)).reshape(C.shape)
             means = np.einsum("egij,eg,g->eij", S, det, self.element.stiffness.weights) / self.volumes[:, None, None]
         if not np.isfinite(means).all():
-            raise self._failure([q[self.nodes]])
+            raise self.failure([q[self.nodes]])
         return means
 
     def cauchy(self, q: Array) -> Array:

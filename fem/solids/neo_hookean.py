@@ -23,23 +23,13 @@ import numpy as np
 from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.prefetch import prefetch
+from symplex.fem.solids.chunks import NINE, gather_edges, scatter_edges, set_vectors, vectors
+from symplex.fem.solids.edge_algebra import cross, dot
 
 CONSTANTS = 7
-THREE, NINE = np.uint64(3), np.uint64(9)  # indices without sign need no test for counting from the end
 
 
 # -- one element ----------------------------------------------------------------------------------------------
-
-
-@inlined
-def cross(u, v):
-    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
-
-
-@inlined
-def dot(u, v):
-    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
 @inlined
@@ -107,24 +97,17 @@ def _block(alpha, beta, k_ab, g, h):
 
 
 @inlined
-def edges(x, e):
-    """Return d_1, d_2, d_3 of element e of those at x [m, 4, 3]."""
-    d1 = x[e, 1, 0] - x[e, 0, 0], x[e, 1, 1] - x[e, 0, 1], x[e, 1, 2] - x[e, 0, 2]
-    d2 = x[e, 2, 0] - x[e, 0, 0], x[e, 2, 1] - x[e, 0, 1], x[e, 2, 2] - x[e, 0, 2]
-    d3 = x[e, 3, 0] - x[e, 0, 0], x[e, 3, 1] - x[e, 0, 1], x[e, 3, 2] - x[e, 0, 2]
-    return d1, d2, d3
-
-
-@inlined
-def row(k, e):
-    return k[e, 0], k[e, 1], k[e, 2], k[e, 3], k[e, 4], k[e, 5], k[e, 6]
+def _edge(x, a):
+    """Return x_a − x_0."""
+    return x[a, 0] - x[0, 0], x[a, 1] - x[0, 1], x[a, 2] - x[0, 2]
 
 
 @kernel
 def constants(x, mu, out):
     """Set the constants out [m, 7] of elements whose undeformed nodes are at x [m, 4, 3]."""
     for e in range(len(x)):
-        e1, e2, e3 = edges(x, e)
+        y = x[e]
+        e1, e2, e3 = _edge(y, 1), _edge(y, 2), _edge(y, 3)
         c1, c2, c3 = cross(e2, e3), cross(e3, e1), cross(e1, e2)
         D = dot(e1, c1)
         r = mu / (6.0 * D)  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
@@ -133,90 +116,8 @@ def constants(x, mu, out):
         out[e, 6] = 1.0 / D
 
 
-# -- all elements, at gathered positions ------------------------------------------------------------------------
-
-
-@kernel
-def value(x, k, lmbda, mu, out):
-    """Set the energies out [m] at x [m, 4, 3] given the constants k [m, 7]; return the first inverted one or −1."""
-    inverted = -1
-    for e in range(len(x)):
-        d1, d2, d3 = edges(x, e)
-        J, out[e] = _energy(d1, d2, d3, row(k, e), lmbda, mu)
-        if not J > 0.0 and inverted < 0:
-            inverted = e
-    return inverted
-
-
-@kernel
-def gradient(x, k, lmbda, mu, out):
-    """Set the gradients out [m, 4, 3] at x [m, 4, 3], as `value`."""
-    inverted = -1
-    for e in range(len(x)):
-        d1, d2, d3 = edges(x, e)
-        J, f1, f2, f3 = _forces(d1, d2, d3, row(k, e), lmbda, mu)
-        for i in range(3):
-            out[e, 0, i] = -(f1[i] + f2[i] + f3[i])
-            out[e, 1, i], out[e, 2, i], out[e, 3, i] = f1[i], f2[i], f3[i]
-        if not J > 0.0 and inverted < 0:
-            inverted = e
-    return inverted
-
-
-@kernel
-def hessian(x, k, lmbda, mu, out):
-    """Set the Hessians out [m, 12, 12] at x [m, 4, 3], as `value`."""
-    inverted = -1
-    for e in range(len(x)):
-        d1, d2, d3 = edges(x, e)
-        k_e = row(k, e)
-        J, lV, g1, g2, g3 = _spatial_gradients(d1, d2, d3, k_e, lmbda)
-        g, stiffness = _of_four_nodes(g1, g2, g3, k_e)
-        V = 1.0 / (6.0 * k_e[6])
-        for a in range(4):
-            for b in range(4):
-                h = _block(V * lmbda, V * mu - lV, stiffness[a][b], g[a], g[b])
-                for i in range(3):
-                    for j in range(3):
-                        out[e, 3 * a + i, 3 * b + j] = h[i][j]
-        if not J > 0.0 and inverted < 0:
-            inverted = e
-    return inverted
-
-
 # -- blocks of elements -------------------------------------------------------------------------------------------
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
-
-
-@inlined
-def gather(q, nodes, n, work, constants):
-    """Set the rows of work [9, SIZE] to the components of d_1, d_2, d_3 of the n elements of a block.
-
-    The constants of the block, which come next, are fetched from memory meanwhile.
-    """
-    for e in range(n):
-        prefetch(constants, CONSTANTS * e)  # pyright: ignore[reportCallIssue]
-        n0, n1, n2, n3 = places(nodes, e)
-        x, y, z = q[n0], q[n0 + 1], q[n0 + 2]
-        work[e], work[SIZE + e], work[2 * SIZE + e] = q[n1] - x, q[n1 + 1] - y, q[n1 + 2] - z
-        work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e] = q[n2] - x, q[n2 + 1] - y, q[n2 + 2] - z
-        work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = q[n3] - x, q[n3 + 1] - y, q[n3 + 2] - z
-
-
-@inlined
-def places(nodes, e):
-    """Return where the coordinates of the nodes of element e of a block begin."""
-    return THREE * nodes[4 * e], THREE * nodes[4 * e + 1], THREE * nodes[4 * e + 2], THREE * nodes[4 * e + 3]
-
-
-@inlined
-def vectors(work, e):
-    """Return the vectors in rows 0–2, 3–5 and 6–8 of work [9, SIZE]."""
-    return (
-        (work[e], work[SIZE + e], work[2 * SIZE + e]),
-        (work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e]),
-        (work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e]),
-    )
 
 
 @inlined
@@ -227,27 +128,6 @@ def column(k, e):
     )
 
 
-@inlined
-def set_vectors(work, e, u, v, w):
-    """Set what `vectors` returns."""
-    work[e], work[SIZE + e], work[2 * SIZE + e] = u
-    work[3 * SIZE + e], work[4 * SIZE + e], work[5 * SIZE + e] = v
-    work[6 * SIZE + e], work[7 * SIZE + e], work[8 * SIZE + e] = w
-
-
-@inlined
-def scatter(work, nodes, n, out):
-    """Add the forces in the rows of work [9, SIZE] to out, and minus their sum to node 0."""
-    for e in range(n):
-        n0, n1, n2, n3 = places(nodes, e)
-        f1, f2, f3 = vectors(work, e)
-        for i in range(3):
-            out[n0 + np.uint64(i)] -= f1[i] + f2[i] + f3[i]
-            out[n1 + np.uint64(i)] += f1[i]
-            out[n2 + np.uint64(i)] += f2[i]
-            out[n3 + np.uint64(i)] += f3[i]
-
-
 @kernel
 def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
     """Add the gradient of the blocks first … last − 1 at q [n, 3] to out [n, 3]."""
@@ -256,15 +136,15 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
-        gather(q, nodes[block], n, work, constants)
+        gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
             J, f1, f2, f3 = _forces(d1, d2, d3, column(constants, e), lmbda, mu)
-            set_vectors(work, e, f1, f2, f3)
+            set_vectors(work, e, (f1, f2, f3))
             upright += J > 0.0
         if upright < n:
             return np.nan
-        scatter(work, nodes[block], n, out)
+        scatter_edges(work, nodes[block], n, out)
     return 0.0
 
 
@@ -277,7 +157,7 @@ def total(q, nodes, counts, k, lmbda, mu, first, last):
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
-        gather(q, nodes[block], n, work, constants)
+        gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
             J, work[e] = _energy(d1, d2, d3, column(constants, e), lmbda, mu)
@@ -302,11 +182,11 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
     for block in range(first, last):
         n = counts[block]
         constants, upright = k[block], 0
-        gather(q, nodes[block], n, work, constants)
+        gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
             J, lV[e], g1, g2, g3 = _spatial_gradients(d1, d2, d3, column(constants, e), lmbda)
-            set_vectors(work, e, g1, g2, g3)
+            set_vectors(work, e, (g1, g2, g3))
             upright += J > 0.0
         if upright < n:
             return np.nan
@@ -328,30 +208,4 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
                         for i in range(3):
                             for j in range(3):
                                 out[start + np.uint64(3 * i + j)] += h[j][i]
-    return 0.0
-
-
-@kernel
-def cauchy(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
-    """Set the Cauchy stresses out [m, 3, 3] of the blocks first … last − 1.
-
-    σ = Σ_a ∂φ/∂x_a ⊗ d_a / (J V): the forces on the faces of an element are those of a uniform stress.
-    """
-    q = q.ravel()
-    work = np.empty(9 * SIZE)
-    for block in range(first, last):
-        n = counts[block]
-        constants = k[block]
-        gather(q, nodes[block], n, work, constants)
-        for e in range(n):
-            d = vectors(work, e)
-            k_e = column(constants, e)
-            J, f1, f2, f3 = _forces(d[0], d[1], d[2], k_e, lmbda, mu)
-            if not J > 0.0:
-                return np.nan
-            r = 6.0 * k_e[6] / J
-            sigma = out[elements[block * SIZE + e]]
-            for i in range(3):
-                for j in range(3):
-                    sigma[i, j] = r * (f1[i] * d[0][j] + f2[i] * d[1][j] + f3[i] * d[2][j])
     return 0.0

@@ -67,11 +67,12 @@ class Solid(Energy):
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
         law = material.law_functions()
-        self._elements: NeoHookeanTetrahedra | LawElements | LinearElements | Isoparametric
-        if element is TETRAHEDRON and isinstance(material, NeoHookean):
-            self._elements = NeoHookeanTetrahedra(self.points, self.nodes, material)
-        elif law is not None:
+        self._elements: LawElements | LinearElements | Isoparametric
+        self._fast: NeoHookeanTetrahedra | None = None
+        if law is not None:
             self._elements = LawElements(element, self.points, self.nodes, material, law)
+            if element is TETRAHEDRON and isinstance(material, NeoHookean):
+                self._fast = NeoHookeanTetrahedra(self._elements, material)
         elif isinstance(material, LinearElastic):
             self._elements = LinearElements(element, self.points, self.nodes, material)
         else:
@@ -151,27 +152,25 @@ class Solid(Energy):
         return self._elements.local_value(stencil, x)
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
-        """Return functions of one element: compiled for linear neo-Hookean tetrahedra, else evaluated in Python."""
-        return self._elements.lattice_functions(axes)
+        """Return functions of one element: compiled for laws of invariants, else evaluated in Python."""
+        return self._fast.lattice_functions() if self._fast else self._elements.lattice_functions(axes)
 
     # -- assembled forms --------------------------------------------------------------------------------------
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return self._elements.total(self._positions(q))
+        return (self._fast or self._elements).total(self._positions(q))
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
         if form.optional == "secant":
             self._require_secant()
-        arrays = tuple(map(self._positions, nodal))
+        arrays = [self._positions(x) for x in nodal]
         wanted = form.shape(len(arrays[0]), len(out), 3)
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
-            raise InvalidSystem(
-                f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array "
-                f"{wanted if form.kind == 'vector' else _WANTED[form.kind]}."
-            )
-        add = getattr(self._elements, form.add)
+            told = _WANTED[form.kind] if form.is_matrix else wanted
+            raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {told}.")
+        add = getattr(self._fast, form.add, None) or getattr(self._elements, form.add)
         add(*arrays, slots, out) if form.is_matrix else add(*arrays, out)
 
     # -- strain and stress, for output ------------------------------------------------------------------------

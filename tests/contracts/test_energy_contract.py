@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from symplex.contact.obstacles import HalfSpace, Sphere
+from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Gravity, NodalForce
@@ -16,14 +16,16 @@ from symplex.fem.energy import RIGID, Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.measures.bars import (
     Bars,
+    CompressionOnly,
     EngineeringStrain,
     GreenStrain,
     InverseDistance,
     InverseSquare,
     LennardJones,
+    TensionOnly,
     all_pairs,
 )
-from symplex.fem.measures.constraints import RigidBars
+from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, RigidBars
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
 from symplex.fem.solids.formula import material
@@ -127,10 +129,31 @@ LAWS = {
 }
 
 
+def away(obstacle, q):
+    """The nodes that are not so close to a surface that differences are taken across it."""
+    return 2 + np.flatnonzero(np.abs(obstacle.gap(q[2:38])) > 0.01)
+
+
 def contact(obstacle, dim=3):
     def make():
         q = np.random.default_rng(3).uniform(-1.0, 1.0, (40, dim))
-        return RigidContact(np.arange(2, 38), obstacle, stiffness=1e5), q
+        return RigidContact(away(obstacle, q), obstacle, stiffness=1e5), q
+
+    return make
+
+
+def carried(obstacle):
+    def make():
+        q = np.random.default_rng(3).uniform(-1.0, 1.0, (40, obstacle.dim))
+        q[0] *= 0.1
+        return RigidContact(away(obstacle, q - q[0]), obstacle, stiffness=1e5, carrier=0), q
+
+    return make
+
+
+def penalised(constraint, **options):
+    def make():
+        return Penalty(constraint, 1e5, **options), np.random.default_rng(3).uniform(-1.0, 1.0, (40, 3))
 
     return make
 
@@ -232,6 +255,8 @@ def in_jacobi_coordinates(make):
     return made
 
 
+TURNED, _ = np.linalg.qr(np.random.default_rng(12).standard_normal((3, 3)))
+
 CASES = {
     "solid": Case(solid, 0.05, rigid=True),
     "auxetic solid": Case(auxetic_solid, 0.5, rigid=True),
@@ -249,6 +274,24 @@ CASES = {
     "half-plane": Case(contact(HalfSpace((0.0, 0.1), (1.0, 2.0)), dim=2), 1.0),
     "sphere": Case(contact(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0),
     "disc": Case(contact(Sphere((0.1, 0.2), 0.7), dim=2), 1.0),
+    "vessel": Case(contact(Sphere((0.1, 0.2, 0.3), 0.9, inside=True)), 1.0),
+    "cylinder": Case(contact(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8)), 1.0),
+    "pipe": Case(contact(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8, inside=True)), 1.0),
+    "capsule": Case(contact(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6)), 1.0),
+    "capsule, inside": Case(contact(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6, inside=True)), 1.0),
+    "box": Case(contact(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), TURNED)), 1.0),
+    "container": Case(contact(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), TURNED, inside=True)), 1.0),
+    "rectangle": Case(contact(Box((0.1, 0.0), (1.4, 1.6)), dim=2), 1.0),
+    "carried sphere": Case(carried(Sphere((0.0, 0.0, 0.0), 0.9)), 1.0, rigid=True),
+    "carried box": Case(carried(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, shifts=True),
+    "carried half-space": Case(carried(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, shifts=True),
+    "penalised plane, one-sided": Case(
+        penalised(OnPlane(np.arange(2, 38), (0.0, 0.1, 0.0), (1.0, 2.0, -2.0)), one_sided=True), 1.0
+    ),
+    "penalised sphere": Case(penalised(OnSphere(np.arange(2, 38), (0.1, 0.2, 0.3), 0.9)), 1.0),
+    "penalised cylinder": Case(penalised(OnCylinder(np.arange(2, 38), (0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8)), 1.0),
+    "struts that only push": Case(bars(CompressionOnly(3.0, 1.3)), 1.0, rigid=True),
+    "ropes": Case(bars(TensionOnly(3.0, 1.3)), 1.0, rigid=True),
     "springs": Case(bars(EngineeringStrain(3.0, 1.3)), 1.0, rigid=True),
     "truss": Case(bars(GreenStrain(3.0, 1.3)), 1.0, rigid=True),
     "charges": Case(bars(InverseDistance(-2.0)), 1.0, rigid=True),

@@ -53,9 +53,10 @@ class Lattice:
         self.offset = np.broadcast_to(np.asarray(offset, float), state.q.shape).ravel()[self.moving]
         mass = np.broadcast_to(system.lumped_mass("force-stepping")[:, None], state.q.shape)
         self.mass = mass.ravel()[self.moving]
-        system.moving.require_none("force-stepping")
-        if system.loads:
-            raise InvalidSystem("force-stepping needs a potential for every force; the system has loads.")
+        if system.loads or system.moving:
+            raise InvalidSystem(
+                "force-stepping needs a potential for every force; the system has loads or moving supports."
+            )
         if not (np.all(np.isfinite(self.spacing)) and np.all(self.spacing > 0)):
             raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {grid} m.")
 

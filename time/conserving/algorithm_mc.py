@@ -10,6 +10,7 @@ import numpy as np
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
+from symplex.time.traits import Form
 
 
 class ConservingScheme(ABC):
@@ -32,6 +33,8 @@ class ConservingScheme(ABC):
         Of accuracy.
     conserves : frozenset of str
         Besides both momenta.
+    needs : frozenset of str
+        Which forms of energies it is made of, beside gradients.
     takes_external : bool
         Whether energies without a secant form can act like loads.
     starts_moving : bool
@@ -44,6 +47,7 @@ class ConservingScheme(ABC):
     name: ClassVar[str]
     order: ClassVar[int]
     conserves: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[Form]] = frozenset()
     takes_external: ClassVar[bool] = False
     starts_moving: ClassVar[bool] = False
     is_minimum: ClassVar[bool] = False

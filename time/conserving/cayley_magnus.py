@@ -40,12 +40,13 @@ class CayleyMagnus(ConservingScheme):
         order 6; 3.1415 to 3.1425, 6.28 to 6.48, 9.88 to 13.04 and above 18.5 at order 8.
     """
 
+    needs = frozenset({"secant"})
     takes_external = True
     hermite_limit: ClassVar[float]
 
     def __init__(self, system: System, external: tuple[str, ...], interpolant: Interpolant = "stable"):
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external, self.title)
+        self._secant = SecantOperator(system, external)
         known, hermite = self.order // 2, interpolant == "hermite"
         self._rule = GaussInterpolant(known, hermite=hermite)
         self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)

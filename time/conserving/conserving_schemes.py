@@ -68,6 +68,7 @@ class _EnergyMomentumScheme(MidpointScheme):
     """The discrete gradient DG(R0, R1) (eq. 6.2)."""
 
     conserves = frozenset({"energy"})
+    needs = frozenset({"discrete_gradient"})
 
     def _internal_force(self, z1: Array) -> Array:
         return self.system.discrete_gradient(self.z0[0], z1[0])
@@ -88,6 +89,7 @@ class AssumedDistance(MidpointScheme):
     """
 
     name = "assumed-distance"
+    needs = frozenset({"mean_gradient"})
 
     def _internal_force(self, z1: Array) -> Array:
         return self.system.mean_gradient(self.z0[0], z1[0])
@@ -167,11 +169,12 @@ class ATheta(_AngleScheme):
     name = "A-theta"
 
     order = 2
+    needs = frozenset({"secant"})
     takes_external = True
 
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external, "ATheta")
+        self._secant = SecantOperator(system, external)
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
         """Set up a step of size h in s from the time t."""
@@ -204,11 +207,12 @@ class M4(ConservingScheme):
     name = "M4"
 
     order = 4
+    needs = frozenset({"secant"})
     takes_external = True
 
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external, self.title)
+        self._secant = SecantOperator(system, external)
         self._rule = GaussInterpolant(2, self._secant.points_for_forces(2))
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:

@@ -11,13 +11,13 @@ from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import System
-from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator, ImplicitMotion
 
 
 @checked
 @final
 @dataclass(frozen=True)
-class EnergyMomentum(ImplicitIntegrator):
+class EnergyMomentum(ImplicitIntegrator["EnergyMomentumMotion"]):
     """The midpoint rule with discrete gradients DG in place of gradients.
 
     q1 − q0 = dt (v0 + v1)/2,  M (v1 − v0) = dt [f(t_½, (q0 + q1)/2, (q1 − q0)/dt) − DG(q0, q1)]
@@ -52,6 +52,8 @@ class EnergyMomentum(ImplicitIntegrator):
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
     symmetric = True
+    needs = frozenset({"gradient", "discrete_gradient"})
+    takes = IMPLICIT | {"jumping supports", "massless nodes", "composition"}
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> EnergyMomentumMotion:
         return EnergyMomentumMotion(system, t0, dt, n, self)
@@ -64,19 +66,15 @@ class EnergyMomentumMotion(ImplicitMotion):
     (2/h) M Δq + h DG(q0, q0 + Δq) − h f = 2 M v0
     """
 
-    name = "EnergyMomentum"
-    moves_supports = True
     symmetric = False
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: EnergyMomentum):
         super().__init__(system, t0, dt, n, method.newton)
         self._low = np.zeros_like(self._q) if method.compensated else None
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | ({} if self._low is None else {"low": self._low})
-
-    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
-        return super()._initial(q, v, a) | ({} if self._low is None else {"low": np.zeros_like(q)})
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, with the last digits of positions if they are kept."""
+        return super().arrays() | ({} if self._low is None else {"low": self._low})
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, final
 
@@ -20,12 +20,13 @@ from symplex.time.conserving.conserving_schemes import EM, M4, SM, AssumedDistan
 from symplex.time.conserving.gauss_interpolant import combined, hermite_weights
 from symplex.time.conserving.step_solver import StepSolver
 from symplex.time.conserving.turned_angle import Angle
-from symplex.time.implicit.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, require_step
+from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear
 from symplex.time.solvers.rigid_prediction import rigid_prediction
 from symplex.time.stability import stable_step
+from symplex.time.traits import Form, Trait, Use
 
 Scheme = Literal["SM", "EM", "assumed-distance", "kappa", "EM-theta", "A-theta", "M4", "CM4", "CM6", "CM8"]
 
@@ -50,7 +51,7 @@ _AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for der
 @partial(checked, but=("external",))
 @final
 @dataclass(frozen=True)
-class GrahamJelenic(FixedStepIntegrator):
+class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     """Momentum-conserving one-step methods of order 2 to 8, all of the form of Graham and Jelenić's eq. 3.8.
 
     (P1 − P0 + 𝒢 P_½)/dt = −𝒳 R_½ + F_a,   (R1 − R0 − 𝒢ᵀ R_½)/dt = 𝓜⁻¹ P_½ − V_a,   x_½ = (x0 + x1)/2
@@ -138,9 +139,42 @@ class GrahamJelenic(FixedStepIntegrator):
             )
 
     @property
-    def no_composition(self) -> str:
+    def name(self) -> str:
+        """The scheme as messages call it."""
+        return f"GrahamJelenic {self.scheme}"
+
+    @property
+    def takes(self) -> frozenset[Trait]:
+        """Neither supports that move nor nodes without mass; all schemes but kappa can be composed."""
+        composition: set[Trait] = set() if self.why_not else {"composition"}
+        return frozenset({"supports", "loads", "consistent mass", "thermostat", *composition})
+
+    @property
+    def why_not(self) -> Mapping[Use, str]:
         """Why kappa can't be composed."""
-        return "" if self.scheme != "kappa" else "κ has poles, which substeps come across more often; take EM"
+        poles = "κ has poles, which substeps come across more often; take EM"
+        return {"composition": poles} if self.scheme == "kappa" else {}
+
+    @property
+    def needs(self) -> frozenset[Form]:
+        """What the scheme is made of, and Hessians for its solution."""
+        return frozenset({"gradient", "hessian", *_SCHEMES[self.scheme].needs})
+
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that act like loads."""
+        return {"external": self.external}
+
+    def needs_of(self, energy: str) -> frozenset[Form]:
+        """Return which forms it needs of the energy of a name: no secant form where it acts like a load."""
+        return self.needs - {"secant"} if energy in self.external else self.needs
+
+    def instead(self, form: Form, energy: str) -> str:
+        """Return how to do with an energy that has no secant form."""
+        if form != "secant":
+            return ""
+        names = str((*self.external, energy)).replace("'", '"')
+        return f"Name it as external, external={names}: then its force acts like a load"
 
     @property
     def _cayley_magnus(self) -> type[CayleyMagnus] | None:
@@ -158,37 +192,13 @@ class GrahamJelenic(FixedStepIntegrator):
         """Both momenta, and what the scheme keeps besides."""
         return _SCHEMES[self.scheme].conserves | {"momentum", "angular momentum"}
 
-    def start(self, system: System, state: State) -> GrahamJelenicMotion:
-        """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> GrahamJelenicMotion:
+        return GrahamJelenicMotion(system, t0, dt, n, self)
 
-        Raises
-        ------
-        InvalidSystem
-            If an energy does not give what the scheme needs.
-        UnstableStep
-            If dt is above the stability limit of Hermite's interpolant (not looked for with a consistent mass).
-        """
-        self._check_step(system, state)
-        motion = GrahamJelenicMotion(system, state.t, self.dt, 0, self)
-        v = np.where(system.fixed, 0.0, state.v)
-        a = system.accelerations(system.force(state.t, state.q, v))
-        motion._restore(motion._initial(state.q, v, a))
-        return motion
-
-    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> GrahamJelenicMotion:
-        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = GrahamJelenicMotion(system, *stored_grid(checkpoint), self)
-        motion._restore(checkpoint)
-        return motion
-
-    def fit(self, system: System, state: State, interval: float) -> GrahamJelenic:
-        """Return the method with the largest step not above its own that divides an interval in s."""
-        return replace(self, dt=dividing(self.dt, interval))
-
-    def _check_step(self, system: System, state: State) -> None:
-        """Refuse a step at which vibrations are unstable."""
+    def _step_size(self, system: System, state: State) -> float:
+        """Return dt, unless vibrations are unstable at it (not looked for with a consistent mass)."""
         if self.interpolant == "stable" or self._cayley_magnus is None or not system.is_lumped:
-            return
+            return self.dt
         # stable_step is 2/ω, the limit of explicit Newmark.
         limit = 0.5 * self._cayley_magnus.hermite_limit * stable_step(system, state.q)
         if self.dt > limit:
@@ -196,6 +206,7 @@ class GrahamJelenic(FixedStepIntegrator):
                 f"dt = {self.dt:.4g} s is above the stability limit of GrahamJelenic {self.scheme} with Hermite's "
                 f'interpolant, {limit:.4g} s. Try dt = {0.8 * limit:.3g} s, or interpolant = "stable".'
             )
+        return self.dt
 
 
 _OPEN = ", ".join(name for name, scheme in _SCHEMES.items() if scheme.takes_external)
@@ -213,9 +224,8 @@ class GrahamJelenicMotion(FixedStepMotion):
     """
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: GrahamJelenic):
+        self.name = method.name
         super().__init__(system, t0, dt, n)
-        self.name = f"GrahamJelenic {method.scheme}"
-        system.require_inertia(self.name)
         external = tuple(method.external)
         if method._cayley_magnus is not None:
             self._scheme: ConservingScheme = method._cayley_magnus(system, external, method.interpolant)
@@ -224,13 +234,12 @@ class GrahamJelenicMotion(FixedStepMotion):
         if isinstance(self._scheme, EMTheta | ATheta):
             self._scheme.angle = method.angle
         shape = (system.n_nodes, system.dim)
-        self._q, self._v, self._a, self._stiff_at = (np.zeros(shape) for _ in range(4))
+        self._stiff_at = np.zeros(shape)
         self._before = np.zeros((3, *shape))  # position, velocity and acceleration a step ago
         self._iterations, self._factorised = np.zeros(1), np.zeros(1)
         self._of_step = np.zeros(1)  # the size that this is for: a composition has several
         # Which way steps are solved, the iterations of the first step after factors were made, and of the last step.
         self._effort = np.zeros(3)
-        self._work_done = np.zeros(len(system.loads))
         mass = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
         self._limit = method.iterations
         self._solver = StepSolver(mass, method.iterations)
@@ -239,20 +248,16 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._h, self._z0 = dt, np.zeros((2, *shape))
         self._gain = np.empty_like(self._z0)
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"q": self._q, "v": self._v, "a": self._a, "before": self._before} | {
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, and what is known of the solution of steps."""
+        return super().arrays() | {
+            "before": self._before,
             "stiff_at": self._stiff_at,
             "of_step": self._of_step,
             "effort": self._effort,
             "iterations": self._iterations,
             "factorised": self._factorised,
-            "work": self._work_done,
         }
-
-    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
-        """Return all arrays as they are at a start."""
-        zero = {name: np.zeros_like(array) for name, array in self._arrays().items()}
-        return zero | {"q": q, "v": v, "a": a}
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, ``iterations``, and of matrices that were ``factorised``."""
@@ -262,23 +267,6 @@ class GrahamJelenicMotion(FixedStepMotion):
             "factorised": int(self._factorised[0]),
         }
 
-    def energies(self, state: State) -> dict[str, float]:
-        """Return the energies of the system in J.
-
-        With loads also the work of each since the start, ``work_NAME``, and ``balance``: the total energy less all
-        work. The energy-momentum schemes keep the balance to round-off, the others to their order.
-        """
-        return with_work(self.system, self.system.energies_of(state), self._work_done)
-
-    def _run(self, n_steps: int) -> None:
-        try:
-            for _ in range(n_steps):
-                self._step(self.t, self.dt)
-                self.n += 1
-        except StepFailed as error:
-            when = f"{self.name} stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
-            raise retold(error, f"{when}: {error}") from None
-
     def _step(self, t: float, h: float) -> None:
         system, scheme = self.system, self._scheme
         self._begin(t, h)
@@ -286,13 +274,16 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._solve(t, h)
         z1 = self._solver.z
         if system.loads:
-            self._work_done += scheme.work(z1)
+            self._work.add_loads(scheme.work(z1))
         scheme.add(z1, self._gain)
         for now, before in zip((self._q, self._v, self._a), self._before, strict=True):
             before[...] = now
         self._q += self._gain[0]
         self._v += self._gain[1] / h
         system.accelerations(system.force(t + h, self._q, self._v), self._a)
+
+    def observe(self, t: float) -> None:
+        """Nothing: the accelerations are there."""
 
     def _begin(self, t: float, h: float) -> None:
         """Set up the equations of a step of size h in s from the time t."""
@@ -302,9 +293,10 @@ class GrahamJelenicMotion(FixedStepMotion):
     def _prepare(self) -> None:
         """Make the preconditioner what it should be at the beginning of a step."""
         way, at_first, at_last = self._effort
-        if self._of_step[0] != abs(self.dt):
-            self._of_step[0], self._stiff_at[...], self._ready = abs(self.dt), self._q, True
-            self._preconditioner.linearise(self._q, self.dt)
+        size = abs(self._h)
+        if self._of_step[0] != size:
+            self._of_step[0], self._stiff_at[...], self._ready = size, self._q, True
+            self._preconditioner.linearise(self._q, self._h)
             way = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
             wanted = way == _FACTORS
         elif way == _PLAIN:
@@ -315,7 +307,7 @@ class GrahamJelenicMotion(FixedStepMotion):
             way = _FACTORS
             self._renew(self._q)
         elif not self._ready:  # gone on with from a checkpoint
-            self._preconditioner.linearise(self._stiff_at, self.dt)
+            self._preconditioner.linearise(self._stiff_at, self._h)
             if way == _FACTORS:
                 self._preconditioner.factorise()
         self._effort[0] = way
@@ -338,7 +330,7 @@ class GrahamJelenicMotion(FixedStepMotion):
                 try:
                     count = self._go_on_from(near, self._z0)
                 except StepFailed:
-                    raise retold(error, f"{error}{self._scheme.remark(best)}") from None
+                    raise with_context(error, f"{error}{self._scheme.remark(best)}") from None
             else:
                 self._effort[0] = _FACTORS
                 self._renew(self._q)
@@ -401,7 +393,7 @@ class GrahamJelenicMotion(FixedStepMotion):
 
         The states of methods of second order are not so near to one smooth motion that the quintic were of use.
         """
-        h = self.dt
+        h = self._h
         if self.n == 0 or self._scheme.order == 2:
             bend = 0.5 * h * h * self._a
             return self._z0 + np.stack([self._z0[1] + bend, 2.0 * bend])

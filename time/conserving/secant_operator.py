@@ -7,7 +7,6 @@ from typing import final
 
 import numpy as np
 
-from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.forms import GRADIENT, SECANT, SECANT_RATE
 from symplex.fem.secant import secant_product
@@ -27,29 +26,9 @@ class SecantOperator:
     system : System
     external : sequence of str
         The energies whose forces −∇φ act like loads.
-    wanted_by : str
-        The method, for errors.
-
-    Raises
-    ------
-    InvalidSystem
-        If an energy is neither external nor has a secant form, or there is none of that name.
     """
 
-    def __init__(self, system: System, external: Sequence[str], wanted_by: str):
-        unknown = [name for name in external if name not in system.energies]
-        if unknown:
-            raise InvalidSystem(
-                f"{wanted_by}: there is no energy '{unknown[0]}' to be external; "
-                f"there are {', '.join(map(repr, system.energies)) or 'none'}."
-            )
-        for name, energy in system.energies.items():
-            if name not in external and not energy.has("secant"):
-                raise InvalidSystem(
-                    f"{wanted_by}: energy '{name}' ({type(energy).__name__}) has no secant form (gradient = 𝓕 x). "
-                    f'Name it as external, external=("{name}",): then its force acts like a load; '
-                    "or take a method that needs the gradient only (Midpoint, EnergyMomentum)."
-                )
+    def __init__(self, system: System, external: Sequence[str]):
         self.system = system
         self._internal, self._external = system.energies.keys() - set(external), set(external)
         self.loaded = bool(self._external or system.loads)

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Self, final
+from types import MappingProxyType
+from typing import final
 
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.errors import StepFailed, UnstableStep
+from symplex.errors import UnstableStep
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.constraints.multipliers import Multipliers
-from symplex.time.implicit.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
+from symplex.time.integrator import FixedMotion, FixedStepIntegrator, require_step
+from symplex.time.motion import FixedStepMotion
 from symplex.time.stability import stable_step
+from symplex.time.traits import Form, Trait
 from symplex.time.variational.zhang_skeel_force import ModifiedForce
 
 
 @dataclass(frozen=True)
-class ConstrainedIntegrator(FixedStepIntegrator):
+class ConstrainedIntegrator(FixedStepIntegrator[FixedMotion]):
     """A method that keeps constraints by multipliers.
 
     The constraints belong to the method and not to the `System`: all others would not see them there, and go on as if
@@ -56,7 +57,6 @@ class ConstrainedIntegrator(FixedStepIntegrator):
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
-    changing_stencils = True
 
     def __post_init__(self):
         require_step(self, self.dt)
@@ -64,47 +64,31 @@ class ConstrainedIntegrator(FixedStepIntegrator):
             raise ValueError(f"{type(self).__name__}: beta must not be negative; it is {self.beta}.")
 
     @property
+    def needs(self) -> frozenset[Form]:
+        """With β > 0 also what the modified potential needs."""
+        more: set[Form] = {"hessian", "third"} if self.beta > 0.0 else set()
+        return frozenset({"gradient", *more})
+
+    @property
     def energy(self) -> str:
         """The total, or with β > 0 that of the modified potential."""
         return "modified_total" if self.beta > 0.0 else "total"
 
-    @abstractmethod
-    def _motion(self, system: System, t0: float, dt: float, n: int) -> ConstrainedMotion:
-        """Return a motion without its arrays."""
-
-    def start(self, system: System, state: State) -> ConstrainedMotion:
-        """Return the motion that begins at the positions and velocities of a state; supports move as given.
-
-        Raises
-        ------
-        InvalidSystem
-            If the mass is not lumped, or a constraint does not fit the system.
-        RedundantConstraints
-            If constraints depend on each other.
-        InfeasibleStart
-            If the state does not satisfy them; see `symplex.time.constraints.multipliers.project`.
-        UnstableStep, StepFailed
-            If dt is too large.
-        """
-        motion = self._motion(system, state.t, self.dt, 0)
-        motion._begin(State(state.t, state.q, system.held(state.t, state.v), state.a))
-        return motion
-
-    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ConstrainedMotion:
-        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = self._motion(system, *stored_grid(checkpoint))
-        motion._restore(checkpoint)
-        return motion
-
-    def fit(self, system: System, state: State, interval: float) -> Self:
-        """Return the method with the largest step not above its own that divides an interval in s."""
-        return replace(self, dt=dividing(self.dt, interval))
+    def _step_size(self, system: System, state: State) -> float:
+        rest = max(1.0 - 4.0 * self.beta, 0.0)
+        limit = stable_step(system, state.q) / math.sqrt(rest) if rest > 0.0 else math.inf
+        if self.dt > limit:
+            raise UnstableStep(
+                f"dt = {self.dt:.4g} s is above the stability limit of {type(self).__name__} (without its "
+                f"constraints), {limit:.4g} s. Try dt = {0.8 * limit:.3g} s."
+            )
+        return self.dt
 
 
 @partial(checked, but=("constraints",))
 @final
 @dataclass(frozen=True)
-class Rattle(ConstrainedIntegrator):
+class Rattle(ConstrainedIntegrator["RattleMotion"]):
     """RATTLE: velocity Verlet with forces along ∇g, so that positions satisfy g = 0 and velocities ∇g·v = 0.
 
     v_½ = v0 + dt/2 a0 + M⁻¹ G(q0)ᵀ μ,  q1 = q0 + dt v_½  with g(q1) = 0,
@@ -115,6 +99,18 @@ class Rattle(ConstrainedIntegrator):
     along. Parameters, errors: see `ConstrainedIntegrator`.
     """
 
+    @property
+    def name(self) -> str:
+        """How messages call the method."""
+        return "Rattle with beta > 0" if self.beta > 0.0 else "Rattle"
+
+    @property
+    def takes(self) -> frozenset[Trait]:
+        """Constraints, and without β supports that move."""
+        moving: set[Trait] = set() if self.beta > 0.0 else {"moving supports"}
+        uses: set[Trait] = {"composition", "thermostat"}
+        return frozenset({"supports", "loads", "constraints", "changing stencils", *moving, *uses})
+
     def _motion(self, system: System, t0: float, dt: float, n: int) -> RattleMotion:
         return RattleMotion(system, self, t0, dt, n)
 
@@ -122,7 +118,7 @@ class Rattle(ConstrainedIntegrator):
 @partial(checked, but=("constraints",))
 @final
 @dataclass(frozen=True)
-class Shake(ConstrainedIntegrator):
+class Shake(ConstrainedIntegrator["ShakeMotion"]):
     """SHAKE: the central differences M (q1 − 2 q0 + q₋1)/dt² = f − ∇V(q0) + G(q0)ᵀ λ, with g(q1) = 0.
 
     Ryckaert, Ciccotti and Berendsen (1977). The positions are those of `Rattle`; velocities are (q1 − q₋1)/2dt, which
@@ -130,7 +126,14 @@ class Shake(ConstrainedIntegrator):
     state the step after it must be possible. Parameters, errors: see `ConstrainedIntegrator`.
     """
 
-    no_composition = "its velocities are differences over two steps of one size; take Rattle, of the same positions"
+    takes = frozenset({"supports", "loads", "constraints", "changing stencils"})
+    why_not = MappingProxyType(
+        {
+            "composition": "its velocities are differences over two steps of one size; take Rattle, of the same "
+            "positions",
+            "thermostat": "its velocities are not tangent to its constraints; take Rattle",
+        }
+    )
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ShakeMotion:
         return ShakeMotion(system, self, t0, dt, n)
@@ -139,7 +142,7 @@ class Shake(ConstrainedIntegrator):
 class ConstrainedMotion(FixedStepMotion):
     """A motion that keeps constraints by multipliers."""
 
-    name: str
+    loads_at_ends = True
     tangent: float  # how much of the velocities at the start may leave the constraints
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
@@ -147,42 +150,35 @@ class ConstrainedMotion(FixedStepMotion):
         self._set = Multipliers(system, method.constraints, self.name)
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
-        self._q, self._v, self._a, self._applied = (np.zeros(shape) for _ in range(4))
         self._multipliers, self._impulses, self._sizes = (np.zeros(size) for _ in range(3))
-        self._half, self._target, self._next, self._force = (np.zeros(shape) for _ in range(4))
+        self._applied, self._half, self._target, self._next, self._force = (np.zeros(shape) for _ in range(5))
         self._gradients, self._gradients_next = self._set.empty_gradients(), self._set.empty_gradients()
         self._next_impulses, self._corrections, self._next_corrections = np.zeros(size), np.zeros(1), 0
+        self._of_step = np.zeros(1)  # the size that applied accelerations are for: a composition has several
         self._ready = False  # gradients and factors are those at q
-        self._loads = list(system.loads.values())
-        self._works, self._acting = (
-            np.zeros(len(self._loads) + len(system.moving)),
-            np.zeros((len(self._loads), *shape)),
-        )
-        self._moving, self._origin = system.moving, np.zeros(shape if system.moving else 0)  # positions less u(t)
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"q": self._q, "v": self._v, "a": self._a, "applied": self._applied, "sizes": self._sizes}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, with multipliers and impulses."""
+        arrays = super().arrays() | {"applied": self._applied, "sizes": self._sizes}
         arrays |= {"multipliers": self._multipliers, "impulses": self._impulses, "corrections": self._corrections}
-        if len(self._works):
-            arrays |= {"work": self._works, "acting": self._acting}
-        return arrays | ({"origin": self._origin, "force": self._force} if self._moving else {})
+        arrays["of_step"] = self._of_step
+        return arrays | ({"force": self._force} if self._moving else {})
 
-    def _begin(self, state: State) -> None:
-        """Set all arrays at a start."""
-        rest = 1.0 - 4.0 * (self._modified.beta if self._modified else 0.0)
-        limit = stable_step(self.system, state.q) / math.sqrt(rest) if rest > 0.0 else math.inf
-        if self.dt > limit:
-            raise UnstableStep(
-                f"dt = {self.dt:.4g} s is above the stability limit of {self.name} (without its constraints), "
-                f"{limit:.4g} s. Try dt = {0.8 * limit:.3g} s."
-            )
-        self._set.require_independent(state.q)
-        self._set.require_feasible(state, self.tangent)
-        self._q[...], self._v[...] = state.q, state.v
-        self._sizes[...] = self._set.sizes(state.q)
-        if self._moving:
-            self._origin[...] = state.q - self._moving.displacements(state.t)
-        self._accelerate(state.t, state.v)
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves.
+
+        Raises
+        ------
+        RedundantConstraints
+            If constraints depend on each other.
+        InfeasibleStart
+            If the state does not satisfy them; see `symplex.time.constraints.multipliers.project`.
+        """
+        super().begin(q, v)
+        self._set.require_independent(q)
+        self._set.require_feasible(State(self.t, q, v, self._a), self.tangent)
+        self._sizes[...] = self._set.sizes(q)
+        self._accelerate(self.t, v, self.dt)
 
     def multipliers(self) -> dict[str, Array]:
         """Return λ [c] of each constraint, by name, at the state just returned: the forces are λ ∇g.
@@ -214,28 +210,10 @@ class ConstrainedMotion(FixedStepMotion):
 
         With β > 0 and no loads also ``modified_total``, which is nearly conserved.
         """
-        parts = with_work(self.system, self.system.energies_of(state), self._works)
-        if self._modified is not None and not len(self._works):
+        parts = super().energies(state)
+        if self._modified is not None and not self._work:
             parts["modified_total"] = parts["kinetic"] + self._modified.energy(state.q, self.dt)
         return parts
-
-    def _run(self, n_steps: int) -> None:
-        try:
-            for _ in range(n_steps):
-                self._step()
-                self.n += 1
-            self._observe()
-        except StepFailed as error:
-            when = f"{self.name} stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
-            raise retold(error, f"{when}: {error}") from None
-
-    @abstractmethod
-    def _step(self) -> None:
-        """Take a step."""
-
-    @abstractmethod
-    def _observe(self) -> None:
-        """Set multipliers and accelerations, and what else belongs to a state."""
 
     def _prepare(self) -> None:
         """Find gradients and factors at q, unless they are there."""
@@ -244,49 +222,43 @@ class ConstrainedMotion(FixedStepMotion):
             self._set.factorise(self._gradients, self._gradients)
             self._ready = True
 
-    def _reach(self, v: Array) -> None:
-        """Find the next positions, the velocities between, and the impulses that lead there from the velocities v."""
+    def _reach(self, t: float, h: float, v: Array) -> None:
+        """Find the positions after a step, the velocities between, and the impulses that lead there from v."""
+        if self._modified is not None and self._of_step[0] != abs(h):
+            self._accelerate(t, v, h)
         self._prepare()
-        _drift(self._q, v, self._applied, self.dt, self._half, self._target)
-        self._take_along(self._moving.displacements, self._target, self._origin)
+        _drift(self._q, v, self._applied, h, self._half, self._target)
+        self._take_along(self._moving.displacements, t + h, self._target, self._origin)
         self._next_impulses[...] = self._impulses
         self._next_corrections = self._set.close(
-            self._target, self._gradients, self.dt, self._sizes, self._next_impulses, self._next
+            self._target, self._gradients, h, self._sizes, self._next_impulses, self._next
         )
         self._set.push(self._gradients, self._next_impulses, 1.0, self._half)
         self._set.write_gradients(self._next, self._gradients_next)
         self._set.require_same_side(self._gradients, self._gradients_next)
 
-    def _take_along(self, given: Callable[[float], Array], out: Array, origin: Array | float = 0.0) -> None:
-        """Write what is given for supports that move at the end of the step, beside the origin, to out."""
+    def _take_along(self, given: Callable[[float], Array], t: float, out: Array, origin: Array | float = 0.0) -> None:
+        """Write what is given for supports that move at the time t, beside the origin, to out."""
         if self._moving:
-            np.copyto(out, origin + given(self._end), where=self._moving.mask)
+            np.copyto(out, origin + given(t), where=self._moving.mask)
 
-    @property
-    def _end(self) -> float:
-        """The time at the end of the step in s."""
-        return self.t0 + (self.n + 1) * self.dt
-
-    def _move(self, predicted: Array | None) -> None:
-        """Go to the next positions; loads see the predicted velocities there."""
+    def _move(self, t: float, h: float, predicted: Array | None) -> None:
+        """Go to the next positions, at the end of a step; loads see the predicted velocities there."""
         self._q, self._next = self._next, self._q
         self._impulses, self._next_impulses = self._next_impulses, self._impulses
         self._gradients, self._gradients_next = self._gradients_next, self._gradients
         self._set.factorise(self._gradients, self._gradients)
         self._ready = True
         self._corrections += self._next_corrections
-        before = self._acting.copy()
-        self._accelerate(self._end, self._half if predicted is None else predicted)
-        works = np.einsum("lni,ni->l", before + self._acting, self._q - self._next)
-        self._works[: len(works)] += 0.5 * works
+        self._accelerate(t + h, self._half if predicted is None else predicted, h)
+        self._work.add_mean(self._q - self._next)
 
-    def _accelerate(self, t: float, v: Array) -> None:
-        """Set the accelerations without constraints at q."""
-        for force, load in zip(self._acting, self._loads, strict=True):
-            force[...] = load(t, self._q, v)
-        loads = self._acting.sum(axis=0)
+    def _accelerate(self, t: float, v: Array, h: float) -> None:
+        """Set the accelerations without constraints at q, of the modified potential for steps of size h."""
+        loads = self._work.evaluate(t, self._q, v)
+        self._of_step[0] = abs(h)
         if self._modified is not None:
-            self._applied[...] = self._modified.accelerations(self._q, self.dt, loads)
+            self._applied[...] = self._modified.accelerations(self._q, h, loads)
             return
         np.subtract(loads, self.system.gradient(self._q, self._force), out=self._force)
         np.multiply(self._force, self._set.inverse_mass, out=self._applied)
@@ -307,43 +279,47 @@ class RattleMotion(ConstrainedMotion):
     G M⁻¹ Gᵀ λ = −G a − vᵀ∇²g v.
     """
 
-    name = "Rattle"
     tangent = 1e-8
-    moves_supports = True
 
-    def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
-        super().__init__(system, method, t0, dt, n)
-        if method.beta > 0.0:
-            system.moving.require_none("Rattle with beta > 0")
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        super().begin(q, v)
+        self.observe(self.t)
 
-    def _step(self) -> None:
-        self._reach(self._v)
-        predicted = 2.0 * self._half - self._v if self._loads else None
+    def _step(self, t: float, h: float) -> None:
+        self._reach(t, h, self._v)
+        predicted = 2.0 * self._half - self._v if self._work.loads else None
         if predicted is not None:
-            self._take_along(self._moving.velocities, predicted)
+            self._take_along(self._moving.velocities, t + h, predicted)
         v0, force0 = self._v.copy(), self._force.copy()
-        self._move(predicted)
-        _kick(self._half, self._applied, self.dt, self._v)
-        self._take_along(self._moving.velocities, self._v)
-        impulses = self.project_velocities()
+        self._move(t, h, predicted)
+        _kick(self._half, self._applied, h, self._v)
+        self._take_along(self._moving.velocities, t + h, self._v)
+        impulses = self._project_velocities()
         if self._moving:
-            self._work_of_supports(v0, force0, impulses)
+            self._work_of_supports(h, v0, force0, impulses)
 
-    def _work_of_supports(self, v0: Array, force0: Array, impulses: Array) -> None:
+    def _work_of_supports(self, h: float, v0: Array, force0: Array, impulses: Array) -> None:
         """Add the work of the supports on their masses, against the forces and against the constraints."""
         pulls = self._set.forces(self._gradients_next, self._impulses) + self._set.forces(self._gradients, impulses)
-        against = -0.5 * (force0 + self._force) - pulls / self.dt
+        against = -0.5 * (force0 + self._force) - pulls / h
         on_mass = 0.5 * np.asarray(self.system.mass)[:, None] * (self._v - v0) * (self._v + v0)
-        self._works[len(self._loads) :] += self._moving.works(against * (self._q - self._next) + on_mass)
+        self._work.add_supports(against * (self._q - self._next) + on_mass)
 
-    def project_velocities(self) -> Array:
+    def change_velocities(self, v: Array) -> None:
+        """Go on with other velocities [n, dim] in m/s, without what leaves the constraints."""
+        self._v[...] = v
+        self._project_velocities()
+
+    def _project_velocities(self) -> Array:
         """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c]."""
         self._prepare()
         impulses = -self._set.solve(self._set.rates(self._gradients, self._v))
         self._set.push(self._gradients, impulses, 1.0, self._v)
         return impulses
 
-    def _observe(self) -> None:
+    def observe(self, t: float) -> None:
+        """Set the multipliers and accelerations of the positions and velocities."""
         self._prepare()
         leaving = self._set.rates(self._gradients, self._applied) + self._set.bends(self._q, self._v)
         self._multipliers[...] = -self._set.solve(leaving)
@@ -357,7 +333,6 @@ class ShakeMotion(ConstrainedMotion):
     It carries the velocities u = v₋½ + dt/2 a, from which v = u + dt/2 M⁻¹Gᵀλ with the multipliers of the step to come.
     """
 
-    name = "Shake"
     tangent = 0.05  # its own velocities leave constraints by the second order of the step
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
@@ -365,34 +340,40 @@ class ShakeMotion(ConstrainedMotion):
         self._carried = np.zeros_like(self._v)
         self._ahead = False  # the next positions are found
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | {"carried": self._carried}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, with the velocities that are carried on."""
+        return super().arrays() | {"carried": self._carried}
 
-    def _begin(self, state: State) -> None:
-        super()._begin(state)
-        # The step back has the same multipliers as the step ahead, half of those of the double step.
-        self._reach(state.v)
-        self._carried[...] = state.v
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves.
+
+        The step back has the same multipliers as the step ahead, half of those of the double step.
+        """
+        super().begin(q, v)
+        self._reach(self.t, self.dt, v)
+        self._carried[...] = v
         self._set.push(self._gradients, self._next_impulses, -1.0, self._carried)
         np.multiply(self._next_impulses, 2.0, out=self._impulses)
         self._ready = False
+        self.observe(self.t)
 
-    def _step(self) -> None:
-        self._look_ahead()
+    def _step(self, t: float, h: float) -> None:
+        self._look_ahead(t)
         predicted = None
-        if self._loads:
-            predicted = 1.5 * self._half - 0.5 * (self._carried - 0.5 * self.dt * self._applied)
-        self._move(predicted)
-        _kick(self._half, self._applied, self.dt, self._carried)
+        if self._work.loads:
+            predicted = 1.5 * self._half - 0.5 * (self._carried - 0.5 * h * self._applied)
+        self._move(t, h, predicted)
+        _kick(self._half, self._applied, h, self._carried)
         self._ahead = False
 
-    def _look_ahead(self) -> None:
+    def _look_ahead(self, t: float) -> None:
         if not self._ahead:
-            self._reach(self._carried)
+            self._reach(t, self.dt, self._carried)
             self._ahead = True
 
-    def _observe(self) -> None:
-        self._look_ahead()
+    def observe(self, t: float) -> None:
+        """Set velocities, multipliers and accelerations by a look at the step ahead."""
+        self._look_ahead(t)
         np.divide(self._next_impulses, self.dt, out=self._multipliers)
         self._v[...] = self._carried
         self._set.push(self._gradients, self._next_impulses, 0.5, self._v)

@@ -18,7 +18,8 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.events.level_crossings import Look, stretch
-from symplex.time.integrator import Integrator, Motion, require_time
+from symplex.time.integrator import Integrator
+from symplex.time.motion import Motion, require_time
 
 _REACH = 0.25  # how far two nodes of a stencil may move to each other between looks, in distances between them
 _RESOLUTION = 1e-11  # the least step, relative to the energies it is told from
@@ -73,6 +74,7 @@ class EnergyStepping(Integrator):
     conserves = frozenset({"energy", "momentum", "angular momentum", "symplectic form"})
     energy = "terraced_total"
     symmetric = True
+    takes = frozenset({"supports", "consistent mass"})
 
     def __post_init__(self):
         if not (np.isfinite(self.step) and self.step > 0):
@@ -107,13 +109,6 @@ class EnergySteppingMotion(Motion):
     """A motion by energy-stepping; see :class:`EnergyStepping`."""
 
     def __init__(self, integrator: EnergyStepping, system: System):
-        system.moving.require_none("energy-stepping")
-        system.require_inertia("energy-stepping")
-        if system.loads:
-            raise InvalidSystem(
-                f"energy-stepping needs a potential for every force; load '{next(iter(system.loads))}' depends on time "
-                "or velocity. Use Newmark, or a constant (dead) load."
-            )
         self.system = system
         self.integrator = integrator
         self._t = 0.0

@@ -23,7 +23,8 @@ from symplex.time.events.lattice_choice import require_axes, require_lattice, sp
 from symplex.time.events.lattice_crossings import count_rest
 from symplex.time.events.lattice_energy import lattice_energy
 from symplex.time.events.pieces import Pieces
-from symplex.time.integrator import Integrator, Motion, require_time
+from symplex.time.integrator import Integrator
+from symplex.time.motion import Motion, require_time
 
 # Between two looks at the outside world (Ctrl-C, the time that is spent): a tenth of a second or two at most.
 _EVENTS_AT_ONCE, _EVENTS_AT_FIRST = 200_000, 4_096
@@ -80,6 +81,7 @@ class ForceStepping(Integrator):
     conserves = frozenset({"energy", "symplectic form"})
     energy = "lattice_total"
     symmetric = True
+    needs = frozenset({"lattice_functions"})
 
     def __post_init__(self):
         require_lattice(self.grid, self.offset, self.axes, self.mirrored)
@@ -118,16 +120,8 @@ class ForceSteppingMotion(Motion):
     """A motion by force-stepping; see :class:`ForceStepping`."""
 
     def __init__(self, integrator: ForceStepping, system: System, t: float):
-        name = "force-stepping"
-        system.lumped_mass(name)
-        system.moving.require_none(name)
-        if system.loads:
-            raise InvalidSystem(
-                f"{name} needs a potential for every force; load '{next(iter(system.loads))}' depends on time or "
-                "velocity. Use Newmark, or a constant (dead) load."
-            )
         if system.dim >= layout.LANES:
-            raise InvalidSystem(f"{name} works in 1, 2 or 3 dimensions of space, not in {system.dim}.")
+            raise InvalidSystem(f"{integrator.name} works in 1, 2 or 3 dimensions of space, not in {system.dim}.")
         shape = (system.n_nodes, system.dim)
         self._axes = None if integrator.axes is None else np.asarray(integrator.axes, float)
         if self._axes is not None:
@@ -332,7 +326,7 @@ class ForceSteppingMotion(Motion):
         cell, sign, fraction = layout.place(z, self._mirrored)
         tracks.of_dofs(self.system.dim, layout.CELL)[...] = cell
         tracks.of_dofs(self.system.dim, layout.STEP)[...] = sign * spacing
-        mass = self.system.lumped_mass("force-stepping")[:, None]
+        mass = np.asarray(self.system.mass)[:, None]
         np.divide(1.0, mass * spacing**2, out=tracks.of_dofs(self.system.dim, layout.WEIGHT), where=~fixed)
         track = tracks.track[:, :, : self.system.dim]
         track[:, layout.FRACTION] = np.where(fixed, layout.FIXED, fraction)

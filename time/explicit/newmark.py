@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import numpy as np
@@ -15,16 +14,18 @@ from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
-from symplex.time.implicit.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, stored_grid
+from symplex.time.implicit.implicit import IMPLICIT
+from symplex.time.integrator import FixedStepIntegrator
+from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import latent_frequency, stable_step
+from symplex.time.traits import Form, Trait
 
 
 @checked
 @final
 @dataclass(frozen=True)
-class Newmark(FixedStepIntegrator):
+class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
     """Newmark's method: explicit with β = 0 and γ = ½ (the default), otherwise implicit.
 
     q1 = q0 + dt v0 + dt² [(½ − β) a0 + β a1],  v1 = v0 + dt [(1 − γ) a0 + γ a1],  M a1 = f(t1, q1, v1) − ∇V(q1)
@@ -65,8 +66,6 @@ class Newmark(FixedStepIntegrator):
     contact_safety: float = 0.2
     newton: Newton = field(default=Newton(), kw_only=True)
 
-    changing_stencils = True
-
     @classmethod
     def trapezoidal(cls, dt: float, **options: Any) -> Newmark:
         """Return the member with β = ¼: the average acceleration, stable for linear systems at any step."""
@@ -103,6 +102,18 @@ class Newmark(FixedStepIntegrator):
         """Whether γ = ½."""
         return self.gamma == 0.5
 
+    @property
+    def needs(self) -> frozenset[Form]:
+        """Hessians by the implicit members only."""
+        hessian: set[Form] = set() if self.explicit else {"hessian"}
+        return frozenset({"gradient", *hessian})
+
+    @property
+    def takes(self) -> frozenset[Trait]:
+        """A consistent mass by the implicit members only, compositions of the symmetric ones."""
+        composition: set[Trait] = {"composition"} if self.symmetric else set()
+        return (IMPLICIT - {"consistent mass"} if self.explicit else IMPLICIT) | composition
+
     def __post_init__(self):
         if not (0.0 <= self.beta < math.inf and 0.5 <= self.gamma < math.inf):
             raise ValueError(
@@ -119,48 +130,13 @@ class Newmark(FixedStepIntegrator):
             allowed = ', or "auto"' if self.explicit else " with an implicit member"
             raise ValueError(f"Newmark: dt must be positive{allowed}; it is {self.dt!r}.")
 
-    def start(self, system: System, state: State) -> NewmarkMotion | GeneralizedAlphaMotion:
-        """Return the motion that begins at the positions and velocities of a state.
-
-        Its accelerations follow from these, and supports are at rest or move as given, however the state was made.
-
-        Raises
-        ------
-        UnstableStep
-            If dt is above the stability limit (which is not looked for with implicit members and a consistent mass).
-        InvalidSystem
-            If the member is explicit and the mass is not lumped.
-        StepFailed
-            If dt is ``"auto"`` but nothing has stiffness.
-        """
-        motion = self._motion(system, state.t, self._step(system, state), 0)
-        v = system.held(state.t, state.v)
-        motion._restore(motion._initial(state.q, v, system.accelerations_at(state.t, state.q, v)))
-        return motion
-
-    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> NewmarkMotion | GeneralizedAlphaMotion:
-        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = self._motion(system, *stored_grid(checkpoint))
-        motion._restore(checkpoint)
-        return motion
-
-    def fit(self, system: System, state: State, interval: float) -> Newmark:
-        """Return the method with the largest step not above its own that divides an interval in s.
-
-        Raises
-        ------
-        UnstableStep, InvalidSystem, StepFailed
-            As `start`.
-        """
-        return replace(self, dt=dividing(self._step(system, state), interval))
-
     def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | GeneralizedAlphaMotion:
         if self.explicit:
             return NewmarkMotion(system, t0, dt, n)
         coefficients = Coefficients(0.0, 0.0, self.beta, self.gamma)
         return GeneralizedAlphaMotion("Newmark", system, t0, dt, n, coefficients, self.newton)
 
-    def _step(self, system: System, state: State) -> float:
+    def _step_size(self, system: System, state: State) -> float:
         """Return dt in s, checked against the stability limit where there is one."""
         if not self.explicit:
             require_stable(system, state, float(self.dt), self.beta, self.gamma)
@@ -203,83 +179,54 @@ def require_stable(system: System, state: State, dt: float, beta: float, gamma: 
 class NewmarkMotion(FixedStepMotion):
     """A motion by explicit Newmark; see `Newmark`."""
 
-    moves_supports = True
+    loads_at_ends = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
         super().__init__(system, t0, dt, n)
-        mass = system.lumped_mass("explicit Newmark")
-        shape = (system.n_nodes, system.dim)
-        self._q, self._v, self._a, self._gradient = (np.zeros(shape) for _ in range(4))
-        self._mass = mass[:, None]
+        self._gradient = np.zeros((system.n_nodes, system.dim))  # less the loads
+        self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
-        self._loads, self._moving = list(system.loads.values()), system.moving
-        self._works = np.zeros(len(self._loads) + len(self._moving))
-        # Where work is done: the force of each load at present; where supports move: their positions less u(t)
-        self._acting = np.zeros((len(self._loads), *shape))
-        self._origin = np.zeros(shape if self._moving else 0)
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"q": self._q, "v": self._v, "a": self._a}
-        if len(self._works):
-            arrays |= {"work": self._works, "acting": self._acting}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, with the forces where supports do work against them."""
+        return super().arrays() | ({"gradient": self._gradient} if self._moving else {})
+
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        super().begin(q, v)
         if self._moving:
-            arrays |= {"origin": self._origin, "gradient": self._gradient}
-        return arrays
+            self.system.gradient(q, self._gradient)
+            self._gradient -= self._work.acting.sum(axis=0)
 
-    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
-        acting = np.zeros_like(self._acting)
-        for force, load in zip(acting, self._loads, strict=True):
-            force[...] = load(self.t, q, v)
-        arrays = {"q": q, "v": v, "a": a, "work": np.zeros_like(self._works), "acting": acting}
-        if self._moving:
-            gradient = self.system.gradient(q) - acting.sum(axis=0)
-            arrays |= {"origin": q - self._moving.displacements(self.t), "gradient": gradient}
-        return arrays
+    def _step(self, t: float, h: float) -> None:
+        if self._work:
+            self._step_with_work(t + h, h)
+            return
+        _drift(self._q, self._v, self._a, h)
+        self.system.gradient(self._q, self._gradient)
+        _kick(self._v, self._a, self._gradient, self._inverse_mass, h)
 
-    def _run(self, n_steps: int) -> None:
-        system, q, v, a, gradient = self.system, self._q, self._v, self._a, self._gradient
-        dt, inverse_mass, works = self.dt, self._inverse_mass, len(self._works) > 0
-        try:
-            for _ in range(n_steps):
-                if works:
-                    self._step_with_work(self.t0 + (self.n + 1) * dt)
-                else:
-                    _drift(q, v, a, dt)
-                    system.gradient(q, gradient)
-                    _kick(v, a, gradient, inverse_mass, dt)
-                self.n += 1
-        except StepFailed as error:
-            t = self.t0 + (self.n + 1) * dt
-            raise retold(error, f"Newmark stopped at t = {t:.6g} s (dt = {self.dt:.4g} s): {error}") from None
-
-    def _step_with_work(self, t: float) -> None:
+    def _step_with_work(self, t: float, h: float) -> None:
         """Take a step to the time t in s with loads or moving supports, and add up their work."""
-        q, v, a, gradient, dt, given = self._q, self._v, self._a, self._gradient, self.dt, self._moving.mask
-        q0, v0, gradient0, acting0 = q.copy(), v.copy(), gradient.copy(), self._acting.copy()
-        predicted = v + dt * a
-        _drift(q, v, a, dt)
+        q, v, a, gradient, given = self._q, self._v, self._a, self._gradient, self._moving.mask
+        q0, v0, gradient0 = q.copy(), v.copy(), gradient.copy()
+        predicted = v + h * a
+        _drift(q, v, a, h)
         if self._moving:
             np.copyto(q, self._origin + self._moving.displacements(t), where=given)
             np.copyto(predicted, self._moving.velocities(t), where=given)
         self.system.gradient(q, gradient)
-        for force, load in zip(self._acting, self._loads, strict=True):
-            force[...] = load(t, q, predicted)
-            gradient -= force
-        _kick(v, a, gradient, self._inverse_mass, dt)
-        dq, n = q - q0, len(self._loads)
-        self._works[:n] += [0.5 * float(np.vdot(f0 + f1, dq)) for f0, f1 in zip(acting0, self._acting, strict=True)]
+        gradient -= self._work.evaluate(t, q, predicted)
+        _kick(v, a, gradient, self._inverse_mass, h)
+        self._work.add_mean(q - q0)
         if self._moving:
             np.copyto(v, predicted, where=given)
             np.copyto(a, self._moving.accelerations(t), where=given)
             on_mass = 0.5 * self._mass * (v - v0) * (v + v0)
-            self._works[n:] += self._moving.works(0.5 * (gradient0 + gradient) * dq + on_mass)
+            self._work.add_supports(0.5 * (gradient0 + gradient) * (q - q0) + on_mass)
 
-    def energies(self, state: State) -> dict[str, float]:
-        """Return the energies in J, and the work of loads and moving supports, by the mean forces at the ends of steps.
-
-        See `symplex.time.implicit.implicit.ImplicitMotion.energies`.
-        """
-        return with_work(self.system, self.system.energies_of(state), self._works)
+    def observe(self, t: float) -> None:
+        """Nothing: the accelerations are there."""
 
 
 @kernel

@@ -8,7 +8,6 @@ from typing import NamedTuple, final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
@@ -27,7 +26,7 @@ class Coefficients(NamedTuple):
 @checked
 @final
 @dataclass(frozen=True)
-class GeneralizedAlpha(ImplicitIntegrator):
+class GeneralizedAlpha(ImplicitIntegrator["GeneralizedAlphaMotion"]):
     """The generalised-α method of Chung and Hulbert (1993): second order, with damping of unresolved frequencies.
 
     q1 = q0 + dt v0 + dt² [(½ − β) a0 + β a1],  v1 = v0 + dt [(1 − γ) a0 + γ a1],
@@ -77,7 +76,7 @@ class GeneralizedAlpha(ImplicitIntegrator):
 @checked
 @final
 @dataclass(frozen=True)
-class HilberHughesTaylor(ImplicitIntegrator):
+class HilberHughesTaylor(ImplicitIntegrator["GeneralizedAlphaMotion"]):
     """The HHT-α method of Hilber, Hughes and Taylor (1977): generalised-α with α_m = 0 and α_f = −α.
 
     M a1 = (1 + α) F1 − α F0,  β = (1 − α)²/4,  γ = ½ − α
@@ -133,7 +132,6 @@ class GeneralizedAlphaMotion(ImplicitMotion):
     """
 
     symmetric = True
-    moves_supports = True
 
     def __init__(
         self,
@@ -145,23 +143,20 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         coefficients: Coefficients,
         newton: Newton,
     ):
-        system.require_inertia(name)
-        if system.moving.rough is not None and not system.is_lumped:
-            raise InvalidSystem(
-                f"{name} with a consistent mass needs the accelerations of supports, and the velocity of "
-                f"'{system.moving.rough}' jumps; take EnergyMomentum or Midpoint, a lumped mass, or a smooth motion."
-            )
-        super().__init__(system, t0, dt, n, newton)
         self.name = name
+        super().__init__(system, t0, dt, n, newton)
         self.coefficients = coefficients
         self._own_a = np.zeros_like(self._a)
         self._given_a = np.zeros_like(self._given_dv)  # accelerations of the supports at the end of the step
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | {"own_a": self._own_a}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, with the accelerations of the method's own."""
+        return super().arrays() | {"own_a": self._own_a}
 
-    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
-        return super()._initial(q, v, a) | {"own_a": a}
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        super().begin(q, v)
+        self._own_a[...] = self._a
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
@@ -186,19 +181,19 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         own_a = (dq - self._predicted) / (self.coefficients.beta * h * h)
         return self._t + h, self._q + dq, self._velocity(h, own_a)
 
-    def _work(self, h: float, dq: Array) -> list[float]:
+    def _works_of_loads(self, h: float, dq: Array) -> list[float]:
         """Return the work in J of each load in a step, of its mean force at the ends."""
         return [float(np.vdot(force, dq)) for force in self._mean_loads(dq)]
 
-    def _work_on_forces(self, dq: Array, forces: Array) -> list[float]:
-        """Return the work in J of each moving support in a step, against the mean forces at its ends."""
+    def _forces_of_supports(self, dq: Array, forces: Array) -> Array:
+        """Return the mean forces [n, dim] in N at the ends of a step."""
         ends = self.system.gradient(self._q) + self.system.gradient(self._q + dq)
-        return self._moving.works((0.5 * ends - sum(self._mean_loads(dq))) * dq)
+        return 0.5 * ends - sum(self._mean_loads(dq))
 
     def _mean_loads(self, dq: Array) -> list[Array]:
         """Return the mean [n, dim] of each load at the ends of the step."""
         t, q, v = self._loaded(dq)
-        return [0.5 * (load(self._t, self._q, self._v) + load(t, q, v)) for load in self._loads]
+        return [0.5 * (load(self._t, self._q, self._v) + load(t, q, v)) for load in self._work.loads]
 
     def blocks(self, dq: Array, out: Array) -> None:
         """Write ∇²V(q1) to out."""
@@ -223,5 +218,5 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         self._a[...] = a
         self._own_a[...] = own_a
 
-    def _observe(self) -> None:
+    def observe(self, t: float) -> None:
         """Nothing: the accelerations are there."""

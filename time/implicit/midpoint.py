@@ -10,14 +10,15 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import System
-from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator, ImplicitMotion
 from symplex.time.solvers.newton import Newton
+from symplex.time.traits import Trait
 
 
 @checked
 @final
 @dataclass(frozen=True)
-class Midpoint(ImplicitIntegrator):
+class Midpoint(ImplicitIntegrator["MidpointMotion"]):
     """The midpoint rule, α = ½, or another symplectic member of the α-family of Simo and Gonzalez (1993), eqs. 69-72.
 
     q1 − q0 = dt M⁻¹ p_(1−α),  p1 − p0 = dt [f(t_α, q_α, (q1 − q0)/dt) − ∇V(q_α)],
@@ -61,6 +62,12 @@ class Midpoint(ImplicitIntegrator):
         """Whether α = ½."""
         return self.alpha == 0.5
 
+    @property
+    def takes(self) -> frozenset[Trait]:
+        """All but nodes without mass and constraints; only α = ½ can be composed."""
+        more: set[Trait] = {"jumping supports", "composition"} if self.symmetric else {"jumping supports"}
+        return IMPLICIT | more
+
     def _motion(self, system: System, t0: float, dt: float, n: int) -> MidpointMotion:
         return MidpointMotion(system, t0, dt, n, self.newton, self.alpha)
 
@@ -74,7 +81,6 @@ class MidpointRuleMotion(ImplicitMotion):
     symmetric = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton, alpha: float):
-        system.require_inertia(self.name)
         super().__init__(system, t0, dt, n, newton)
         self.alpha = alpha
 
@@ -115,6 +121,3 @@ class MidpointRuleMotion(ImplicitMotion):
 @final
 class MidpointMotion(MidpointRuleMotion):
     """A motion by the midpoint rule; see `Midpoint`."""
-
-    name = "Midpoint"
-    moves_supports = True

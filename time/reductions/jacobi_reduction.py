@@ -13,8 +13,10 @@ from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.system import State, System
-from symplex.time.integrator import Integrator, Motion
+from symplex.time.integrator import Integrator
+from symplex.time.motion import Motion
 from symplex.time.totals import TOTALS
+from symplex.time.traits import Form
 
 _RELATIVE_CHANGE = 1e-6  # of energies and gradients by a translation: far above round-off
 
@@ -92,6 +94,13 @@ class JacobiReduction(Integrator):
         object.__setattr__(self, "conserves", self.integrator.conserves | {"momentum"})
         object.__setattr__(self, "energy", self.integrator.energy)
         object.__setattr__(self, "symmetric", self.integrator.symmetric)
+
+    takes = frozenset()
+
+    @property
+    def needs(self) -> frozenset[Form]:
+        """What the integrator needs."""
+        return self.integrator.needs
 
     def start(self, system: System, state: State) -> JacobiMotion:
         """Return the motion that begins at the positions and velocities of a state.
@@ -191,23 +200,10 @@ class _Reduced:
 
     def __init__(self, system: System):
         name = "JacobiReduction"
-        mass = system.lumped_mass(name)
         if system.n_nodes < 2:
             raise InvalidSystem(f"{name} needs at least two nodes; this system has {system.n_nodes}.")
-        system.moving.require_none(name)
-        if system.has_supports:
-            node = np.flatnonzero(system.fixed.any(axis=1))[0]
-            raise InvalidSystem(
-                f"{name} is for systems that are free to move as a whole; node {node} is fixed. "
-                "Use the integrator without reduction."
-            )
-        if system.loads:
-            raise InvalidSystem(
-                f"{name} needs forces that depend on relative positions only; load '{next(iter(system.loads))}' acts "
-                "from outside. Use the integrator without reduction."
-            )
         self.full = system
-        self.coordinates = JacobiCoordinates(mass)
+        self.coordinates = JacobiCoordinates(np.asarray(system.mass))
         energies: dict[str, Energy] = {}
         for key, energy in system.energies.items():
             try:

@@ -15,9 +15,11 @@ from symplex.fem.energy import Array, Energy
 from symplex.fem.measures.bars import Bars, InverseSquare
 from symplex.fem.system import State, System
 from symplex.time.events.force_stepping import ForceStepping, ForceSteppingMotion
-from symplex.time.integrator import FixedStepMotion, Integrator, Motion
+from symplex.time.integrator import Integrator
+from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.reductions.jacobi_reduction import CentreOfMass
 from symplex.time.reductions.swept_angle import RADIUS, TIME, add_pieces, swept
+from symplex.time.traits import Form
 
 _NAME = "PolarReduction"
 _RADIAL = 8 * np.finfo(float).eps  # sine of the angle between position and velocity up to which it is round-off
@@ -82,6 +84,11 @@ class PolarReduction(Integrator):
         object.__setattr__(self, "conserves", kept)
         object.__setattr__(self, "energy", self.integrator.energy)
         object.__setattr__(self, "symmetric", self.integrator.symmetric)
+
+    @property
+    def needs(self) -> frozenset[Form]:
+        """What the integrator needs."""
+        return self.integrator.needs
 
     def start(self, system: System, state: State) -> PolarMotion:
         """Return the motion that begins at the positions and velocities of a state.
@@ -330,7 +337,7 @@ class _Bodies:
     """Two bodies with central forces: q_0 = centre − share_0 d and q_1 = centre + share_1 d, with d = q_1 − q_0."""
 
     def __init__(self, system: System):
-        mass = system.lumped_mass(_NAME)
+        mass = np.asarray(system.mass)
         if system.n_nodes != 2 or system.dim not in (2, 3):
             raise InvalidSystem(
                 f"{_NAME} is for two bodies in a plane or in space; this system has {system.n_nodes} nodes in "
@@ -342,12 +349,6 @@ class _Bodies:
                     f"{_NAME} needs forces along the line between the bodies; energy '{name}' "
                     f"({type(energy).__name__}) is not of the kind Bars."
                 )
-        if system.loads:
-            raise InvalidSystem(
-                f"{_NAME} needs forces along the line between the bodies; load '{next(iter(system.loads))}' acts from "
-                "outside."
-            )
-        system.moving.require_none(_NAME)
         fixed = system.fixed.sum(axis=1).tolist()
         if fixed not in ([0, 0], [system.dim, 0], [0, system.dim]):
             raise InvalidSystem(f"{_NAME} needs two free nodes, or one free and one fixed in all components.")

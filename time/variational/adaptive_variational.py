@@ -14,12 +14,13 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit.implicit import retold, with_work
-from symplex.time.integrator import Integrator, Motion, require_step, require_time
+from symplex.time.integrator import Integrator, require_step
+from symplex.time.motion import Motion, require_time, with_context
 from symplex.time.solvers.newton import Newton
 from symplex.time.totals import LESS_WORK
 from symplex.time.variational.step_search import StepSearch
 from symplex.time.variational.variational import Attempt, VariationalMidpointMotion
+from symplex.time.work import with_work
 
 _EPS = float(np.finfo(float).eps)
 # How many times the round-off of the energies h²|D|/8 must be, for the energy to decide on h to three digits.
@@ -102,6 +103,8 @@ class AdaptiveVariational(Integrator):
     conserves = frozenset({"energy", "momentum", "angular momentum"})
     energy = "discrete_energy"
     symmetric = False
+    needs = frozenset({"gradient", "hessian"})
+    takes = frozenset({"supports", "loads", "consistent mass"})
 
     def __post_init__(self):
         require_step(self, self.dt)
@@ -122,12 +125,6 @@ class AdaptiveVariational(Integrator):
         InvalidSystem
             If a node has no mass, a support moves, or the state is that of another system.
         """
-        shape = (system.n_nodes, system.dim)
-        if state.q.shape != shape or state.v.shape != shape:
-            raise InvalidSystem(
-                f"AdaptiveVariational: the state has positions of shape {state.q.shape} and velocities of shape "
-                f"{state.v.shape}, wanted {shape}."
-            )
         motion = AdaptiveVariationalMotion(self, system, state.t)
         motion._inner.place(state.q, np.where(system.fixed, 0.0, state.v))
         return motion
@@ -159,8 +156,6 @@ class AdaptiveVariationalMotion(Motion):
     """
 
     def __init__(self, integrator: AdaptiveVariational, system: System, t: float):
-        system.moving.require_none("AdaptiveVariational")
-        system.require_inertia("AdaptiveVariational")
         self.system = system
         self.integrator = integrator
         self.held: list[Held] = []
@@ -354,14 +349,14 @@ class AdaptiveVariationalMotion(Motion):
                 self._next = self._find() if self._steps else self._first()
             except StepFailed as error:
                 when = f"AdaptiveVariational stopped in the step from t = {self._t:.6g} s"
-                raise retold(error, f"{when}: {error}") from None
+                raise with_context(error, f"{when}: {error}") from None
         return self._next
 
     def _first(self) -> _Next:
         try:
             attempt = self._inner.attempt(self._t, self._h)
         except StepFailed as error:
-            raise retold(error, f"the first step, dt = {self._h:.4g} s, cannot be solved: {error}") from None
+            raise with_context(error, f"the first step, dt = {self._h:.4g} s, cannot be solved: {error}") from None
         return _Next(attempt, None, 1, attempt.corrections)
 
     def _find(self) -> _Next:

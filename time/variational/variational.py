@@ -10,7 +10,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit.implicit import ImplicitIntegrator
+from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator
 from symplex.time.implicit.midpoint import MidpointRuleMotion
 from symplex.time.solvers.newton import Newton
 
@@ -18,7 +18,7 @@ from symplex.time.solvers.newton import Newton
 @checked
 @final
 @dataclass(frozen=True)
-class VariationalMidpoint(ImplicitIntegrator):
+class VariationalMidpoint(ImplicitIntegrator["VariationalMidpointMotion"]):
     """The forced variational integrator of the midpoint Lagrangian, in steps of one size.
 
     L_d = dt [½ vᵀ M v − V(q_m)],  f_d⁺ = f_d⁻ = (dt/2) f(t_m, q_m, v),
@@ -45,6 +45,7 @@ class VariationalMidpoint(ImplicitIntegrator):
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
+    takes = IMPLICIT - {"moving supports"} | {"composition"}
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> VariationalMidpointMotion:
         return VariationalMidpointMotion(system, t0, dt, n, self.newton)
@@ -97,11 +98,9 @@ class VariationalMidpointMotion(MidpointRuleMotion):
     (1/h) M Δq + (h/2) [∇V(q0 + Δq/2) − f] = M v0
     """
 
-    name = "VariationalMidpoint"
-
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
         super().__init__(system, t0, dt, n, newton, alpha=0.5)
-        self._discrete = np.zeros(1)  # at the end of the last step
+        self._discrete = np.full(1, np.nan)  # at the end of the last step, if there was one
 
     # -- a step of any size -----------------------------------------------------------------------------------
 
@@ -122,7 +121,7 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         dq, forces = solver.increment.copy(), solver.forces.copy()
         forces[self.system.fixed] = 0.0
         middle, size = self._middle(h, dq)
-        return Attempt(h, dq, forces, middle, size, self._work(h, dq), corrections)
+        return Attempt(h, dq, forces, middle, size, self._works_of_loads(h, dq), corrections)
 
     def after(self, t: float, attempt: Attempt) -> State:
         """Return the state at the end of a step from the time t, without taking it."""
@@ -153,14 +152,12 @@ class VariationalMidpointMotion(MidpointRuleMotion):
 
     # -- steps of one size ------------------------------------------------------------------------------------
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | {"discrete": self._discrete}
-
-    def _initial(self, q: Array, v: Array, a: Array) -> dict[str, np.ndarray]:
-        return super()._initial(q, v, a) | {"discrete": np.zeros(1)}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, with the discrete energy."""
+        return super().arrays() | {"discrete": self._discrete}
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
-        self._discrete[0] = self._middle(h, dq)[0] + 0.5 * sum(self._work(h, dq))
+        self._discrete[0] = self._middle(h, dq)[0] + 0.5 * sum(self._works_of_loads(h, dq))
         super()._finish(h, dq, forces)
 
     def energies(self, state: State) -> dict[str, float]:
@@ -168,5 +165,7 @@ class VariationalMidpointMotion(MidpointRuleMotion):
 
         Before the first step it is that at its beginning.
         """
-        discrete = float(self._discrete[0]) if self.n else self.attempt(self.t0, self.dt).before
+        discrete = float(self._discrete[0])
+        if np.isnan(discrete):
+            discrete = self.attempt(self.t0, self.dt).before
         return super().energies(state) | {"discrete_energy": discrete}

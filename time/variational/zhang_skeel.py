@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.errors import StepFailed, UnstableStep
+from symplex.errors import UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit.implicit import dividing, retold, with_work
-from symplex.time.integrator import FixedStepIntegrator, FixedStepMotion, require_step, stored_grid
+from symplex.time.integrator import FixedStepIntegrator, require_step
+from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import largest_frequency
+from symplex.time.traits import Form
 from symplex.time.variational.zhang_skeel_force import ModifiedForce, Variant, split
 
 
 @checked
 @final
 @dataclass(frozen=True)
-class ZhangSkeel(FixedStepIntegrator):
+class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
     """Velocity Verlet in a modified potential whose frequencies no step is too large for.
 
     With the accelerations f of `symplex.time.variational.zhang_skeel_force.ModifiedForce`
@@ -72,7 +73,7 @@ class ZhangSkeel(FixedStepIntegrator):
 
     order = 2
     symmetric = True
-    changing_stencils = True
+    takes = frozenset({"supports", "loads", "consistent mass", "changing stencils", "composition", "thermostat"})
 
     def __post_init__(self):
         require_step(self, self.dt)
@@ -96,55 +97,33 @@ class ZhangSkeel(FixedStepIntegrator):
         """The modified energy, but for the method of eq. 19, which is of no potential."""
         return "total" if self.variant == "simplified" and self.stiff else "modified_total"
 
-    def start(self, system: System, state: State) -> ZhangSkeelMotion:
-        """Return the motion that begins at the positions and velocities of a state; fixed coordinates are at rest.
+    @property
+    def needs(self) -> frozenset[Form]:
+        """Third derivatives by the full method."""
+        third: set[Form] = {"third"} if self.variant == "full" and self.beta > 0.0 else set()
+        return frozenset({"gradient", "hessian", *third})
 
-        Raises
-        ------
-        UnstableStep
-            If β < ¼, or only some energies are stiff, and dt is above the stability limit (which is not looked for
-            with a consistent mass).
-        InvalidSystem
-            If an energy lacks a third derivative and the variant is the full one, or there is none of a name.
-        StepFailed
-            If the first accelerations cannot be found.
-        """
-        self._check_step(system, state)
-        motion = self._motion(system, state.t, self.dt, 0)
-        motion.begin(state.q, np.where(system.fixed, 0.0, state.v))
-        return motion
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The energies that are in the matrix."""
+        return {"stiff": self.stiff}
 
-    def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ZhangSkeelMotion:
-        """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
-        motion = self._motion(system, *stored_grid(checkpoint))
-        motion._restore(checkpoint)
-        return motion
-
-    def fit(self, system: System, state: State, interval: float) -> ZhangSkeel:
-        """Return the method with the largest step not above its own that divides an interval in s.
-
-        Raises
-        ------
-        UnstableStep, InvalidSystem
-            As `start`.
-        """
-        fitted = replace(self, dt=dividing(self.dt, interval))
-        fitted._check_step(system, state)
-        return fitted
+    def needs_of(self, energy: str) -> frozenset[Form]:
+        """Return which forms it needs of the energy of a name: third derivatives of stiff ones only."""
+        return self.needs - {"third"} if self.stiff and energy not in self.stiff else self.needs
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ZhangSkeelMotion:
         force = ModifiedForce(system, self.beta, self.variant, self.stiff, self.newton)
         return ZhangSkeelMotion(force, t0, dt, n)
 
-    def _check_step(self, system: System, state: State) -> None:
-        """Check dt against the stability limit where there is one.
+    def _step_size(self, system: System, state: State) -> float:
+        """Return dt, checked against the stability limit where there is one.
 
         The modified stiffness K̃ must meet 0 ≤ h² K̃ ≤ 4 M. All energies in the matrix: h² (1 − 4β) K ≤ 4 M. With a stiff
         part h² (K₀ + (1 − 4β) K₁) ≤ 4 M is enough, and for the full method βh² K₀ ≤ M, without which K̃ is negative.
         """
-        system.require_inertia("ZhangSkeel")
         if not system.is_lumped:
-            return
+            return self.dt
         rest = max(1.0 - 4.0 * self.beta, 0.0)
         if not self.stiff:
             limit = _limit(2.0, math.sqrt(rest) * largest_frequency(system, state.q) if rest else 0.0)
@@ -164,6 +143,7 @@ class ZhangSkeel(FixedStepIntegrator):
                 f"dt = {self.dt:.4g} s is above the stability limit of Zhang and Skeel's method with "
                 f"beta = {self.beta:.4g}, {limit:.4g} s. Try dt = {0.8 * limit:.3g} s, or {advice}."
             )
+        return self.dt
 
 
 def _limit(number: float, omega: float) -> float:
@@ -181,73 +161,53 @@ class ZhangSkeelMotion(FixedStepMotion):
         See `FixedStepMotion`.
     """
 
+    loads_at_ends = True
+
     def __init__(self, force: ModifiedForce, t0: float, dt: float, n: int = 0):
         super().__init__(force.system, t0, dt, n)
         self._force = force
-        shape = (self.system.n_nodes, self.system.dim)
-        self._q, self._v, self._a, self._f, self._solution = (np.zeros(shape) for _ in range(5))
+        self._f, self._solution = np.zeros_like(self._q), np.zeros_like(self._q)
         # For which step (its size) f and a solution are known at the present positions: a composition has several.
         self._of_step, self._corrections = np.zeros(1), np.zeros(1)
-        self._loads = list(self.system.loads.values())
-        # The force of each load at present, and its work since the start
-        self._acting, self._works = np.zeros((len(self._loads), *shape)), np.zeros(len(self._loads))
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"q": self._q, "v": self._v, "a": self._a, "f": self._f, "solution": self._solution}
-        arrays |= {"of_step": self._of_step, "corrections": self._corrections}
-        return arrays | ({"acting": self._acting, "work": self._works} if self._loads else {})
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, and what is known at the present positions."""
+        known = {"f": self._f, "solution": self._solution, "of_step": self._of_step}
+        return super().arrays() | known | {"corrections": self._corrections}
 
     def begin(self, q: Array, v: Array) -> None:
-        """Take the positions and velocities [n, dim] of the start, and find the first accelerations."""
-        self._q[...], self._v[...] = q, v
-        self._prepare()
-        self._observe()
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        super().begin(q, v)
+        self._accelerate(self.t, self.dt, v)
 
-    def _prepare(self) -> None:
-        """Find the accelerations of the step at the present positions, unless they are known."""
-        if self._of_step[0] != abs(self.dt):
-            self._accelerate(self.t, self._v)
-
-    def _accelerate(self, t: float, v: Array) -> None:
-        """Find them with the loads at a time and velocities."""
-        for force, load in zip(self._acting, self._loads, strict=True):
-            force[...] = load(t, self._q, v)
+    def _accelerate(self, t: float, h: float, v: Array) -> None:
+        """Find the accelerations of a step of size h at the present positions, with loads at a time and velocities."""
+        load = self._work.evaluate(t, self._q, v) if self._work else None
         before = self._force.corrections
-        self._f[...] = self._force.accelerations(self._q, self.dt, self._acting.sum(axis=0) if self._loads else None)
+        self._f[...] = self._force.accelerations(self._q, h, load)
         self._solution[...] = self._force.solution
-        self._of_step[0] = abs(self.dt)
+        self._of_step[0] = abs(h)
         self._corrections += self._force.corrections - before
 
-    def _run(self, n_steps: int) -> None:
-        try:
-            self._prepare()
-            for _ in range(n_steps):
-                self._step(self.dt)
-                self.n += 1
-        except StepFailed as error:
-            when = f"ZhangSkeel stopped in the step from t = {self.t:.6g} s (dt = {self.dt:.4g} s)"
-            raise retold(error, f"{when}: {error}") from None
-        if n_steps:
-            self._observe()
-
-    def _step(self, h: float) -> None:
-        acting = self._acting.copy() if self._loads else None
+    def _step(self, t: float, h: float) -> None:
+        if self._of_step[0] != abs(h):
+            self._accelerate(t, h, self._v)
         self._v += 0.5 * h * self._f
         dq = h * self._v
         self._q += dq
-        self._accelerate(self.t + h, self._v + 0.5 * h * self._f)
+        self._accelerate(t + h, h, self._v + 0.5 * h * self._f)
         self._v += 0.5 * h * self._f
-        if acting is not None:
-            self._works += 0.5 * np.tensordot(acting + self._acting, dq, axes=2)
+        if self._work:
+            self._work.add_mean(dq)
 
-    def _observe(self) -> None:
+    def observe(self, t: float) -> None:
         """Set what is not needed for the steps, but belongs to a state: the true accelerations.
 
         Steps have just found the gradient, which is most of the work; loads they saw with predicted velocities.
         """
         gradient = self._force.gradient
-        if gradient is None or self._loads:
-            self._a[...] = self.system.accelerations(self.system.force(self.t, self._q, self._v))
+        if gradient is None or self._work:
+            super().observe(t)
         else:
             self.system.accelerations(np.where(self.system.fixed, 0.0, -gradient), self._a)
 
@@ -261,12 +221,11 @@ class ZhangSkeelMotion(FixedStepMotion):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the system in J.
 
-        With loads also their work, by the mean forces at the ends of steps, and the ``balance``, as implicit methods.
-        Without also ``modified_total``, ½ v·Mv + Ṽ, which is nearly conserved; but not for the method of eq. 19, which
-        is of no potential.
+        Without loads also ``modified_total``, ½ v·Mv + Ṽ, which is nearly conserved; but not for the method of eq. 19,
+        which is of no potential.
         """
-        parts = with_work(self.system, self.system.energies_of(state), self._works)
+        parts = super().energies(state)
         of_potential = self._force.variant != "simplified" or self._force.soft is None
-        if of_potential and not self._loads:
+        if of_potential and not self._work:
             parts["modified_total"] = parts["kinetic"] + self._force.energy(state.q, self.dt, self._solution)
         return parts

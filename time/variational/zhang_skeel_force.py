@@ -81,8 +81,8 @@ class ModifiedForce:
         self.stiff, self.soft = split(system, stiff) if stiff else (system, None)
         if self.soft is not None and not self.soft.energies:
             self.stiff, self.soft = system, None
-        if variant == "full" and beta > 0.0:
-            self.stiff.require("third", "ZhangSkeel")
+        if self._has_rest:
+            self.stiff.require("third", "ModifiedForce")
         shape = (system.n_nodes, system.dim)
         self.solution, self._gradient, self._forces = (np.zeros(shape) for _ in range(3))
         self.corrections = 0

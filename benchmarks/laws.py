@@ -1,0 +1,139 @@
+"""Processor time per element of every form, for all laws on all elements, on one thread.
+
+    SYMPLEX_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/laws.py [--nodes 6000] [--rounds 9] [--output FILE.json]
+
+A cube of 0.1 m, deformed by some per cent. Each form is computed by the compiled loops for any law (`loops`), by the
+hand-written kernels of neo-Hookean tetrahedra (`hand`), and with the law as NumPy functions (`NumPy`), in turn: the
+least time of several rounds of each. Printed are ns per element, and the ratios of the loops to the other two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+import symplex as sx
+from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.solids.elements import element_of
+from symplex.fem.solids.isoparametric import Isoparametric
+from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
+from symplex.meshes.generate import box
+from symplex.meshes.mesh import Mesh
+from symplex.meshes.midside_nodes import quadratic
+
+LAWS = {
+    "NeoHookean": sx.NeoHookean(60.5e9, 26e9, 2700.0),
+    "SaintVenantKirchhoff": sx.SaintVenantKirchhoff(60.5e9, 26e9, 2700.0),
+    "MooneyRivlin": sx.MooneyRivlin(10e9, 3e9, 80e9, 2700.0),
+    "LinearElastic": sx.LinearElastic(60.5e9, 26e9, 2700.0),
+    "Gent": sx.material("-mu*Jm/2*log(1 - (I1bar - 3)/Jm) + K/2*(J - 1)**2", mu=26e9, Jm=50.0, K=80e9, density=2700.0),
+}
+FORMS = (
+    "value",
+    "gradient",
+    "hessian",
+    "discrete_gradient",
+    "discrete_hessian",
+    "increment_gradient",
+    "mean_gradient",
+    "secant",
+    "secant_rate",
+    "third",
+)
+
+
+def mesh_of(kind: str, nodes: int) -> Mesh:
+    """Return a cube of 0.1 m with about so many nodes."""
+    edge = nodes ** (1 / 3) - 1
+    if kind == "tetra10":
+        return quadratic(box((0.1,) * 3, (max(1, round(edge / 2)),) * 3, split="6"))
+    return box((0.1,) * 3, (max(1, round(edge)),) * 3, split="hexahedra" if kind == "hexahedron" else "6")
+
+
+def calls(elements: Any, points: Array, nodes: IntArray) -> dict[str, Callable[[], object]]:
+    """Return the assembled forms that a path has, at fixed positions."""
+    rng, size = np.random.default_rng(0), 0.1 * len(points) ** (-1 / 3)
+    q0 = 1.02 * points + 0.02 * size * rng.standard_normal(points.shape)
+    q1 = q0 + 0.02 * size * rng.standard_normal(points.shape)
+    v, zero = rng.standard_normal(points.shape), np.zeros_like(points)
+    pattern = Pattern(len(points), [nodes])
+    slots, blocks, values, out = pattern.slots[0], pattern.zeros(3), np.zeros(len(pattern.indices)), np.zeros_like(q0)
+    arguments: dict[str, tuple] = {
+        "gradient": (q0, out),
+        "hessian": (q0, slots, blocks),
+        "discrete_gradient": (q0, q1, out),
+        "discrete_hessian": (q0, q1, slots, blocks),
+        "increment_gradient": (q0, zero, q1 - q0, out),
+        "mean_gradient": (q0, q1, out),
+        "secant": (q0, slots, values),
+        "secant_rate": (q0, v, slots, values),
+        "third": (q0, v, out),
+    }
+    found: dict[str, Callable[[], object]] = {"value": lambda: elements.total(q0)}
+    for form, given in arguments.items():
+        add = getattr(elements, f"add_{form}", None)
+        if add is not None:
+            found[form] = lambda add=add, given=given: add(*given)
+    return found
+
+
+def times(paths: dict[str, dict[str, Callable[[], object]]], form: str, rounds: int) -> dict[str, float]:
+    """Return the least processor time in s of a form by each path that has it, taken in turn."""
+    best: dict[str, float] = {}
+    for turn in range(rounds + 1):  # the first compiles
+        for name, forms in paths.items():
+            if form in forms and (name != "NumPy" or turn < 4):
+                start = process_time()
+                forms[form]()
+                if turn:
+                    best[name] = min(best.get(name, np.inf), process_time() - start)
+    return best
+
+
+def main() -> None:
+    """Measure, print tables in Markdown, and write the numbers if wanted."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=6_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+    arguments = parser.parse_args()
+    numbers: dict[str, float] = {}
+    print(f"ns per element, one thread; load {os.getloadavg()[0]:.1f}\n")
+    print("| elements | law | " + " | ".join(form.replace("_", " ") for form in FORMS) + " |")
+    print("| --- | --- |" + " --- |" * len(FORMS))
+    for kind in ("tetra", "hexahedron", "tetra10"):
+        mesh = mesh_of(kind, arguments.nodes)
+        points, nodes = np.ascontiguousarray(mesh.points), np.ascontiguousarray(mesh.cells[kind], np.int32)
+        for name, law in LAWS.items():
+            loops: Any = sx.Solid(points, nodes, law)._elements
+            paths = {"loops": calls(loops, points, nodes)}
+            paths["NumPy"] = calls(Isoparametric(element_of("Solid", nodes), points, nodes, law), points, nodes)
+            if kind == "tetra" and isinstance(law, sx.NeoHookean):
+                paths["hand"] = calls(NeoHookeanTetrahedra(loops, law), points, nodes)
+            entries = []
+            for form in FORMS:
+                if form.startswith("secant") and not law.objective:
+                    entries.append("–")
+                    continue
+                found = times(paths, form, arguments.rounds)
+                numbers |= {f"{kind}, {name}, {form}, {path} [ns]": t / len(nodes) * 1e9 for path, t in found.items()}
+                entry = f"{found['loops'] / len(nodes) * 1e9:.3g}"
+                if "hand" in found:
+                    entry += f" ({found['loops'] / found['hand']:.2f} × hand)"
+                if "NumPy" in found:
+                    entry += f" (NumPy/{found['NumPy'] / found['loops']:.2g})"
+                entries.append(entry)
+            print(f"| {kind} | {name} | " + " | ".join(entries) + " |", flush=True)
+    if arguments.output:
+        arguments.output.write_text(json.dumps(numbers, indent=1))
+
+
+if __name__ == "__main__":
+    main()

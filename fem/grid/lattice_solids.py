@@ -1,0 +1,278 @@
+"""Differences of the energy of one element with any law W(I1, I2, θ, I4, …) between lattice points, as C functions.
+
+At a point of quadrature with the tangent vectors d_a (see `symplex.fem.solids.chunks`) one coordinate of a node
+changes only one component of them: i_a = h ∂N/∂ξ_a e_c. The invariants change by what
+`symplex.fem.solids.law_discrete` has, without cancellation, and W by the means of its derivatives along the segment,
+W̄_i ΔI_i.
+
+Two coordinates change the Gram matrix by P and R alone and by P + R + X together, and the determinant by δ, ε and
+δ + ε + η, so that the invariants have the mixed differences
+
+    M : X,    N : ({G, X} + {P, R} + {P + R, X} + cof X),    ln(1 + (η det d − δ ε)/((det d + δ)(det d + ε))),
+    2 v_i·v_j
+
+and W, along the bilinear patch I(s, t) = I + s A + t B + s t Q of the invariants, that of
+
+    ∫∫ Σ_ij W_ij (A_i + t Q_i)(B_j + s Q_j) + Σ_i W_i Q_i ds dt,
+
+by Gauss' rule in both.
+
+One row of parameters: [addresses of W, of its first and its second derivatives; nodes k, points g, families of fibres
+F, points of the rules for segments and for patches, constants of the law; these constants; both rules [2, n]; weights
+[g]; slopes ∂N/∂ξ [g, k, 3]; the geometry of each point]. Addresses are below 2⁵³, and exact as floats.
+"""
+
+# numba declares the address of a compiled function as int | None, and does not re-export carray.
+# pyright: reportArgumentType=false, reportPrivateImportUsage=false
+
+from math import inf, isfinite, log, log1p
+
+import numpy as np
+from numba import carray
+
+from symplex.fem.call import call_law
+from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.kernels import c_function, inlined
+from symplex.fem.logarithm import artanh_ratio
+from symplex.fem.solids.chunks import GEOMETRY
+from symplex.fem.solids.edge_algebra import (
+    cofactors,
+    combined,
+    contracted,
+    cross,
+    determinants,
+    dot,
+    gram,
+    gram_slopes,
+    linear,
+    mixed,
+    products,
+)
+from symplex.fem.solids.law_functions import LawFunctions
+
+_VALUE, _FIRST, _SECOND, _NODES, _POINTS, _FIBRES, _ON_SEGMENTS, _ON_PATCHES, _CONSTANTS = range(9)
+_HEADER = 9
+_BYTES = 8
+_PATCH = 4  # points of Gauss' rule in each direction of a patch, unless one is exact
+
+
+@inlined
+def _row(p_):
+    """Return a row, the address of the law's constants, and where rules, weights, slopes and the geometry begin."""
+    head = carray(p_, (_HEADER,))
+    k, points = int(head[_NODES]), int(head[_POINTS])
+    segments = _HEADER + int(head[_CONSTANTS])
+    patches = segments + 2 * int(head[_ON_SEGMENTS])
+    weights = patches + 2 * int(head[_ON_PATCHES])
+    geometry = weights + points * (1 + 3 * k)
+    row = carray(p_, (geometry + points * (GEOMETRY + 3 * int(head[_FIBRES])),))
+    return row, head.ctypes.data + _BYTES * _HEADER, segments, patches, weights, weights + points, geometry
+
+
+@inlined
+def _tangent_vectors(x, p, slopes, g, k):
+    """Return d_a = Σ_n ∂N_n/∂ξ_a (x_n − x_0) at a point; the slopes begin at a place of the row p."""
+    d = np.zeros((3, 3))
+    for n in range(1, k):
+        for a in range(3):
+            for i in range(3):
+                d[a, i] += p[slopes + (g * k + n) * 3 + a] * (x[3 * n + i] - x[i])
+    return (d[0, 0], d[0, 1], d[0, 2]), (d[1, 0], d[1, 1], d[1, 2]), (d[2, 0], d[2, 1], d[2, 2])
+
+
+@inlined
+def _moves(p, slopes, g, k, i, h):
+    """Return how a step h of coordinate i changes the tangent vectors."""
+    first, c = slopes + (g * k + i // 3) * 3, i % 3
+    x, y, z = h * (c == 0), h * (c == 1), h * (c == 2)
+    s, t, u = p[first], p[first + 1], p[first + 2]
+    return (s * x, s * y, s * z), (t * x, t * y, t * z), (u * x, u * y, u * z)
+
+
+@inlined
+def _point(p, first):
+    """Return M, N = cof M and D of a point."""
+    M = p[first], p[first + 1], p[first + 2], p[first + 3], p[first + 4], p[first + 5]
+    return M, cofactors(M), p[first + 6]
+
+
+@inlined
+def _fibre(p, first, f, d):
+    """Return v = Σ_a (a0·∇ξ_a) d_a."""
+    to = first + GEOMETRY + 3 * f
+    return combined(p[to], d[0], p[to + 1], d[1], p[to + 2], d[2])
+
+
+@inlined
+def _sum(d, i, r):
+    """Return d + r i."""
+    return (
+        (d[0][0] + r * i[0][0], d[0][1] + r * i[0][1], d[0][2] + r * i[0][2]),
+        (d[1][0] + r * i[1][0], d[1][1] + r * i[1][1], d[1][2] + r * i[1][2]),
+        (d[2][0] + r * i[2][0], d[2][1] + r * i[2][1], d[2][2] + r * i[2][2]),
+    )
+
+
+@inlined
+def _mixed_product(u, v, a, b):
+    """Return u_a × v_b + v_a × u_b."""
+    s, t = cross(u[a], v[b]), cross(v[a], u[b])
+    return s[0] + t[0], s[1] + t[1], s[2] + t[2]
+
+
+@inlined
+def _set_patch(p, first, fibres, d, u, v, start, A, B, Q):
+    """Set the invariants at d, their changes by u and by v, and mixed differences; return if no corner is inverted."""
+    M, N, D = _point(p, first)
+    G, P, R, X = (
+        gram(d),
+        linear(1.0, gram_slopes(d, u), 1.0, gram(u)),
+        linear(1.0, gram_slopes(d, v), 1.0, gram(v)),
+        gram_slopes(u, v),
+    )
+    start[0], A[0], B[0], Q[0] = contracted(M, G), contracted(M, P), contracted(M, R), contracted(M, X)
+    start[1] = contracted(N, cofactors(G))
+    A[1] = contracted(N, linear(1.0, mixed(G, P), 1.0, cofactors(P)))
+    B[1] = contracted(N, linear(1.0, mixed(G, R), 1.0, cofactors(R)))
+    both = linear(1.0, mixed(linear(1.0, G, 1.0, linear(1.0, P, 1.0, R)), X), 1.0, cofactors(X))
+    Q[1] = contracted(N, linear(1.0, mixed(P, R), 1.0, both))
+    for f in range(fibres):
+        w, wi, wj = _fibre(p, first, f, d), _fibre(p, first, f, u), _fibre(p, first, f, v)
+        start[3 + f], Q[3 + f] = dot(w, w), 2.0 * dot(wi, wj)
+        A[3 + f], B[3 + f] = 2.0 * dot(w, wi) + dot(wi, wi), 2.0 * dot(w, wj) + dot(wj, wj)
+    # Changes of the determinant: products of moves of one component vanish, as those of one coordinate with itself.
+    c = products(d)
+    J = dot(d[0], c[0])
+    Ji = dot(c[0], u[0]) + dot(c[1], u[1]) + dot(c[2], u[2])
+    Jj = dot(c[0], v[0]) + dot(c[1], v[1]) + dot(c[2], v[2])
+    J_both = (
+        dot(d[0], _mixed_product(u, v, 1, 2))
+        + dot(d[1], _mixed_product(u, v, 2, 0))
+        + dot(d[2], _mixed_product(u, v, 0, 1))
+    )
+    J10, J01 = J + Ji, J + Jj
+    if not (J > 0.0 and J10 > 0.0 and J01 > 0.0 and J10 + Jj + J_both > 0.0):
+        return False
+    start[2], A[2], B[2] = log(J / D), log1p(Ji / J), log1p(Jj / J)
+    Q[2] = log1p((J_both * J - Ji * Jj) / (J10 * J01))
+    return True
+
+
+@c_function("value")
+def _value(p_, x_):
+    p, constants, _, _, weights, slopes, geometry = _row(p_)
+    k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
+    row = GEOMETRY + 3 * fibres
+    x = carray(x_, (3 * k,))
+    invariants, W, total = np.empty(3 + fibres), np.empty(1), 0.0
+    for g in range(points):
+        first = geometry + g * row
+        M, N, D = _point(p, first)
+        d = _tangent_vectors(x, p, slopes, g, k)
+        J = dot(d[0], cross(d[1], d[2])) / D
+        if not J > 0.0:
+            return inf
+        G = gram(d)
+        invariants[0], invariants[1], invariants[2] = contracted(M, G), contracted(N, cofactors(G)), log(J)
+        for f in range(fibres):
+            v = _fibre(p, first, f, d)
+            invariants[3 + f] = dot(v, v)
+        call_law(int(p[_VALUE]), constants, invariants.ctypes.data, W.ctypes.data)
+        total += p[weights + g] * D * W[0]
+    return total if isfinite(total) else inf
+
+
+@c_function("difference")
+def _difference(p_, x_, i, h):
+    p, constants, segments, _, weights, slopes, geometry = _row(p_)
+    k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
+    row, m = GEOMETRY + 3 * fibres, 3 + fibres
+    x = carray(x_, (3 * k,))
+    steps = int(p[_ON_SEGMENTS])
+    middle, change, at, W, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m), 0.0
+    for g in range(points):
+        first = geometry + g * row
+        M, N, D = _point(p, first)
+        step = _moves(p, slopes, g, k, i, h)
+        mean = _sum(_tangent_vectors(x, p, slopes, g, k), step, 0.5)
+        _, delta, s = determinants(mean, products(mean), step)
+        if not abs(delta) < s:
+            return inf
+        G, X = linear(1.0, gram(mean), 0.25, gram(step)), gram_slopes(mean, step)
+        ratio, _ = artanh_ratio(delta / s)
+        middle[0], change[0] = contracted(M, G), contracted(M, X)
+        middle[1] = contracted(N, linear(1.0, cofactors(G), 0.25, cofactors(X)))
+        change[1] = contracted(mixed(G, N), X)
+        middle[2], change[2] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D)), 2.0 * delta / s * ratio
+        for f in range(fibres):
+            v, w = _fibre(p, first, f, mean), _fibre(p, first, f, step)
+            middle[3 + f], change[3 + f] = dot(v, v) + 0.25 * dot(w, w), 2.0 * dot(v, w)
+        for n in range(steps):
+            for j in range(m):
+                at[j] = middle[j] + (p[segments + n] - 0.5) * change[j]
+            call_law(int(p[_FIRST]), constants, at.ctypes.data, W.ctypes.data)
+            for j in range(m):
+                total += p[weights + g] * D * p[segments + steps + n] * W[j] * change[j]
+    return total if isfinite(total) else inf
+
+
+@c_function("mixed")
+def _mixed(p_, x_, i, j, hi, hj):
+    p, constants, _, patches, weights, slopes, geometry = _row(p_)
+    k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
+    row, m = GEOMETRY + 3 * fibres, 3 + fibres
+    x = carray(x_, (3 * k,))
+    steps = int(p[_ON_PATCHES])
+    start, A, B, Q, at = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    W, total = np.empty(m + m * (m + 1) // 2), 0.0
+    for g in range(points):
+        first = geometry + g * row
+        d, u, v = _tangent_vectors(x, p, slopes, g, k), _moves(p, slopes, g, k, i, hi), _moves(p, slopes, g, k, j, hj)
+        V = p[weights + g] * p[first + 6]
+        if not _set_patch(p, first, fibres, d, u, v, start, A, B, Q):
+            return inf
+        for r in range(steps):
+            for c in range(steps):
+                s, t, weight = p[patches + r], p[patches + c], p[patches + steps + r] * p[patches + steps + c] * V
+                for a in range(m):
+                    at[a] = start[a] + s * A[a] + t * B[a] + s * t * Q[a]
+                call_law(int(p[_SECOND]), constants, at.ctypes.data, W.ctypes.data)
+                n = m
+                for a in range(m):
+                    total += weight * W[a] * Q[a]
+                    for b in range(a, m):
+                        of_both = (A[a] + t * Q[a]) * (B[b] + s * Q[b])
+                        if b > a:
+                            of_both += (A[b] + t * Q[b]) * (B[a] + s * Q[a])
+                        total += weight * W[n] * of_both
+                        n += 1
+    return total if isfinite(total) else inf
+
+
+def solid_lattice(law: LawFunctions, slopes: Array, weights: Array, geometry: Array, rule: Array) -> LatticeFunctions:
+    """Return the lattice functions of elements with a law.
+
+    Parameters
+    ----------
+    law : LawFunctions
+    slopes : float64 [g, k, 3]
+        ∂N_n/∂ξ_a at the points of quadrature.
+    weights : float64 [g]
+    geometry : float64 [m, g, 7 + 3 F]
+        What is known of each point (see `symplex.fem.solids.chunks`).
+    rule : float64 [2, n]
+        Points in [0, 1] and weights by which slopes of the law are averaged along segments.
+    """
+    patches = rule if rule.shape[1] == 1 else _gauss(_PATCH)
+    header = [law.point_value, law.point_first, law.point_second, slopes.shape[1], len(slopes), law.fibres]
+    header += [rule.shape[1], patches.shape[1], len(law.parameters)]
+    shared = np.concatenate([header, law.parameters, rule.ravel(), patches.ravel(), weights, slopes.ravel()])
+    m = len(geometry)
+    rows = np.hstack([np.tile(shared, (m, 1)), geometry.reshape(m, -1)])
+    functions = _value.address, _difference.address, _mixed.address
+    return LatticeFunctions(np.ascontiguousarray(rows), *functions, size=3 * slopes.shape[1], owner=law)
+
+
+def _gauss(n: int) -> Array:
+    x, w = np.polynomial.legendre.leggauss(n)
+    return np.array([0.5 + 0.5 * x, 0.5 * w])

@@ -1,0 +1,220 @@
+"""Loops that call laws by address: against the laws as NumPy functions, hand-written kernels, and differences."""
+
+import ctypes
+from functools import cache
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.errors import InvertedElement, MaterialFailed
+from symplex.fem import threads
+from symplex.fem.assembly import Pattern
+from symplex.fem.solids.elements import element_of
+from symplex.fem.solids.isoparametric import Isoparametric
+from symplex.meshes.generate import box
+from symplex.meshes.midside_nodes import quadratic
+
+LAWS = {
+    "neo-Hooke": sx.NeoHookean(3.0, 2.0, 1.0),
+    "Saint Venant-Kirchhoff": sx.SaintVenantKirchhoff(3.0, 2.0, 1.0),
+    "Mooney-Rivlin": sx.MooneyRivlin(1.0, 0.4, 6.0, 1.0),
+    "linear": sx.LinearElastic(3.0, 2.0, 1.0),
+    "Gent": sx.material("-mu*Jm/2*log(1 - (I1bar - 3)/Jm) + K/2*(J - 1)**2", mu=2.0, Jm=20.0, K=5.0, density=1.0),
+    "fibres": sx.material(
+        "mu/2*(I1 - 3 - 2*log(J)) + lmbda/2*log(J)**2 + a*(I4 - 1)**2*I1/3 + b*(I6 - 1)**2 + c*(I4 - 1)**2*(I6 - 1)**2",
+        density=1.0,
+        fibres=[(1.0, 2.0, 0.5), (0.0, 1.0, -1.0)],
+        **{"mu": 2.0, "lmbda": 3.0, "a": 0.7, "b": 0.4, "c": 0.3},
+    ),
+}
+FORMS = {
+    "value": "a",
+    "gradient": "a",
+    "hessian": "a",
+    "discrete_gradient": "ab",
+    "discrete_hessian": "ab",
+    "mean_gradient": "ab",
+    "secant": "a",
+    "secant_rate": "av",
+    "third": "av",
+}
+KINDS = "tetra", "hexahedron", "tetra10"
+
+
+@cache
+def irregular(kind):
+    """Return points and cells of a cube of 1 m, its nodes shaken."""
+    rng = np.random.default_rng(0)
+    if kind == "tetra10":
+        mesh = quadratic(box((1.0, 1.0, 1.0), (2, 2, 2), split="6"))
+    else:
+        mesh = box((1.0, 1.0, 1.0), (3, 3, 3), split="hexahedra" if kind == "hexahedron" else "6")
+    return mesh.points + 0.01 * rng.standard_normal(mesh.points.shape), mesh.cells[kind].astype(np.int32)
+
+
+def solid_of(kind, law):
+    return sx.Solid(*irregular(kind), LAWS[law])
+
+
+def moved(solid, size, seed=1):
+    return solid.points + size * np.random.default_rng(seed).standard_normal(solid.points.shape)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("law", LAWS)
+def test_all_forms_agree_with_the_law_as_numpy_functions(kind, law):
+    solid = solid_of(kind, law)
+    slow = Isoparametric(element_of("Solid", solid.nodes), solid.points, solid.nodes, solid.material)
+    q0 = moved(solid, 0.01)
+    local = {"a": q0[solid.nodes], "b": moved(solid, 0.01, 2)[solid.nodes], "v": moved(solid, 1.0, 3)[solid.nodes]}
+    for form, names in FORMS.items():
+        if "secant" in form and not solid.material.objective:
+            continue
+        arguments = [local[name] for name in names]
+        found, wanted = getattr(solid._elements, form)(*arguments), getattr(slow, form)(*arguments)
+        # energies are differences of invariants, which are known to round-off of 3
+        scale = abs(wanted).max() if form != "value" else solid.volumes.max()
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=3e-14 * scale, err_msg=form)
+    for form in ("deformation_gradients", "jacobians", "first_piola", "cauchy"):
+        found, wanted = getattr(solid, form)(q0), getattr(slow, form)(q0)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=3e-14 * max(1.0, abs(wanted).max()), err_msg=form)
+
+
+def test_hand_written_kernels_of_tetrahedra_agree():
+    solid = solid_of("tetra", "neo-Hooke")
+    q0, q1, zero = moved(solid, 0.01), moved(solid, 0.02, 2), np.zeros_like(solid.points)
+    pattern = Pattern(len(q0), [solid.nodes])
+    assert solid._fast is not None
+    forms = {
+        "gradient": (q0,),
+        "discrete_gradient": (q0, q1),
+        "increment_gradient": (q0, zero, q1 - q0),
+        "hessian": (q0, pattern.slots[0]),
+        "discrete_hessian": (q0, q1, pattern.slots[0]),
+    }
+    for form, arguments in forms.items():
+        found = [pattern.zeros(3) if "hessian" in form else np.zeros_like(q0) for _ in range(2)]
+        for elements, out in zip((solid._elements, solid._fast), found, strict=True):
+            getattr(elements, f"add_{form}")(*arguments, out)
+        np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14 * abs(found[1]).max(), err_msg=form)
+    assert solid._elements.total(q0) == pytest.approx(solid._fast.total(q0), rel=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("law", [law for law in LAWS if law != "linear"])
+def test_discrete_gradients_do_the_work_and_have_no_moment(kind, law):
+    solid = solid_of(kind, law)
+    x0 = moved(solid, 0.01)[solid.nodes]
+    stiffness = np.cbrt(solid.volumes.max()) * 10.0
+    for size in (1e-2, 1e-9):
+        x1 = x0 + size * np.random.default_rng(4).standard_normal(x0.shape)
+        DG = solid.discrete_gradient(x0, x1)
+        work = np.einsum("eai,eai->e", DG, x1 - x0)
+        if size > 1e-3:
+            change = solid.value(x1) - solid.value(x0)
+            np.testing.assert_allclose(work, change, rtol=0, atol=3e-14 * stiffness * size)
+        np.testing.assert_allclose(DG.sum(axis=1), 0.0, atol=1e-14 * stiffness)
+        moments = np.cross(0.5 * (x0 + x1), DG).sum(axis=1)
+        np.testing.assert_allclose(moments, 0.0, atol=1e-14 * stiffness)
+        back = solid.discrete_gradient(x1, x0)
+        np.testing.assert_allclose(DG, back, rtol=0, atol=1e-14 * stiffness)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_increments_from_far_away_lose_no_digits(kind):
+    solid = solid_of(kind, "Mooney-Rivlin")
+    q = moved(solid, 0.01)
+    q = q + 2.0**20 - 2.0**20  # what survives far away
+    dq = 1e-6 * moved(solid, 1.0, 5)
+    near, far = np.zeros_like(q), np.zeros_like(q)
+    solid.add_increment_gradient(q, np.zeros_like(q), dq, near)
+    solid.add_increment_gradient(q + 2.0**20, np.zeros_like(q), dq, far)
+    np.testing.assert_allclose(far, near, rtol=0, atol=1e-13 * abs(near).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_energy_and_forces_turn_with_the_body(kind):
+    solid = solid_of(kind, "Gent")
+    x = moved(solid, 0.01)[solid.nodes]
+    c, s = np.cos(2.0), np.sin(2.0)
+    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ np.array([[1.0, 0, 0], [0, c, -s], [0, s, c]])
+    force = solid.gradient(x)
+    np.testing.assert_allclose(solid.gradient(x @ R.T + 1.0), force @ R.T, rtol=0, atol=2e-13 * abs(force).max())
+    np.testing.assert_allclose(solid.value(x @ R.T + 1.0), solid.value(x), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("count", [1, 15, 17, 130])
+def test_chunks_that_are_not_full(count):
+    mesh = box((1.0, 1.0, 1.0), (6, 5, 5), split="hexahedra")
+    solid = sx.Solid(mesh.points, mesh.cells["hexahedron"][:count], LAWS["Mooney-Rivlin"])
+    q = moved(solid, 0.01)
+    out = np.zeros_like(q)
+    solid.add_gradient(q, out)
+    wanted = np.zeros_like(q)
+    for nodes in solid.nodes:
+        wanted[nodes] += sx.Solid(mesh.points, nodes[None], LAWS["Mooney-Rivlin"]).gradient(q[nodes][None])[0]
+    np.testing.assert_allclose(out, wanted, rtol=0, atol=1e-14)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+    mesh = box((3.0, 1.0, 1.0), (36, 12, 12), split="hexahedra")
+    solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], LAWS["Mooney-Rivlin"])
+    assert len(solid._elements.blocks.slabs) > 1
+    q, found = moved(solid, 0.002), []
+    for count in (1, 2):
+        monkeypatch.setattr(threads, "count", lambda count=count: count)
+        out = np.zeros_like(q)
+        solid.add_gradient(q, out)
+        found.append(out)
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_fails_is_named(kind):
+    solid = solid_of(kind, "Gent")
+    x = solid.points[solid.nodes]
+    inverted = x.copy()
+    inverted[2] *= [1.0, 1.0, -1.0]
+    stretched = x.copy()
+    stretched[3] *= [4.0, 0.5, 0.5]
+    constants = {"mu": 2.0, "K": 5.0, "a": 100.0}  # so that the energy is beyond the largest number
+    for call in (solid.gradient, solid.hessian, solid.value, lambda y: solid.discrete_gradient(x, y)):
+        with pytest.raises(InvertedElement, match=r"element 2 \(nodes .* det F = -1") as error:
+            call(inverted)
+        assert error.value.element == 2
+    exponential = sx.material("mu/2*(I1bar - 3) + K/2*(J - 1)**2 + exp(a*(I1bar - 3)**2) - 1", **constants, density=1.0)
+    solid = sx.Solid(solid.points, solid.nodes, exponential)
+    for call in (solid.gradient, solid.hessian, solid.value, lambda y: solid.third(y, x), solid.secant):
+        with pytest.raises(MaterialFailed, match="element 3"):
+            call(stretched)
+
+
+@pytest.mark.parametrize("law", ["neo-Hooke", "Saint Venant-Kirchhoff", "Gent", "fibres"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_lattice_functions_are_differences_of_the_energy(kind, law):
+    solid = solid_of(kind, law)
+    functions = solid._elements.lattice_functions()
+    pointer = ctypes.POINTER(ctypes.c_double)
+    p = functions.parameters[1].ctypes.data_as(pointer)
+
+    def calling(address, *types):
+        function = ctypes.CFUNCTYPE(ctypes.c_double, pointer, pointer, *types)(address)
+        return lambda x, *arguments: function(p, np.ascontiguousarray(x).ctypes.data_as(pointer), *arguments)
+
+    value = calling(functions.value)
+    difference = calling(functions.difference, ctypes.c_int64, ctypes.c_double)
+    mixed = calling(functions.mixed, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_double)
+    x = moved(solid, 0.01)[solid.nodes][1].ravel()
+    at = np.eye(len(x))
+    volume = solid.volumes[1]
+    assert value(x) == pytest.approx(solid.local_value(1, x.reshape(-1, 3)), abs=1e-14 * volume)
+    rng = np.random.default_rng(6)
+    for i, j in [*rng.integers(0, len(x), (20, 2)), (4, 4), (4, 7), (0, 0), (0, 1), (1, 9)]:
+        h, g = 0.02 * rng.standard_normal(2)
+        one, two, both = value(x + h * at[i]), value(x + g * at[j]), value(x + h * at[i] + g * at[j])
+        assert difference(x, i, h) == pytest.approx(one - value(x), abs=1e-13 * volume)
+        assert mixed(x, i, j, h, g) == pytest.approx(both - one - two + value(x), abs=1e-13 * volume)
+    far = x.copy()
+    far[2::3] *= -1.0
+    assert value(far) == difference(far, 0, 0.1) == mixed(far, 0, 1, 0.1, 0.1) == np.inf

@@ -1,0 +1,51 @@
+"""All methods by the names that messages and tables call them by, each variant of other traits for itself."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.variational_euler import VariationalEuler
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.integrator import Integrator
+from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.variational import VariationalMidpoint
+from symplex.time.variational.zhang_skeel import ZhangSkeel
+
+
+@cache
+def catalogue() -> dict[str, Integrator]:
+    """Return a method for each row, those first that are to be taken first.
+
+    Their sizes mean nothing. Methods around another one, of which there are as many as others, are not among them.
+    """
+    return {
+        "EnergyMomentum": EnergyMomentum(1.0),
+        "Midpoint": Midpoint(1.0),
+        "Newmark": Newmark(1.0),
+        "Newmark.trapezoidal": Newmark.trapezoidal(1.0),
+        "GeneralizedAlpha": GeneralizedAlpha(1.0),
+        "HilberHughesTaylor": HilberHughesTaylor(1.0),
+        "VariationalMidpoint": VariationalMidpoint(1.0),
+        **{f"GrahamJelenic {scheme}": GrahamJelenic(1.0, scheme) for scheme in ("SM", "EM", "assumed-distance")},
+        **{f"GrahamJelenic {scheme}": GrahamJelenic(1.0, scheme) for scheme in ("kappa", "EM-theta", "A-theta")},
+        **{f"GrahamJelenic {scheme}": GrahamJelenic(1.0, scheme) for scheme in ("M4", "CM4", "CM6", "CM8")},
+        "ZhangSkeel": ZhangSkeel(1.0),
+        "ZhangSkeel simplified": ZhangSkeel(1.0, variant="simplified"),
+        "ZhangSkeel push-forward": ZhangSkeel(1.0, variant="push-forward"),
+        "AdaptiveVariational": AdaptiveVariational(1.0),
+        "LinearlyImplicitNewmark": LinearlyImplicitNewmark(1.0),
+        "VariationalEuler": VariationalEuler(1.0),
+        "ForceStepping": ForceStepping(1.0),
+        "EnergyStepping": EnergyStepping(1.0),
+        "Rattle": Rattle(1.0, {}),
+        "Rattle with beta > 0": Rattle(1.0, {}, beta=0.25),
+        "Shake": Shake(1.0, {}),
+    }

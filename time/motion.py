@@ -1,0 +1,367 @@
+"""A system in motion: what all motions have in common, and those in steps of one size."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy as np
+
+from symplex.base.arguments import is_real, told
+from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
+from symplex.fem.energy import Array, Energy
+from symplex.fem.system import State, System
+from symplex.time.work import WorkLedger, with_work
+
+if TYPE_CHECKING:
+    from symplex.time.integrator import Integrator
+
+_LISTED_AT = "listed at "  # and the name of an energy: in a checkpoint, where it has found its stencils
+_ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
+_MOST_STEPS = 1e15  # beyond, times are no longer told apart
+_ROUNDING = 1e-15  # the same relative to the number of steps: times and steps are rounded
+
+
+class Motion(ABC):
+    """A system in motion under one integrator: where it is now, and the way to any later time.
+
+    Copies (`copy.copy`, `copy.deepcopy`, pickles) are motions of their own that go on bit-identically from a
+    checkpoint; the first kind shares the system.
+
+    Attributes
+    ----------
+    system : System
+    """
+
+    system: System
+    _method: Integrator  # that has started it, or gone on with it
+
+    @abstractmethod
+    def advance(self, t: float) -> State:
+        """Move to the time t in s (not before the present) and return the state there."""
+
+    @abstractmethod
+    def approach(self, t: float, seconds: float) -> bool:
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        It stops between two steps or events, where a `checkpoint` can be taken, and takes one at least. The motion does
+        not depend on where it stops: it is the same to the last bit. For the state at t, `advance` to it.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
+
+    @abstractmethod
+    def statistics(self) -> dict[str, float]:
+        """Return counts since the start, such as ``steps`` or ``events``."""
+
+    @abstractmethod
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies in J of a state just returned, with those that only the integrator knows (``V_h``)."""
+
+    def gradient(self, energy: Energy, state: State) -> Array:
+        """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
+        return energy.gradient(state.q[energy.nodes])
+
+    @abstractmethod
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
+
+    def __reduce__(self) -> tuple[Callable[..., Motion], tuple[Any, ...]]:
+        """Return what copies are made of.
+
+        Raises
+        ------
+        StepFailed
+            If the motion has stopped within a step.
+        """
+        return _gone_on, (self._method, self.system, self.checkpoint())
+
+
+def _gone_on(integrator: Integrator, system: System, checkpoint: dict[str, np.ndarray]) -> Motion:
+    return integrator.resume(system, checkpoint)  # pyright: ignore[reportReturnType]
+
+
+class FixedStepMotion(Motion):
+    """A motion in steps of one fixed size, on the time grid t0 + n·dt.
+
+    Times are computed from the number of steps, never accumulated. A method adds how a step is taken, the arrays that
+    it moves besides positions, velocities and accelerations, and what it counts.
+
+    Parameters
+    ----------
+    system : System
+    t0 : float
+        Time of the start in s.
+    dt : float
+        Step size in s.
+    n : int, default 0
+        Number of steps already taken.
+
+    Attributes
+    ----------
+    name : str
+        How messages call the method; by default as its class.
+    loads_at_ends : bool
+        Whether loads are taken at the ends of steps (see `WorkLedger`).
+    """
+
+    name: str = ""
+    loads_at_ends: ClassVar[bool] = False
+
+    def __init__(self, system: System, t0: float, dt: float, n: int = 0):
+        self.name = self.name or type(self).__name__.removesuffix("Motion")
+        self.system = system
+        self.t0 = t0
+        self.dt = dt
+        self.n = n
+        shape = (system.n_nodes, system.dim)
+        self._q, self._v, self._a = (np.zeros(shape) for _ in range(3))
+        self._work = WorkLedger(system, self.loads_at_ends)
+        self._moving, self._origin = system.moving, np.zeros(shape if system.moving else 0)  # positions less u(t)
+        self._broken = False  # stopped in the middle of a step
+        self._shown = -1  # the number of steps after which arrays hold all that belongs to a state
+        self._pace = 0.0  # s of wall time for a step, of those taken last; 0: not known yet
+        self._listed_at = system.listed_at
+
+    @property
+    def t(self) -> float:
+        """The present time in s."""
+        return self.t0 + self.n * self.dt
+
+    # -- what a method adds ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _step(self, t: float, h: float) -> None:
+        """Move by a step of the size h in s, of any sign, from the time t."""
+
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        self._q[...], self._v[...] = q, v
+        if self._moving:
+            self._origin[...] = q - self._moving.displacements(self.t)
+        if self.loads_at_ends:
+            self._work.evaluate(self.t, q, v)
+        self._a[...] = self.system.accelerations_at(self.t, q, v)
+
+    def observe(self, t: float) -> None:
+        """Set what is not needed for steps, but belongs to a state at the time t in s: here the accelerations."""
+        self._a[...] = self.system.accelerations_at(t, self._q, self._v)
+
+    def change_velocities(self, v: Array) -> None:
+        """Go on with other velocities [n, dim] in m/s, as far as a method lets them be."""
+        self._v[...] = v
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move: ``q``, ``v``, ``a`` [n, dim], and whatever else the method carries on."""
+        arrays = {"q": self._q, "v": self._v, "a": self._a} | self._work.arrays()
+        return arrays | ({"origin": self._origin} if self._moving else {})
+
+    # -- steps ----------------------------------------------------------------------------------------------
+
+    def substep(self, t: float, h: float) -> None:
+        """Move by a step of the size h in s, of any sign, from the time t, which is not counted.
+
+        For methods that are made of the steps of another one. `observe` sets what belongs to a state.
+
+        Raises
+        ------
+        StepFailed
+            If the step cannot be taken.
+        """
+        try:
+            self._step(t, h)
+        except StepFailed as error:
+            when = f"{self.name} stopped in the step from t = {t:.6g} s (dt = {h:.4g} s)"
+            raise with_context(error, f"{when}: {error}") from None
+
+    def _run(self, n_steps: int) -> None:
+        """Take n_steps steps from the time t, counting them in ``n``."""
+        for _ in range(n_steps):
+            self.substep(self.t, self.dt)
+            self.n += 1
+        if n_steps:
+            self.observe(self.t)
+
+    @final
+    def advance(self, t: float) -> State:
+        """Take the steps to the time t in s and return the state there.
+
+        Raises
+        ------
+        StepFailed
+            If t is not a whole number of steps away (to 1e-6 of a step), or a step cannot be taken.
+        """
+        target = self._steps_to(t)
+        self._refuse_broken()
+        if target != self._shown:
+            self._take(target - self.n)
+        arrays = self.arrays()
+        state = State(self.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
+        _refuse_infinite(state)
+        return state
+
+    @final
+    def approach(self, t: float, seconds: float) -> bool:
+        """Take steps towards the time t in s for about so many seconds of wall time; return whether it is reached.
+
+        Raises
+        ------
+        StepFailed
+            As `advance`.
+        """
+        target = self._steps_to(t)
+        self._refuse_broken()
+        start, spent = perf_counter(), 0.0
+        while self.n < target:
+            # Half of what the time that is left should do for: steps may become slower.
+            likely = 0.5 * max(seconds - spent, 0.0) / self._pace if self._pace > 0.0 else 0.0
+            portion = max(int(min(likely, target - self.n)), 1)
+            self._take(portion)
+            before, spent = spent, perf_counter() - start
+            self._pace = (spent - before) / portion
+            if spent >= seconds:
+                break
+        return self.n == target
+
+    def _take(self, n_steps: int) -> None:
+        """Take n_steps steps, or none, and set all that belongs to a state."""
+        self._broken = True
+        if self.system.changing:
+            self._take_renewing(n_steps)
+        else:
+            self._run(n_steps)
+        self._broken = False
+        self._shown = self.n
+
+    def _take_renewing(self, n_steps: int) -> None:
+        """Take steps one by one, with stencils renewed between them.
+
+        The system may have been with another motion since; what it lists then is of this one again.
+        """
+        self.system.listed_at = self._listed_at
+        for _ in range(n_steps):
+            self.system.renew(self.arrays()["q"])
+            self._run(1)
+        self._listed_at = self.system.listed_at
+
+    def _steps_to(self, t: float) -> int:
+        """Return the number of the step that ends at the time t in s."""
+        require_time(type(self).__name__.removesuffix("Motion"), t, -math.inf)
+        steps = (t - self.t0) / self.dt
+        if not abs(steps) <= _MOST_STEPS:
+            raise StepFailed(f"t = {t:.6g} s is {steps:.1g} steps of dt = {self.dt:.6g} s away; that is never reached.")
+        target = round(steps)
+        if abs(steps - target) > max(_ON_GRID, _ROUNDING * abs(steps)):
+            raise StepFailed(
+                f"t = {t:.9g} s is {steps:.9g} steps of dt = {self.dt:.6g} s after the start, not a whole number. "
+                "Fit the step to the interval of the wanted times: integrator.fit(system, state, interval)."
+            )
+        if target < self.n:
+            raise StepFailed(f"cannot go back from t = {self.t:.9g} s to {t:.9g} s; reverse the velocities instead.")
+        return target
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps``."""
+        return {"steps": self.n}
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies of the system in J.
+
+        With loads, or supports that move, also the work of each since the start, ``work_NAME``, and ``balance``: the
+        total energy less all work.
+        """
+        return with_work(self.system, self.system.energies_of(state), self._work.done)
+
+    @final
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays.
+
+        Raises
+        ------
+        StepFailed
+            If the last step was not finished.
+        """
+        self._refuse_broken()
+        grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
+        grid |= {_LISTED_AT + name: q.copy() for name, q in self._listed_at.items()}
+        return grid | {name: array.copy() for name, array in self.arrays().items()}
+
+    def _refuse_broken(self) -> None:
+        if self._broken:
+            raise StepFailed(
+                f"the motion stopped within the step from t = {self.t:.6g} s; resume from an earlier checkpoint."
+            )
+
+    @final
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Set the arrays to those of a checkpoint.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is of another method or system.
+        """
+        arrays = self.arrays()
+        for name, array in arrays.items():
+            if name not in checkpoint:
+                raise InvalidSystem(
+                    f"the checkpoint does not belong to this system, or to another method: it has no {name}."
+                )
+            stored = checkpoint[name]
+            if stored.shape != array.shape:
+                raise InvalidSystem(
+                    f"the checkpoint does not belong to this system: {name} has shape {stored.shape}, "
+                    f"wanted {array.shape}."
+                )
+            array[...] = stored
+        stored = {name: checkpoint.get(_LISTED_AT + name) for name in self._listed_at}
+        self._listed_at |= {name: q for name, q in stored.items() if q is not None}
+        if self.system.moving:
+            self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
+
+
+def require_time(name: str, t: float, present: float) -> None:
+    """Check that a motion can go on to a time t in s from the present.
+
+    Parameters
+    ----------
+    name : str
+        Of the method, for messages.
+    t, present : float
+
+    Raises
+    ------
+    InvalidArgument
+        If the time is no number.
+    StepFailed
+        If it is not finite, or past.
+    """
+    if not is_real(t):
+        raise InvalidArgument(f"{name}: a time must be a number of seconds; it is {told(t)}.")
+    if not math.isfinite(t):
+        raise StepFailed(f"{name} cannot move to t = {t} s.")
+    if t < present:
+        raise StepFailed(f"cannot go back from t = {present:.9g} s to {t:.9g} s; reverse the velocities instead.")
+
+
+def _refuse_infinite(state: State) -> None:
+    for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):
+        if not np.isfinite(values).all():
+            node, axis = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            raise StepFailed(
+                f"At t = {state.t:.6g} s the {name} of node {node} in direction {'xyz'[axis]} is "
+                f"{values[node, axis]}. Try a smaller step."
+            )
+
+
+def with_context(error: StepFailed, text: str) -> StepFailed:
+    """Return an error of the same kind with another text."""
+    if isinstance(error, InvertedElement | MaterialFailed):
+        return type(error)(text, error.element)
+    return StepFailed(text)

@@ -1,0 +1,79 @@
+"""The work of loads and of supports that move, since the start of a motion."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+from symplex.time.totals import LESS_WORK
+
+
+@final
+class WorkLedger:
+    """The work of each load, then of each support that moves.
+
+    Parameters
+    ----------
+    system : System
+    at_ends : bool
+        Whether loads are taken at the ends of steps: then their forces at the last end are kept, for their work by the
+        mean of the forces at both ends, and for the next step.
+
+    Attributes
+    ----------
+    loads : list of Load
+    moving : MovingSupports
+    done : float64 [loads + moving]
+        In J.
+    acting : float64 [loads, n, dim]
+        The force of each load in N where it was last evaluated, if loads are taken at the ends of steps.
+    """
+
+    def __init__(self, system: System, at_ends: bool):
+        self._system = system
+        self.loads = list(system.loads.values())
+        self.moving = system.moving
+        self.done = np.zeros(len(self.loads) + len(self.moving))
+        self.acting = np.zeros((len(self.loads) if at_ends else 0, system.n_nodes, system.dim))
+        self._before = self.acting.copy()
+
+    def __bool__(self) -> bool:
+        """Whether anything can do work."""
+        return len(self.done) > 0
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what belongs into a checkpoint."""
+        return {"work": self.done, "acting": self.acting} if self else {}
+
+    def evaluate(self, t: float, q: Array, v: Array) -> Array:
+        """Return the sum [n, dim] in N of the loads at the end of a step; those at its beginning are remembered."""
+        self._before[...] = self.acting
+        for force, load in zip(self.acting, self.loads, strict=True):
+            force[...] = load(t, q, v)
+        return self.acting.sum(axis=0)
+
+    def add_mean(self, dq: Array) -> None:
+        """Add the work of the mean forces at the ends of a step of increment Δq [n, dim]."""
+        dot = self._system.dot
+        self.add_loads([0.5 * dot(f0 + f1, dq) for f0, f1 in zip(self._before, self.acting, strict=True)])
+
+    def add_loads(self, works: list[float]) -> None:
+        """Add the work in J of each load."""
+        self.done[: len(self.loads)] += works
+
+    def add_supports(self, products: Array) -> None:
+        """Add the work of each support that moves: the sum of its products [n, dim] of forces and increments in J."""
+        self.done[len(self.loads) :] += self.moving.works(products)
+
+
+def with_work(system: System, energies: dict[str, float], works: Array) -> dict[str, float]:
+    """Return energies in J with the work since the start of loads, then of supports, and the ``balance``, if any."""
+    energies |= {
+        f"work_{name}": float(work) for name, work in zip([*system.loads, *system.moving.motions], works, strict=True)
+    }
+    if len(works):
+        energies[LESS_WORK["total"]] = energies["total"] - float(works.sum())
+    return energies
