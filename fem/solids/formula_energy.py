@@ -72,7 +72,8 @@ def _size(number: Any) -> float:
 
 
 def _modulus(x: Any) -> Any:
-    return 2 * positive(x) - x
+    positive_part: Any = positive(x)
+    return 2 * positive_part - x
 
 
 class _Reader:
