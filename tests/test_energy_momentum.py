@@ -16,6 +16,7 @@ from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.halving import in_parts
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.solvers.newton import Newton
 
@@ -399,6 +400,26 @@ def test_a_step_that_cannot_be_solved_may_be_halved():
     np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(state), atol=1e-11)
     with pytest.raises(StepFailed, match="did not converge: after 1 corrections"):
         EnergyMomentum(0.04, newton=Newton(iterations=1, halvings=2)).start(system, state).advance(4.0)
+
+
+def test_halvings_of_one_step_are_bounded(monkeypatch):
+    """A step whose parts fail again and again, down to the smallest but one, is given up after so many attempts."""
+    attempts = []
+
+    def attempt(t, h):
+        attempts.append(h)
+        if h > 2.0**-29:
+            raise StepFailed("no.")
+
+    told = r"1000 attempts at parts of the step, .* have come .* % of its way\. Try a smaller step, or fewer halvings"
+    with pytest.raises(StepFailed, match=told):
+        in_parts(attempt, 0.0, 1.0, 30)
+    assert len(attempts) == 1000
+    with pytest.raises(
+        StepFailed, match=r"a part of 0\.125 s, after 3 halvings of the step, cannot be taken"
+    ):
+        in_parts(attempt, 0.0, 1.0, 3)
+    assert in_parts(attempt, 0.0, 2.0**-27, 2) == 3
 
 
 def test_halves_see_loads_at_their_own_times():

@@ -6,15 +6,7 @@ import re
 import pytest
 
 import symplex
-from symplex.time.conserving.energy_momentum import EnergyMomentum
-from symplex.time.constraints.rattle import Rattle
-from symplex.time.events.energy_stepping import EnergyStepping
-from symplex.time.events.force_stepping import ForceStepping
-from symplex.time.explicit.newmark import Newmark
-from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
-from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
-from symplex.time.variational.adaptive_variational import AdaptiveVariational
 
 
 @pytest.fixture(scope="module")
@@ -66,31 +58,3 @@ def test_the_readme_says_the_same(pytestconfig, page):
     numbers = re.search(r"(\d+) of (\d+) pairs run", page)
     readme = " ".join((pytestconfig.rootpath / "README.md").read_text("utf-8").split())
     assert f"{numbers[1]} of {numbers[2]} pairs" in readme
-
-
-# Of the table of the README: an integrator of each row whose second column is one statement.
-ROWS = {
-    "ForceStepping": ForceStepping(0.1),
-    "EnergyStepping": EnergyStepping(0.1),
-    "Newmark": Newmark(0.1),
-    "EnergyMomentum": EnergyMomentum(0.1),
-    "Midpoint": Midpoint(0.1),
-    "GeneralizedAlpha": GeneralizedAlpha(0.1),
-    "Rattle": Rattle(0.1, {}),
-    "AdaptiveVariational": AdaptiveVariational(0.1),
-}
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_the_table_of_the_readme_is_what_is_declared(pytestconfig, name):
-    readme = (pytestconfig.rootpath / "README.md").read_text("utf-8")
-    says = re.search(rf"^  \| [^|]*`{name}`[^|]*\| ([^|]*) \|", readme, re.MULTILINE)[1].replace(
-        "extended symplectic", ""
-    )
-    declared = ROWS[name].conserves
-    assert ("energy (`" in says) == ("energy" in declared)
-    assert ("symplectic form" in says) == ("symplectic form" in declared)
-    assert ("momenta" in says) == ({"momentum", "angular momentum"} <= declared)
-    assert ("momentum" in says) == ("momentum" in declared and "angular momentum" not in declared)
-    if "energy" in declared:
-        assert f"energy (`{ROWS[name].energy}`)" in says

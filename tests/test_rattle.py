@@ -696,3 +696,17 @@ def test_a_fitted_step_divides_the_interval():
     fitted = sx.Rattle(0.03, setup.constraints).fit(setup.system, setup.start, 0.1)
     assert fitted.dt == pytest.approx(0.025)
     assert fitted.constraints is setup.constraints
+
+
+def test_a_composition_with_beta_keeps_its_order_and_comes_back():
+    """The modified forces are those of each substep's own size."""
+    setup = double_pendulum()
+    exact = sx.Composition(sx.Rattle(0.0025, setup.constraints), 8).start(setup.system, setup.start).advance(1.0)
+    errors = []
+    for dt in (0.05, 0.025):
+        method = sx.Composition(sx.Rattle(dt, setup.constraints, beta=0.4))
+        there = method.start(setup.system, setup.start).advance(1.0)
+        errors.append(np.abs(there.q - exact.q).max())
+        back = method.start(setup.system, setup.system.state(there.q, -there.v)).advance(1.0)
+        np.testing.assert_allclose(back.q, setup.start.q, atol=1e-11)
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.3)

@@ -33,6 +33,7 @@ class WorkLedger:
     """
 
     def __init__(self, system: System, at_ends: bool):
+        self._system = system
         self.loads = list(system.loads.values())
         self.moving = system.moving
         self.done = np.zeros(len(self.loads) + len(self.moving))
@@ -56,7 +57,8 @@ class WorkLedger:
 
     def add_mean(self, dq: Array) -> None:
         """Add the work of the mean forces at the ends of a step of increment Δq [n, dim]."""
-        self.add_loads([0.5 * float(np.vdot(f0 + f1, dq)) for f0, f1 in zip(self._before, self.acting, strict=True)])
+        dot = self._system.dot
+        self.add_loads([0.5 * dot(f0 + f1, dq) for f0, f1 in zip(self._before, self.acting, strict=True)])
 
     def add_loads(self, works: list[float]) -> None:
         """Add the work in J of each load."""
