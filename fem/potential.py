@@ -189,7 +189,8 @@ class Potential(Copyable):
 
     # -- sums over nodes --------------------------------------------------------------------------------------
     #
-    # Methods and solvers sum over nodes in these two only, so that a system can have its nodes in several places.
+    # Energies, momenta, Newton's method and the work of most loads are sums of these two, so that a system may come to
+    # have its nodes in several places.
 
     def dot(self, a: Array, b: Array) -> float:
         """Return Σ a·b over the nodes, of nodal vectors a and b [n, …]."""

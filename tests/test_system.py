@@ -205,7 +205,7 @@ def a_constraint_among_energies():
     ("arguments", "message"),
     [
         ({"energies": not_by_name()}, "energies must go by names"),
-        ({"energies": a_constraint_among_energies()}, "'rod' is a RigidBars, no Energy. Constraints are for Rattle"),
+        ({"energies": a_constraint_among_energies()}, "'rod' is a RigidBars, no Energy. Constraints are for methods"),
         ({"loads": {"weight": not_by_name()[0]}}, "'weight' is a Gravity, .* goes to the energies"),
         ({"moving": {"base": 3.0}}, "'base' is a float, no SupportMotion"),
         ({"mass": 1.0}, "the mass is one number"),

@@ -48,7 +48,7 @@ class MidpointScheme(ConservingScheme):
 
     def work(self, z1: Array) -> list[float]:
         """Return the work in J of each load in a step that ends at z1."""
-        return [float(np.vdot(load, z1[0] - self.z0[0])) for load in self._loads(z1)]
+        return [self.system.dot(load, z1[0] - self.z0[0]) for load in self._loads(z1)]
 
 
 @final
@@ -114,8 +114,8 @@ class Kappa(MidpointScheme):
         """Return ∇V at the middle [n, dim], its work along the step, the change of V, and the round-off of the work."""
         system, q0, q1 = self.system, self.z0[0], z1[0]
         gradient = system.gradient(0.5 * (q0 + q1))
-        floor = _EPS * float(np.vdot(np.abs(gradient), np.abs(q0) + np.abs(q1)))
-        return gradient, float(np.vdot(gradient, q1 - q0)), system.potential(q1) - system.potential(q0), floor
+        floor = _EPS * self.system.dot(np.abs(gradient), np.abs(q0) + np.abs(q1))
+        return gradient, self.system.dot(gradient, q1 - q0), system.potential(q1) - system.potential(q0), floor
 
     def _told(self, power: float, gain: float) -> str:
         return (
@@ -197,7 +197,7 @@ class ATheta(_AngleScheme):
     def work(self, z1: Array) -> list[float]:
         """Return the work in J of each load in a step that ends at z1."""
         h, (r, _), change = self.h, 0.5 * (self.z0 + z1), z1[0] - self.z0[0]
-        return [float(np.vdot(load(self.t + 0.5 * h, r, change / h), change)) for load in self.system.loads.values()]
+        return [self.system.dot(load(self.t + 0.5 * h, r, change / h), change) for load in self.system.loads.values()]
 
 
 @final

@@ -255,7 +255,7 @@ class EnergySteppingMotion(Motion):
         """Return V and its rate at the time tau in s of the flight; infinite where an energy has none."""
         q = self._q + tau * self._v
         try:
-            return Look(tau, self.system.potential(q), float(np.vdot(self.system.gradient(q), self._v)))
+            return Look(tau, self.system.potential(q), self.system.dot(self.system.gradient(q), self._v))
         except StepFailed:
             return Look(tau, inf, nan)
 
@@ -293,7 +293,7 @@ class EnergySteppingMotion(Motion):
         n = np.where(self.system.fixed, 0.0, self.system.gradient(self._q))
         along = self.system.accelerations(n)  # M⁻¹ n
         # w = dV/dt; of the kinetic energy ½ w²/s belongs to the motion along n
-        w, s = float(np.vdot(n, self._v)), float(np.vdot(n, along))
+        w, s = self.system.dot(n, self._v), self.system.dot(n, along)
         if not s > 0.0:
             raise StepFailed("a level goes through an equilibrium. Try another offset.")
         # At a grazing crossing rounding may have turned the sign of w, which the search knows.

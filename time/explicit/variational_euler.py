@@ -78,7 +78,7 @@ class VariationalEulerMotion(FixedStepMotion):
         self._v += h * self._a
         dq = h * self._v
         self._q += dq
-        self._work.add_loads([float(np.vdot(force, dq)) for force in self._work.acting])
+        self._work.add_loads([self.system.dot(force, dq) for force in self._work.acting])
         self.system.gradient(self._q, self._gradient)
         if self._work:
             self._gradient -= self._work.evaluate(t + h, self._q, self._v)

@@ -183,7 +183,7 @@ class GeneralizedAlphaMotion(ImplicitMotion):
 
     def _works_of_loads(self, h: float, dq: Array) -> list[float]:
         """Return the work in J of each load in a step, of its mean force at the ends."""
-        return [float(np.vdot(force, dq)) for force in self._mean_loads(dq)]
+        return [self.system.dot(force, dq) for force in self._mean_loads(dq)]
 
     def _forces_of_supports(self, dq: Array, forces: Array) -> Array:
         """Return the mean forces [n, dim] in N at the ends of a step."""

@@ -157,7 +157,7 @@ class ImplicitMotion(FixedStepMotion):
     def _works_of_loads(self, h: float, dq: Array) -> list[float]:
         """Return the work in J of each load in a step of size h in s, before the motion has moved."""
         t, q, v = self._loaded(dq)
-        return [float(np.vdot(load(t, q, v), dq)) for load in self._work.loads]
+        return [self.system.dot(load(t, q, v), dq) for load in self._work.loads]
 
     def _forces_of_supports(self, dq: Array, forces: Array) -> Array:
         """Return the mean forces [n, dim] in N that supports do work against in a step, before the motion has moved."""

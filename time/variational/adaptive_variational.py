@@ -382,8 +382,8 @@ class AdaptiveVariationalMotion(Motion):
         """Return D = aᵀ M a + vᵀ ∇²V v in J/s² at the beginning of the next step."""
         system, q, v = self.system, self._inner.q, self._inner.v
         force = system.force(self._t, q, v)
-        stiff = system.hessian(q) @ v.ravel()
-        return float(np.vdot(force, system.accelerations(force)) + np.vdot(v, stiff))
+        stiff = (system.hessian(q) @ v.ravel()).reshape(v.shape)
+        return system.dot(force, system.accelerations(force)) + system.dot(v, stiff)
 
     def _no_step(self, resolved: bool, D: float) -> str:
         h, (low, high) = self._h, self.integrator.bounds

@@ -49,7 +49,7 @@ def extended_jacobian(system: System, t: float, q: Array, v: Array, h: float) ->
     F_v = (mass + 0.25 * h * h * hessian - 0.5 * h * f_v).toarray()
     F_h = 0.5 * forces.ravel() + 0.25 * h * (hessian @ flat) - 0.5 * h * f_h.ravel()
     G_v = mass @ flat + 0.5 * h * forces.ravel() - 0.5 * h * (f_v.T @ flat)
-    G_h = 0.5 * float(np.vdot(forces, v)) - 0.5 * h * float(np.vdot(f_h, v))
+    G_h = 0.5 * system.dot(forces, v) - 0.5 * h * system.dot(f_h, v)
     return np.block([[F_v[np.ix_(free, free)], F_h[free, None]], [G_v[None, free], np.array([[G_h]])]])
 
 

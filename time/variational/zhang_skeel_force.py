@@ -132,9 +132,9 @@ class ModifiedForce:
         a = self._solve(q, h, None) if solution is None else solution
         s = self.beta * h * h
         if self._equations is not None:
-            return self.system.potential(q + s * a) + 0.5 * s * float(np.vdot(a, self.system.apply_mass(a)))
+            return self.system.potential(q + s * a) + 0.5 * s * self.system.dot(a, self.system.apply_mass(a))
         g = self.system.gradient(q)
-        return self.system.potential(q) + 0.5 * s * float(np.vdot(g, a))
+        return self.system.potential(q) + 0.5 * s * self.system.dot(g, a)
 
     @property
     def _has_rest(self) -> bool:
