@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         InverseSquare as InverseSquare,
         LennardJones as LennardJones,
         PairLaw as PairLaw,
+        TensionOnly as TensionOnly,
     )
     from symplex.fem.measures.penalty import Penalty as Penalty
     from symplex.fem.measures.short_range import ShortRangeLennardJones as ShortRangeLennardJones
@@ -214,6 +215,7 @@ _HOMES = {
         "InverseSquare",
         "LennardJones",
         "PairLaw",
+        "TensionOnly",
     ),
     "symplex.fem.measures.penalty": ("Penalty",),
     "symplex.fem.measures.short_range": ("ShortRangeLennardJones",),

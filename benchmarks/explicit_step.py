@@ -135,9 +135,10 @@ def symplex_times(solid: Solid, q: np.ndarray, pattern: Pattern, number: int) ->
 def bytes_per_tetrahedron(solid: Solid, q: np.ndarray, pattern: Pattern) -> dict[str, float]:
     """Return what is kept in memory, and what the gradient moves per call."""
     m = len(solid.nodes)
-    form = solid._elements
+    form = solid._fast
+    assert form is not None
     nodes, counts, constants, *_ = form._in_blocks
-    kept = [solid.points, solid.nodes, solid.volumes, nodes, counts, constants, form._blocks.elements]
+    kept = [solid.points, solid.nodes, solid.volumes, nodes, counts, constants, solid._elements.blocks.elements]
     moved = nodes.nbytes + constants.nbytes + 3 * q.nbytes  # q is read, out is read and written
     tangent = pattern.slots[0].nbytes + pattern.indices.nbytes + pattern.indptr.nbytes + pattern.zeros(3).nbytes
     return {"kept": sum(a.nbytes for a in kept) / m, "moved": moved / m, "of a tangent": tangent / m}

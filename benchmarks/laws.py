@@ -3,8 +3,8 @@
     SYMPLEX_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/laws.py [--nodes 6000] [--rounds 9] [--output FILE.json]
 
 A cube of 0.1 m, deformed by some per cent. Each form is computed by the compiled loops for any law (`loops`), by the
-hand-written kernels of neo-Hookean tetrahedra (`hand`), and with the law as NumPy functions (`NumPy`), in turn: the least
-time of several rounds of each. Printed are ns per element, and the ratios of the loops to the other two.
+hand-written kernels of neo-Hookean tetrahedra (`hand`), and with the law as NumPy functions (`NumPy`), in turn: the
+least time of several rounds of each. Printed are ns per element, and the ratios of the loops to the other two.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 
 import symplex as sx
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.solids.elements import element_of
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
@@ -56,7 +57,7 @@ def mesh_of(kind: str, nodes: int) -> Mesh:
     return box((0.1,) * 3, (max(1, round(edge)),) * 3, split="hexahedra" if kind == "hexahedron" else "6")
 
 
-def calls(elements: object, points: Array, nodes: Array) -> dict[str, Callable[[], object]]:
+def calls(elements: Any, points: Array, nodes: IntArray) -> dict[str, Callable[[], object]]:
     """Return the assembled forms that a path has, at fixed positions."""
     rng, size = np.random.default_rng(0), 0.1 * len(points) ** (-1 / 3)
     q0 = 1.02 * points + 0.02 * size * rng.standard_normal(points.shape)
@@ -75,7 +76,7 @@ def calls(elements: object, points: Array, nodes: Array) -> dict[str, Callable[[
         "secant_rate": (q0, v, slots, values),
         "third": (q0, v, out),
     }
-    found: dict[str, Callable[[], object]] = {"value": lambda: elements.total(q0)}  # type: ignore[attr-defined]
+    found: dict[str, Callable[[], object]] = {"value": lambda: elements.total(q0)}
     for form, given in arguments.items():
         add = getattr(elements, f"add_{form}", None)
         if add is not None:
@@ -98,7 +99,7 @@ def times(paths: dict[str, dict[str, Callable[[], object]]], form: str, rounds: 
 
 def main() -> None:
     """Measure, print tables in Markdown, and write the numbers if wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--nodes", type=int, default=6_000)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")
@@ -111,11 +112,11 @@ def main() -> None:
         mesh = mesh_of(kind, arguments.nodes)
         points, nodes = np.ascontiguousarray(mesh.points), np.ascontiguousarray(mesh.cells[kind], np.int32)
         for name, law in LAWS.items():
-            loops = sx.Solid(points, nodes, law)._elements
+            loops: Any = sx.Solid(points, nodes, law)._elements
             paths = {"loops": calls(loops, points, nodes)}
             paths["NumPy"] = calls(Isoparametric(element_of("Solid", nodes), points, nodes, law), points, nodes)
             if kind == "tetra" and isinstance(law, sx.NeoHookean):
-                paths["hand"] = calls(NeoHookeanTetrahedra(loops, law), points, nodes)  # type: ignore[arg-type]
+                paths["hand"] = calls(NeoHookeanTetrahedra(loops, law), points, nodes)
             entries = []
             for form in FORMS:
                 if form.startswith("secant") and not law.objective:

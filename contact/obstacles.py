@@ -155,6 +155,8 @@ class Sphere(_Round):
     """
 
     center: Array
+    radius: float
+    inside: bool
 
     def __init__(self, center: ArrayLike, radius: float, inside: bool = False):
         object.__setattr__(self, "center", _vector("Sphere: center", center))
@@ -196,6 +198,8 @@ class Cylinder(_Round):
 
     point: Array
     axis: Array
+    radius: float
+    inside: bool
 
     def __init__(self, point: ArrayLike, axis: ArrayLike, radius: float, inside: bool = False):
         object.__setattr__(self, "point", _vector("Cylinder: point", point, 3))
@@ -239,6 +243,8 @@ class Capsule(_Round):
 
     start: Array
     end: Array
+    radius: float
+    inside: bool
 
     def __init__(self, start: ArrayLike, end: ArrayLike, radius: float, inside: bool = False):
         object.__setattr__(self, "start", _vector("Capsule: start", start, 3))

@@ -61,6 +61,7 @@ CASES = {
     "rods in the plane": lambda: (rods()[0], rods()[1][:, :2]),
     "plane": lambda: (sx.OnPlane([0, 3], (0.1, 0.2, 0.3), (1.0, 2.0, -2.0)), rods()[1]),
     "sphere": lambda: (sx.OnSphere([1, 2], (0.1, 0.2, 0.3), [0.5, 2.0]), rods()[1]),
+    "cylinder": lambda: (sx.OnCylinder([1, 2], (0.1, 0.2, 0.3), (1.0, 2.0, -1.0), [0.5, 2.0]), rods()[1]),
     "parabola": lambda: (OnParabola(2), rods()[1][:, :2]),
     "volume": lambda: (Volume([[0, 1, 2, 3], [1, 3, 2, 4]], 0.4), rods()[1]),
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.runs.history import read_history
+from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -117,6 +117,31 @@ def test_a_moving_sphere_in_a_scenario_is_in_history_and_frames(tmp_path, form):
     for i, row in ((0, 0), (4, 8)):
         drawn = series.points[ball.nodes] + series.frame(i).displacement[ball.nodes]
         np.testing.assert_allclose(np.linalg.norm(drawn - path[row], axis=1), 0.3, atol=1e-6)
+
+
+def test_a_resumed_run_with_a_moving_sphere_is_bit_identical(tmp_path, monkeypatch):
+    read = scenario(SCENARIO, tmp_path, pictures="false")
+    simulate(read, tmp_path / "whole")
+    rows = 0
+
+    def failing(self, row):
+        nonlocal rows
+        rows += 1
+        if rows == 6:
+            raise KeyboardInterrupt
+        append(self, row)
+
+    append = HistoryWriter.append
+    with monkeypatch.context() as patch:
+        patch.setattr(HistoryWriter, "append", failing)
+        with pytest.raises(KeyboardInterrupt):
+            simulate(read, tmp_path / "cut")
+    simulate(read, tmp_path / "cut", resume=True)
+    histories = [(tmp_path / name / "history.csv").read_text() for name in ("whole", "cut")]
+    assert histories[0] == histories[1]
+    whole, cut = (sx.read_series(tmp_path / name / "motion.vtkhdf") for name in ("whole", "cut"))
+    for one, other in zip(whole.frames(), cut.frames(), strict=True):
+        np.testing.assert_array_equal(one.displacement, other.displacement)
 
 
 def test_pictures_show_a_moving_sphere(tmp_path):

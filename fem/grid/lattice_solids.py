@@ -1,13 +1,15 @@
 """Differences of the energy of one element with any law W(I1, I2, θ, I4, …) between lattice points, as C functions.
 
-At a point of quadrature with the tangent vectors d_a (see `symplex.fem.solids.chunks`) one coordinate of a node changes only
-one component of them: i_a = h ∂N/∂ξ_a e_c. The invariants change by what `symplex.fem.solids.law_discrete` has, without cancellation,
-and W by the means of its derivatives along the segment, W̄_i ΔI_i.
+At a point of quadrature with the tangent vectors d_a (see `symplex.fem.solids.chunks`) one coordinate of a node
+changes only one component of them: i_a = h ∂N/∂ξ_a e_c. The invariants change by what
+`symplex.fem.solids.law_discrete` has, without cancellation, and W by the means of its derivatives along the segment,
+W̄_i ΔI_i.
 
 Two coordinates change the Gram matrix by P and R alone and by P + R + X together, and the determinant by δ, ε and
 δ + ε + η, so that the invariants have the mixed differences
 
-    M : X,    N : ({G, X} + {P, R} + {P + R, X} + cof X),    ln(1 + (η det d − δ ε)/((det d + δ)(det d + ε))),    2 v_i·v_j
+    M : X,    N : ({G, X} + {P, R} + {P + R, X} + cof X),    ln(1 + (η det d − δ ε)/((det d + δ)(det d + ε))),
+    2 v_i·v_j
 
 and W, along the bilinear patch I(s, t) = I + s A + t B + s t Q of the invariants, that of
 
@@ -15,9 +17,9 @@ and W, along the bilinear patch I(s, t) = I + s A + t B + s t Q of the invariant
 
 by Gauss' rule in both.
 
-One row of parameters: [addresses of W, of its first and its second derivatives; nodes k, points g, families of fibres F,
-points of the rules for segments and for patches, constants of the law; these constants; both rules [2, n]; weights [g];
-slopes ∂N/∂ξ [g, k, 3]; the geometry of each point]. Addresses are below 2⁵³, and exact as floats.
+One row of parameters: [addresses of W, of its first and its second derivatives; nodes k, points g, families of fibres
+F, points of the rules for segments and for patches, constants of the law; these constants; both rules [2, n]; weights
+[g]; slopes ∂N/∂ξ [g, k, 3]; the geometry of each point]. Addresses are below 2⁵³, and exact as floats.
 """
 
 # numba declares the address of a compiled function as int | None, and does not re-export carray.
@@ -120,7 +122,7 @@ def _mixed_product(u, v, a, b):
 
 @inlined
 def _set_patch(p, first, fibres, d, u, v, start, A, B, Q):
-    """Set the invariants at d, their changes by u and by v, and their mixed differences; return if no corner is inverted."""
+    """Set the invariants at d, their changes by u and by v, and mixed differences; return if no corner is inverted."""
     M, N, D = _point(p, first)
     G, P, R, X = (
         gram(d),
@@ -158,7 +160,7 @@ def _set_patch(p, first, fibres, d, u, v, start, A, B, Q):
 
 @c_function("value")
 def _value(p_, x_):
-    p, constants, segments, patches, weights, slopes, geometry = _row(p_)
+    p, constants, _, _, weights, slopes, geometry = _row(p_)
     k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
     row = GEOMETRY + 3 * fibres
     x = carray(x_, (3 * k,))
@@ -182,7 +184,7 @@ def _value(p_, x_):
 
 @c_function("difference")
 def _difference(p_, x_, i, h):
-    p, constants, segments, patches, weights, slopes, geometry = _row(p_)
+    p, constants, segments, _, weights, slopes, geometry = _row(p_)
     k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
     row, m = GEOMETRY + 3 * fibres, 3 + fibres
     x = carray(x_, (3 * k,))
@@ -216,7 +218,7 @@ def _difference(p_, x_, i, h):
 
 @c_function("mixed")
 def _mixed(p_, x_, i, j, hi, hj):
-    p, constants, segments, patches, weights, slopes, geometry = _row(p_)
+    p, constants, _, patches, weights, slopes, geometry = _row(p_)
     k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
     row, m = GEOMETRY + 3 * fibres, 3 + fibres
     x = carray(x_, (3 * k,))

@@ -8,8 +8,8 @@ an increment, and ξ = Δφ/(½ Δm) of a law (`symplex.fem.measures.law_formula
     ∇³φ[a, a] = φ''' (n·a)² n + φ'' (2 (n·a) H a + (a·H a) n),
     𝓕 = 2 φ',  𝓕̇ = 2 φ'' n·ḋ         (of distances only),
 
-for the first node of a stencil, and with the other sign for the second, if there is one. (With 2 φ' at the mean length
-instead of ξ for the mean gradient.) What is not finite spreads to the returned sums.
+H and K are symmetric. This is for the first node of a stencil, and with the other sign for the second, if there is one.
+(With 2 φ' at the mean length instead of ξ for the mean gradient.) What is not finite spreads to the returned sums.
 """
 
 import numpy as np
@@ -59,8 +59,8 @@ def _add_to(f, sign, a, out):
 
 
 @inlined
-def _add_column(f, j, nodes, slots, e, out):
-    """Add the column j of a matrix to the blocks of a stencil, with the other sign where two nodes are coupled."""
+def _add_row(f, j, nodes, slots, e, out):
+    """Add the row j of a matrix to the blocks of a stencil, with the other sign where two nodes are coupled."""
     _add_to_block(f, 1.0, slots[e, 0, 0], j, out)
     if nodes.shape[1] > 1:
         _add_to_block(f, 1.0, slots[e, 1, 1], j, out)
@@ -70,11 +70,11 @@ def _add_column(f, j, nodes, slots, e, out):
 
 @inlined
 def _add_to_block(f, sign, place, j, out):
-    out[place, 0, j] += sign * f[0]
+    out[place, j, 0] += sign * f[0]
     if out.shape[1] > 1:
-        out[place, 1, j] += sign * f[1]
+        out[place, j, 1] += sign * f[1]
     if out.shape[1] > 2:
-        out[place, 2, j] += sign * f[2]
+        out[place, j, 2] += sign * f[2]
 
 
 @inlined
@@ -145,8 +145,8 @@ def add_hessian(q, nodes, measure, law, a, b, slots, out):
         check += first + second
         for j in range(q.shape[1]):
             unit = _unit(j)
-            column = sum_of(zero, second * dot(n, unit), n)
-            _add_column(sum_of(column, first, bend_of(measure, d, unit)), j, nodes, slots, e, out)
+            row = sum_of(zero, second * dot(n, unit), n)
+            _add_row(sum_of(row, first, bend_of(measure, d, unit)), j, nodes, slots, e, out)
     return check
 
 
@@ -190,8 +190,8 @@ def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, slots, out):
         G = mean_gradient_of(measure, d0, d1)
         for j in range(q1.shape[1]):
             unit = _unit(j)
-            column = sum_of(zero, 0.5 * rate * dot(n, unit), G)
-            _add_column(sum_of(column, 0.5 * xi, mean_bend_of(measure, d0, d1, unit)), j, nodes, slots, e, out)
+            row = sum_of(zero, 0.5 * rate * dot(G, unit), n)
+            _add_row(sum_of(row, 0.5 * xi, mean_bend_of(measure, d0, d1, unit)), j, nodes, slots, e, out)
     return check
 
 

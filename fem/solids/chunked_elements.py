@@ -216,7 +216,7 @@ class ChunkedElements(Energy):
         return d @ np.linalg.inv(J), tensors.determinants(J)
 
     def failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
-        """Return the error about the first element that is inverted, or has no finite energy or stress, at x [m, k, 3]."""
+        """Return the error about the first element that is inverted, or has no finite energy or stress, at x."""
         with np.errstate(all="ignore"):  # positions may be infinite
             F = [self._deformations(x, self.nodes)[0] for x in positions]
         return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F)

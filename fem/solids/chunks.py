@@ -1,4 +1,4 @@
-"""Elements in chunks of 128 points of quadrature: gathering tangent vectors, and scattering what is found at the points.
+"""Elements in chunks of 128 points of quadrature: gathering tangent vectors, and scattering forces on them.
 
 128 linear tetrahedra, 16 hexahedra of 8 points or 32 quadratic tetrahedra of 4 points make a chunk; point p of it is
 the point g = p // E of the element p % E of E. With the nodes relative to the first one and the slopes of the shape
@@ -9,8 +9,9 @@ functions on the reference cell,
 where t_a are the forces on d_a. Of a linear tetrahedron d_a = x_a − x_0 and f_a = t_a. Positions far from the origin
 cost no digits, and forces sum to zero exactly.
 
-What is known of a point are the rows M_11, M_22, M_33, M_12, M_13, M_23 of M_ab = ∇ξ_a·∇ξ_b and D = det ∂X/∂ξ, and for
-each family of fibres the three components a0·∇ξ_a of their direction. A chunk that is not full repeats its last element.
+What is known of a point are the rows M_11, M_22, M_33, M_12, M_13, M_23 of M_ab = ∇ξ_a·∇ξ_b and D = det ∂X/∂ξ, and
+for each family of fibres the three components a0·∇ξ_a of their direction. A chunk that is not full repeats its last
+element.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def gather(q, nodes, n, slopes, geometry, x, d):
 
 @inlined
 def _gather_nodes(q, nodes, n, k, size, geometry, x):
-    """Set x [3 (k − 1), size] to the nodes relative to the first one; the constants of the chunk are fetched meanwhile."""
+    """Set x [3 (k − 1), size] to the nodes relative to the first; constants of the chunk are fetched meanwhile."""
     for e in range(size):
         if k == 4:
             prefetch(geometry, GEOMETRY * e)  # pyright: ignore[reportCallIssue]

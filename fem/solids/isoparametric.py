@@ -82,9 +82,9 @@ class Isoparametric(Energy):
         weights = det * element.stiffness.weights
         self.volumes = weights.sum(axis=1)
         # Everything is kept in the order of the blocks, so that a block is a slice.
-        self._blocks = Blocks(nodes, points)
-        self._order = self._blocks.elements[self._blocks.elements >= 0]
-        self._ends = np.cumsum(self._blocks.counts)
+        self.blocks = Blocks(nodes, points)
+        self._order = self.blocks.elements[self.blocks.elements >= 0]
+        self._ends = np.cumsum(self.blocks.counts)
         self._nodes, self._weights = nodes[self._order], weights[self._order]
         self._gradients = np.ascontiguousarray(gradients[self._order])
 
@@ -253,7 +253,7 @@ class Isoparametric(Energy):
             with np.errstate(all="ignore"):  # what is not finite is found below
                 for block in range(first, last, TOGETHER):
                     end = self._ends[min(block + TOGETHER, last) - 1]
-                    part = slice(self._ends[block] - self._blocks.counts[block], end)
+                    part = slice(self._ends[block] - self.blocks.counts[block], end)
                     strains: list[Array] = []
                     for x in positions:
                         F, C, upright = self._strains(part, gather(x, part))
@@ -266,7 +266,7 @@ class Isoparametric(Energy):
                     store(part, local)
             return True
 
-        if not all(self._blocks.run(slab)):
+        if not all(self.blocks.run(slab)):
             raise self._failure(gather, positions)
 
     def _strains(self, part: slice, x: Array) -> tuple[Array, Array, bool]:

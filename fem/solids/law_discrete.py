@@ -5,14 +5,16 @@ Between two positions with the mean tangent vectors m_a and their increments i_a
     ΔI1 = M : X,    ΔI2 = {G_m, N} : X,    Δθ = 2 z A(z),    ΔI4 = 2 v_m·v_i,
     G_m = mᵀm + ¼ iᵀi = (G0 + G1)/2,    X = mᵀi + iᵀm = G1 − G0,    z = δ/s,  A(z) = artanh(z)/z,
 
-δ and s the difference and the sum of det d1 and det d0, without cancellation (see `symplex.fem.solids.discrete_algebra`). With the
-means W̄_i of the first derivatives of W along the straight segment of the invariants, by Gauss' rule, W̄_i ΔI_i is the change of W,
-and it is the work of
+δ and s the difference and the sum of det d1 and det d0, without cancellation (see
+`symplex.fem.solids.edge_algebra`). With the means W̄_i of the first derivatives of W along the straight segment
+of the invariants, by Gauss' rule, W̄_i ΔI_i is the change of W, and it is the work of
 
-    t_a = V Σ_b (2 W̄_1 M + 2 W̄_2 {G_m, N} + W̄_θ τ K)_ab m_b + 2 V W̄_4 α_a v_m,    τ = 4 A(z)/s²,    K = cof G_m + cof(X)/12,
+    t_a = V Σ_b (2 W̄_1 M + 2 W̄_2 {G_m, N} + W̄_θ τ K)_ab m_b + 2 V W̄_4 α_a v_m,
+    τ = 4 A(z)/s²,    K = cof G_m + cof(X)/12,
 
-because det d1² − det d0² = δ s = K : X: the exact quotients of the invariants. Nothing is divided by an increment, and
-nothing changes when 0 and 1 are exchanged. K acts on m_b as det m · c_a + H_ab m_b, H of second order in the increments.
+because det d1² − det d0² = δ s = K : X: the exact quotients of the invariants. Nothing is divided by an increment,
+and nothing changes when 0 and 1 are exchanged. K acts on m_b as det m · c_a + H_ab m_b, H of second order in the
+increments.
 
 The tangent ∂t_a/∂d1_b has the means W̄'_ij of s W_ij at the positions s of Gauss' rule, the derivatives gj of the
 invariants at d1, c1 and T = ½ G_m + X/12:
@@ -156,8 +158,8 @@ def add_discrete_gradient(
 ):
     """Add the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3].
 
-    ``law`` is the address of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of Gauss'
-    rule; for the others see `law_gradients.add_gradient`.
+    ``law`` is the address of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of
+    Gauss' rule; for the others see `law_gradients.add_gradient`.
     """
     return _add(
         q0, q0, q1, False, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last

@@ -117,7 +117,7 @@ def _set_tangents(means, increments, geometry, weights, fibres, W, first, H):
 
 @inlined
 def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, H):
-    """Add to H what concerns the invariant I4 of family f: its force, and its products with all invariants before it."""
+    """Add to H what concerns I4 of family f: its force, and its products with all invariants before it."""
     k = 3 + fibres
     for j in range(PART):
         p = first + j

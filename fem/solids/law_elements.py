@@ -10,6 +10,15 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
+from symplex.fem.solids import (
+    law_discrete,
+    law_discrete_tangents,
+    law_gradients,
+    law_hessians,
+    law_means,
+    law_secants,
+    law_third,
+)
 from symplex.fem.solids.chunked_elements import ChunkedElements
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_functions import LawFunctions
@@ -39,65 +48,47 @@ class LawElements(ChunkedElements):
 
     def add_gradient(self, q: Array, out: Array, apart: bool = False) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        from symplex.fem.solids.law_gradients import add_gradient
-
-        self._call(add_gradient, (q,), self._law.first, out, apart=apart)
+        self._call(law_gradients.add_gradient, (q,), self._law.first, out, apart=apart)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        from symplex.fem.solids.law_hessians import add_hessian
-
-        self._call(add_hessian, (q,), self._law.second, self.blocks.elements, slots, out, apart=apart)
+        self._call(law_hessians.add_hessian, (q,), self._law.second, self.blocks.elements, slots, out, apart=apart)
 
     def add_discrete_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
-        from symplex.fem.solids.law_discrete import add_discrete_gradient
-
-        self._call(add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
+        self._call(law_discrete.add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
 
     def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
         """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
-        from symplex.fem.solids.law_discrete import add_increment_gradient
-
-        self._call(add_increment_gradient, (q, low, dq), self._law.first, self._rule, out, at=(q, q + dq))
+        self._call(law_discrete.add_increment_gradient, (q, low, dq), self._law.first, self._rule, out, at=(q, q + dq))
 
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        from symplex.fem.solids.law_discrete_tangents import add_discrete_hessian
-
         named = self.blocks.elements, slots
-        self._call(add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, apart=apart)
+        self._call(
+            law_discrete_tangents.add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, apart=apart
+        )
 
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
         """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""
-        from symplex.fem.solids.law_means import add_mean_gradient
-
-        self._call(add_mean_gradient, (q0, q1), self._law.first, out, apart=apart)
+        self._call(law_means.add_mean_gradient, (q0, q1), self._law.first, out, apart=apart)
 
     def add_secant(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
-        from symplex.fem.solids.law_secants import add_secant
-
-        self._call(add_secant, (q,), self._law.first, self.blocks.elements, slots, out, apart=apart)
+        self._call(law_secants.add_secant, (q,), self._law.first, self.blocks.elements, slots, out, apart=apart)
 
     def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
-        from symplex.fem.solids.law_secants import add_secant_rate
-
         named = self.blocks.elements, slots
-        self._call(add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), apart=apart)
+        self._call(law_secants.add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), apart=apart)
 
     def add_third(self, q: Array, a: Array, out: Array, apart: bool = False) -> None:
         """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
-        from symplex.fem.solids.law_third import add_third
-
-        self._call(add_third, (q, a), self._law.third, out, at=(q,), apart=apart)
+        self._call(law_third.add_third, (q, a), self._law.third, out, at=(q,), apart=apart)
 
     def _values(self, q: Array, apart: bool = False) -> Array:
-        from symplex.fem.solids.law_gradients import set_values
-
         out = np.empty(len(self.nodes))
-        self._call(set_values, (q,), self._law.value, self.blocks.elements, out, apart=apart)
+        self._call(law_gradients.set_values, (q,), self._law.value, self.blocks.elements, out, apart=apart)
         return out
 
     def _call(
@@ -114,7 +105,7 @@ class LawElements(ChunkedElements):
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted."""
-        from symplex.fem.grid.lattice_solids import solid_lattice
+        from symplex.fem.grid.lattice_solids import solid_lattice  # C functions are compiled when it is imported
 
         weights = self.element.stiffness.weights
         return solid_lattice(self._law, self._slopes, weights, self._at_points(), self._rule)
@@ -140,8 +131,6 @@ class LawElements(ChunkedElements):
         return self._moments(q, q) / (self.volumes * self.jacobians(q))[:, None, None]
 
     def _moments(self, q: Array, y: Array) -> Array:
-        from symplex.fem.solids.law_gradients import set_moments
-
         out = np.empty((len(self.nodes), 3, 3))
-        self._call(set_moments, (q, y), self._law.first, self.blocks.elements, out, at=(q,))
+        self._call(law_gradients.set_moments, (q, y), self._law.first, self.blocks.elements, out, at=(q,))
         return out

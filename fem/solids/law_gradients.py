@@ -1,7 +1,7 @@
 """Energy and gradient of elements with any law W(I1, I2, θ, I4, …), which is called by its address.
 
-At a point with the tangent vectors d_a, their Gram matrix G_ab = d_a·d_b, M_ab = ∇ξ_a·∇ξ_b, N = cof M and the undeformed
-determinant D (see `symplex.fem.solids.chunks`) the invariants of C = FᵀF = Σ G_ab ∇ξ_a ⊗ ∇ξ_b are
+At a point with the tangent vectors d_a, their Gram matrix G_ab = d_a·d_b, M_ab = ∇ξ_a·∇ξ_b, N = cof M and the
+undeformed determinant D (see `symplex.fem.solids.chunks`) the invariants of C = FᵀF = Σ G_ab ∇ξ_a ⊗ ∇ξ_b are
 
     I1 = M : G,    I2 = N : cof G,    θ = ln(d_1·c_1/D),    I4 = |v|²,  v = Σ_a (a0·∇ξ_a) d_a = F a0,
 
@@ -9,8 +9,8 @@ c_1 = d_2 × d_3 and cyclic, and the forces on the tangent vectors
 
     t_a = V Σ_b (2 W_1 M + 2 W_2 {G, N})_ab d_b + V W_θ c_a/(d_1·c_1) + 2 V W_4 (a0·∇ξ_a) v,
 
-V being the weight of the point times D and {G, N} the bilinear form of the cofactors, cof(G + N) = cof G + {G, N} + cof N.
-This is V F S ∇ξ_a with S = 2 (W_1 + W_2 I1) 1 − 2 W_2 C + W_θ C⁻¹ + 2 W_4 a0 ⊗ a0.
+V being the weight of the point times D and {G, N} the bilinear form of the cofactors,
+cof(G + N) = cof G + {G, N} + cof N. This is V F S ∇ξ_a with S = 2 (W_1 + W_2 I1) 1 − 2 W_2 C + W_θ C⁻¹ + 2 W_4 a0 ⊗ a0.
 
 Kernels return nan if an element is inverted or the law has no finite value, and what they add is then meaningless.
 """
@@ -165,7 +165,7 @@ def set_moments(q, y, nodes, counts, geometry, weights, slopes, fibres, law, par
 
 @kernel
 def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
-    """Set out [m] to the energies of the elements of the chunks; ``law`` is the address of W, ``elements`` names them."""
+    """Set out [m] to the energies of the elements, which ``elements`` names; ``law`` is the address of W."""
     q = q.ravel()
     x, d = np.empty(27 * 32), np.empty(9 * CHUNK)
     invariants, W = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK)

@@ -128,8 +128,8 @@ def add_hessian(
 ):
     """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
 
-    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements. ``law``
-    is the address of the first and second derivatives of W; for the others see `law_gradients.add_gradient`.
+    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
+    ``law`` is the address of the first and second derivatives of W; for the others see `law_gradients.add_gradient`.
     """
     q, out = q.ravel(), out.ravel()
     m, k, points = 3 + fibres, slopes.shape[1], len(slopes)
@@ -164,7 +164,7 @@ def add_hessian(
 
 @inlined
 def _add_fibre(d, geometry, weights, fibres, W, f, first, H):
-    """Add to H what concerns the invariant I4 of family f: its force, and its products with all invariants before it."""
+    """Add to H what concerns I4 of family f: its force, and its products with all invariants before it."""
     m = 3 + fibres
     for j in range(PART):
         p = first + j

@@ -1,11 +1,12 @@
 """Secant matrices of elements with any law W(I1, I2, θ, I4, …), which is called by its address, and their rates.
 
-In the notation of `symplex.fem.solids.law_gradients`, with h_a = c_a/(d_1·c_1) and α_a = a0·∇ξ_a, the forces on the tangent
-vectors are t_a = Σ_b s_ab d_b with
+In the notation of `symplex.fem.solids.law_gradients`, with h_a = c_a/(d_1·c_1) and α_a = a0·∇ξ_a, the forces on the
+tangent vectors are t_a = Σ_b s_ab d_b with
 
     s/V = 2 W_1 M + 2 W_2 {G, N} + W_θ Γ + 2 W_4 α ⊗ α,    Γ_ab = h_a·h_b = (G⁻¹)_ab,
 
-which is V ∇ξ_a·S ∇ξ_b. Along velocities that change the tangent vectors at the rates w_a, and G at the rate G' = dᵀw + wᵀd,
+which is V ∇ξ_a·S ∇ξ_b. Along velocities that change the tangent vectors at the rates w_a, and G at the rate
+G' = dᵀw + wᵀd,
 
     ṡ/V = 2 Ẇ_1 M + 2 Ẇ_2 {G, N} + Ẇ_θ Γ + 2 Ẇ_4 α ⊗ α + 2 W_2 {G', N} − W_θ Γ G' Γ,    Ẇ_i = Σ_j W_ij İ_j,
     İ1 = M : G',    İ2 = {G, N} : G',    θ̇ = Γ : G'/2 = Σ_a h_a·w_a,    İ4 = 2 v·v̇.
@@ -188,8 +189,8 @@ def _scatter_nodes(s, n, slopes, points, k, size, elements, start, slots, local,
 def add_secant(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, slots, out, first, last):
     """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz].
 
-    What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements. ``law`` is
-    the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
+    What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
+    ``law`` is the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
     """
     q = q.ravel()
     m, size = 3 + fibres, CHUNK // len(slopes)

@@ -1,17 +1,20 @@
 """The third derivative ∇³φ[a, a] of elements with any law W(I1, I2, θ, I4, …), which is called by its address.
 
-Along a direction that changes the tangent vectors at the rates b_a, and G at the rates G' = dᵀb + bᵀd and G'' = 2 bᵀb, the
-forces t_a = V Σ_i W_i gi_a (see `symplex.fem.solids.law_hessians`) change at the second rate
+Along a direction that changes the tangent vectors at the rates b_a, and G at the rates G' = dᵀb + bᵀd and G'' = 2 bᵀb,
+the forces t_a = V Σ_i W_i gi_a (see `symplex.fem.solids.law_hessians`) change at the second rate
 
     t''_a/V = Σ_i W_i'' gi_a + 2 W_i' gi'_a + W_i gi''_a,
     W_i' = Σ_j W_ij I_j',    W_i'' = Σ_jk W_ijk I_j' I_k' + Σ_j W_ij I_j'',
 
 with L = Σ_a b_a ⊗ h_a and
 
-    g1 = 2 M d,        g1' = 2 M b,                   g1'' = 0,                         I1' = M : G',        I1'' = M : G'',
-    g2 = 2 {G, N} d,   g2' = 2 {G', N} d + 2 {G, N} b,   g2'' = 2 {G'', N} d + 4 {G', N} b,   I2' = {G, N} : G',   I2'' = {G', N} : G' + {G, N} : G'',
-    gθ = h,            gθ' = −Lᵀ h,                   gθ'' = 2 (Lᵀ)² h,                 θ' = tr L,           θ'' = −tr L²,
-    g4_a = 2 α_a v,    g4'_a = 2 α_a v',              g4'' = 0,                         I4' = 2 v·v',        I4'' = 2 v'·v'.
+    g1 = 2 M d,       g1' = 2 M b,                      g1'' = 0,
+    g2 = 2 {G, N} d,  g2' = 2 {G', N} d + 2 {G, N} b,   g2'' = 2 {G'', N} d + 4 {G', N} b,
+    gθ = h,           gθ' = −Lᵀ h,                      gθ'' = 2 (Lᵀ)² h,
+    g4_a = 2 α_a v,   g4'_a = 2 α_a v',                 g4'' = 0,
+
+    I1' = M : G',     I2' = {G, N} : G',                      θ' = tr L,      I4' = 2 v·v',
+    I1'' = M : G'',   I2'' = {G', N} : G' + {G, N} : G'',     θ'' = −tr L²,   I4'' = 2 v'·v'.
 """
 
 from __future__ import annotations
@@ -93,7 +96,8 @@ def _set_forces(d, b, geometry, weights, W, once, twice):
         V = weights[p] * geometry[6 * CHUNK + p]
         N, GN, _, _, h = invariant_slopes(e, M)
         slope = mixed(gram_slopes(e, u), N)
-        # of d: 2 W_1'' M + 2 W_2'' {G, N} + 4 W_2' {G', N} + 2 W_2 {G'', N}; of b: 4 W_1' M + 4 W_2' {G, N} + 4 W_2 {G', N}
+        # of d: 2 W_1'' M + 2 W_2'' {G, N} + 4 W_2' {G', N} + 2 W_2 {G'', N}
+        # of b: 4 W_1' M + 4 W_2' {G, N} + 4 W_2 {G', N}
         A1, B1 = 2.0 * V * twice[p], 4.0 * V * once[p]
         A2, B2, C2 = 2.0 * V * twice[CHUNK + p], 4.0 * V * once[CHUNK + p], 4.0 * V * W[CHUNK + p]
         T, curved = V * twice[2 * CHUNK + p], mixed(gram(u), N)

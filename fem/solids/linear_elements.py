@@ -19,8 +19,8 @@ from symplex.fem.solids.materials import LinearElastic
 class LinearElements(ChunkedElements):
     """The strain energy of elements of Hooke's law in the linear strain ε = sym F − 1, which is quadratic.
 
-    `Solid` makes it. Its discrete gradient, and that of mean strains, is the gradient half way, its third derivative zero,
-    and it has no secant form.
+    `Solid` makes it. Its discrete gradient, and that of mean strains, is the gradient half way, its third derivative
+    zero, and it has no secant form.
 
     Parameters
     ----------

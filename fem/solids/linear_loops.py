@@ -4,8 +4,9 @@ With F_iK = Σ_a d_a,i ∂ξ_a/∂X_K at each point (see `symplex.fem.solids.chu
 
     W = σ : ε/2,    t_a = V σ ∇ξ_a,    H_ab = V (λ ∇ξ_a ⊗ ∇ξ_b + μ ∇ξ_b ⊗ ∇ξ_a + μ M_ab 1).
 
-The discrete gradient is the gradient at the mean position, and its tangent half the Hessian. The geometry of a chunk has the
-unit vectors for directions of three families of fibres. Kernels return nan if what they have found is not finite.
+The discrete gradient is the gradient at the mean position, and its tangent half the Hessian. The geometry of a chunk
+has the unit vectors for directions of three families of fibres. Kernels return nan if what they have found is not
+finite.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def _set_tangent(m, i, k, lmbda, mu, tangents, place):
     (see `symplex.fem.solids.tangent_blocks`).
     """
     c = products(m)
-    A, I, X = gram(m), gram(i), gram_slopes(m, i)
-    H = average_cofactors(A, I, X)
+    A, E, X = gram(m), gram(i), gram_slopes(m, i)
+    H = average_cofactors(A, E, X)
     determinant, delta, s = determinants(m, c, i)
     p, r, ratio, slope = _pressure(delta, s, k, lmbda, mu)
     P = p * r * ratio
@@ -98,7 +98,7 @@ def _set_tangent(m, i, k, lmbda, mu, tangents, place):
     v = applied(H, m)
     u1, u2, u3 = along(v[0], determinant, c[0]), along(v[1], determinant, c[1]), along(v[2], determinant, c[2])
     d = along(m[0], 0.5, i[0]), along(m[1], 0.5, i[1]), along(m[2], 0.5, i[2])
-    T = linear(0.5, linear(1.0, A, 0.25, I), 1.0 / 12.0, X)
+    T = linear(0.5, linear(1.0, A, 0.25, E), 1.0 / 12.0, X)
     Q, Y = slope_of_mixed(scaled(P, T), m, d)
     c1 = products(d)
     g1, g2, g3 = times(P_slope, c1[0]), times(P_slope, c1[1]), times(P_slope, c1[2])

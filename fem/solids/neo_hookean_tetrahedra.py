@@ -73,7 +73,7 @@ class NeoHookeanTetrahedra:
 
     @cached_property
     def _in_blocks(self) -> tuple:
-        """What the kernels need besides positions; k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ of each."""
+        """What the kernels need besides positions: k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³."""
         elements = self._elements
         constants = np.empty((len(elements.nodes), neo_hookean.CONSTANTS))
         neo_hookean.constants(elements.points[elements.nodes], self._moduli[1], constants)

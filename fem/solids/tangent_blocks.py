@@ -1,11 +1,12 @@
 """Tangents at points of quadrature, from there to elements, and from elements to the blocks of a sparse matrix.
 
-Where the forces on the tangent vectors d_a change with d_b by the matrices H_ab, those of the nodes of an element change by
+Where the forces on the tangent vectors d_a change with d_b by the matrices H_ab, those of the nodes of an element
+change by
 
     K_mn = Σ_g Σ_ab ∂N_m/∂ξ_a H_ab ∂N_n/∂ξ_b.
 
-Of a linear tetrahedron K_ab = H_ab, and whatever concerns node 0 is minus the sum. 16 elements are taken at once, so that
-their numbers fit the first caches: H [3 (a), 3 (b), 9 (components), PART], K [k (m), k (n), 9, PART].
+Of a linear tetrahedron K_ab = H_ab, and whatever concerns node 0 is minus the sum. 16 elements are taken at once, so
+that their numbers fit the first caches: H [3 (a), 3 (b), 9 (components), PART], K [k (m), k (n), 9, PART].
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def scatter_of_edges(H, elements, size, slots, out):
 
 @inlined
 def accumulate(H, slopes, k, symmetric, half, K):
-    """Add the tangents H at a point of 16 elements, where ∂N_n/∂ξ_a = slopes [k, 3], to K, below the diagonal if symmetric."""
+    """Add the tangents H at a point, where ∂N_n/∂ξ_a = slopes [k, 3], to K; if symmetric below the diagonal only."""
     for m in range(k):
         x, y, z = slopes[m, 0], slopes[m, 1], slopes[m, 2]
         for t in range(3 * BLOCK):

@@ -1,0 +1,68 @@
+"""Tables of obstacles: what they build, what is drawn of it, what is refused."""
+
+import numpy as np
+import pytest
+
+from symplex.errors import ScenarioError
+from symplex.runs.results import Shown
+from symplex.scenario.scenario import Scenario
+
+TEXT = """
+[[body]]
+name = "block"
+mesh = {{ box = [0.2, 0.2, 0.2], cells = [1, 1, 1], split = "6" }}
+material = {{ lambda = 2.0, mu = 1.0, density = 1.0 }}
+[[obstacle]]
+name = "obstacle"
+stiffness = 10.0
+{}
+[integrator]
+kind = "newmark"
+[run]
+duration = 1.0
+"""
+KINDS = {
+    "sphere": 'kind = "sphere"\ncenter = [0, 0, -1.5]\nradius = 0.5',
+    "vessel": 'kind = "sphere"\ncenter = [0, 0, 0]\nradius = 0.5\ninside = true',
+    "cylinder": 'kind = "cylinder"\npoint = [3, 0, -1]\naxis = [1, 1, 0]\nradius = 0.5',
+    "pipe": 'kind = "cylinder"\npoint = [3, 0, 0.1]\naxis = [-1, 0, 0]\nradius = 0.5\ninside = true',
+    "capsule": 'kind = "capsule"\nstart = [0, 0, -1]\nend = [1, 0, -0.5]\nradius = 0.2',
+    "box": 'kind = "box"\ncenter = [0, 0, -1]\nsize = [1, 2, 0.5]\nrotate = { axis = [0, 0, 1], degrees = 30 }',
+    "container": 'kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 2, 0.5]\ninside = true',
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_obstacles_are_built_and_drawn_on_their_surface(kind):
+    problem = Scenario.parse(TEXT.format(KINDS[kind])).build()
+    contact = problem.contacts["obstacle"]
+    assert contact.gaps(problem.state.q).min() > 0.0
+    block = Shown(problem).blocks["obstacle"]
+    np.testing.assert_allclose(contact.obstacle.gap(block.points), 0.0, atol=1e-7)
+    corners = next(iter(block.cells.values()))
+    assert np.array_equal(np.unique(corners), np.arange(block.n_points))
+    # No hole but the ends of a cylinder: every edge belongs to two cells.
+    edges = np.sort(np.concatenate([corners[:, [i - 1, i]] for i in range(corners.shape[1])]), axis=1)
+    _, counts = np.unique(edges, axis=0, return_counts=True)
+    assert counts.max() == 2
+    assert (counts == 1).any() == (kind in ("cylinder", "pipe"))
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ('kind = "cylinder"\npoint = [0, 0, 0]\naxis = [0, 0, 0]\nradius = 1', "axis is zero, must be a direction"),
+        ('kind = "capsule"\nstart = [0, 0, 1]\nend = [0, 0, 1]\nradius = 1', "start and end are one point"),
+        ('kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 0, 1]', "must be three positive lengths"),
+        ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = -1', "radius is -1"),
+        ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = 1\nvelocity = [0, 0, 1]', "velocity goes with mass"),
+        ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = 1\nmass = 0', "mass is 0"),
+        ('kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 1, 1]', "starts inside it"),
+        ('kind = "cylinder"\npoint = [0, 0, 0]\naxis = [0, 0, 1]\nradius = 0.2\ninside = true', "starts inside it"),
+        ('kind = "sphere"\ncenter = [0, 0, 0]\nradius = 0.1\nmass = 1', "starts inside it"),
+    ],
+)
+def test_mistakes_get_a_line(table, text):
+    with pytest.raises(ScenarioError, match="'obstacle'") as caught:
+        Scenario.parse(TEXT.format(table)).build()
+    assert text in str(caught.value)
