@@ -81,7 +81,7 @@ def is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, np.bool_)
 
 
-def told(value: Any) -> str:
+def described(value: Any) -> str:
     """Return what a value is, in few words."""
     if isinstance(value, np.ndarray) and value.size > 4:
         return f"an array of shape {value.shape} of {value.dtype}"
@@ -113,7 +113,7 @@ def _converted(place: str, value: Any, kinds: tuple[_Kind, ...]) -> Any:
         return _first(value, kinds)
     except _OtherKind:
         wanted = " or ".join(dict.fromkeys(kind.wanted for kind in kinds))
-        raise InvalidArgument(f"{place} must be {wanted}; it is {told(value)}.") from None
+        raise InvalidArgument(f"{place} must be {wanted}; it is {described(value)}.") from None
 
 
 def _first(value: Any, kinds: tuple[_Kind, ...]) -> Any:

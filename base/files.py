@@ -116,7 +116,7 @@ def refuse_special(path: Path) -> None:
 
 
 @contextmanager
-def damage_told(path: Path, kind: str, way_out: str) -> Iterator[None]:
+def damage_reported(path: Path, kind: str, way_out: str) -> Iterator[None]:
     """Turn whatever reading a damaged file ends in into an `OutputError`.
 
     Parameters

@@ -103,8 +103,8 @@ def truss() -> Problem:
     lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
     mass = np.zeros(len(points))
     np.add.at(mass, pairs.ravel(), 0.5 * np.repeat(lengths, 2))  # lumped, for the explicit methods
-    system = sx.System(mass, {"bars": sx.Bars(pairs, sx.GreenStrain(100.0 / lengths, lengths))})
-    steady = sx.relative_equilibrium(system, points, [0.0, 0.0, -1.0]).state
+    system = sx.System(mass, {"bars": sx.Bars(pairs, sx.measures.GreenStrain(100.0 / lengths, lengths))})
+    steady = sx.equilibria.relative_equilibrium(system, points, [0.0, 0.0, -1.0]).state
     state = system.state(steady.q, steady.v + 0.1 * np.random.default_rng(1).standard_normal(points.shape))
     return Problem("truss", "A rotating truss vibrates", system, state, 9.0, exact(system, state, 9.0), 1.0, 1e-4)
 
@@ -113,7 +113,7 @@ def particles() -> Problem:
     """Return the stiff particles of Simo and Gonzalez, section 4.4."""
     positions = np.array([[0.0, 0.0, 0.0], [0.8983, 0.5616, 0.0], [0.0, 1.0010, 0.0], [0.2589, 0.5987, 0.7580]])
     momenta = np.array([[0.0, 0.0, 0.0], [-0.05, 0.0866, 0.0], [0.0, -0.1, 0.0], [-0.05, 0.0288, 0.0]])
-    springs = sx.Bars(sx.all_pairs(4), sx.EngineeringStrain([1e2, 1e4, 1e6, 1e7, 5e3, 5e2], 1.0))
+    springs = sx.Bars(sx.measures.all_pairs(4), sx.measures.EngineeringStrain([1e2, 1e4, 1e6, 1e7, 5e3, 5e2], 1.0))
     system = sx.System(np.ones(4), {"springs": springs})
     state = system.state(positions, momenta)
     return Problem("particles", "Four stiff particles", system, state, 2.0, exact(system, state, 2.0), 1.0, 1e-3)

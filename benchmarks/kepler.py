@@ -67,7 +67,7 @@ def polar(step: float, t0: float, lattices: int, vertex: bool = False) -> tuple[
         grid = h * (1 + 0.02 * k) if vertex else h
         corner = start / grid - 1e-6 if vertex else np.random.default_rng(k).random()
         inner = sx.ForceStepping(grid, offset=np.array([[0.0], [corner % 1.0]]))
-        integrators.append(sx.PolarReduction(inner))
+        integrators.append(sx.reductions.PolarReduction(inner))
         pieces = integrators[-1].start(*kepler(E, t0)).inner.follow(t0 + DURATION)
         knots = np.unique(np.append(pieces.event_times()[:: 1 + len(pieces.time) // 20_000], t0 + DURATION))
         errors.append(visited(integrators[-1].start(*kepler(E, t0)), knots).error(E))

@@ -37,9 +37,9 @@ def main() -> None:
     pairs = np.column_stack([np.arange(_NODES - 1), np.arange(1, _NODES)])
     nodes = np.arange(_NODES)
     energies = {
-        "springs": sx.Bars(pairs, sx.EngineeringStrain(1.0, 1.0)),
-        "bars of Green strain": sx.Bars(pairs, sx.GreenStrain(1.0, 1.0)),
-        "Lennard-Jones": sx.Bars(pairs, sx.LennardJones(1.0, 0.1)),
+        "springs": sx.Bars(pairs, sx.measures.EngineeringStrain(1.0, 1.0)),
+        "bars of Green strain": sx.Bars(pairs, sx.measures.GreenStrain(1.0, 1.0)),
+        "Lennard-Jones": sx.Bars(pairs, sx.measures.LennardJones(1.0, 0.1)),
         "plane, half closed": sx.RigidContact(nodes, sx.HalfSpace((0, 0, 0.5), (0, 0, 1)), 1e3),
         "plane, open": sx.RigidContact(nodes, sx.HalfSpace((0, 0, -0.5), (0, 0, 1)), 1e3),
         "sphere, half closed": sx.RigidContact(nodes, sx.Sphere((50, 50, 0.5), 40.0), 1e3),

@@ -67,15 +67,17 @@ def _solid(material: sx.Material | None = None, mesh: sx.Mesh = _MESH, kind: str
     return system, _moving(system, points)
 
 
-def _pairs(law: sx.PairLaw, dim: int = 3) -> Made:
+def _pairs(law: sx.measures.PairLaw, dim: int = 3) -> Made:
     """Return six particles, every two of them a pair."""
     points = np.array([[0, 0, 0], [1, 0, 0], [0.5, 0.9, 0], [0.5, 0.3, 0.8], [1.4, 0.9, 0.3], [0, 1.2, 0.9]])[:, :dim]
-    system = sx.System(np.linspace(1.0, 2.0, 6), {"pairs": sx.Bars(sx.all_pairs(6), law, dim)}, dim=dim)
+    system = sx.System(np.linspace(1.0, 2.0, 6), {"pairs": sx.Bars(sx.measures.all_pairs(6), law, dim)}, dim=dim)
     return system, _moving(system, points)
 
 
 def _two_bodies() -> Made:
-    system = sx.System(np.array([3.0, 1.0]), {"pair": sx.Bars([[0, 1]], sx.InverseDistance(1.0), dim=2)}, dim=2)
+    system = sx.System(
+        np.array([3.0, 1.0]), {"pair": sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)}, dim=2
+    )
     return system, system.state([[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.1], [0.2, 0.9]])
 
 
@@ -91,7 +93,7 @@ def _ball(points: Array, m: Array) -> dict[str, sx.Energy]:
 def _massless() -> Made:
     mesh = sx.box((1.0, 0.8, 0.6), (2, 2, 4), split="6")
     cells, low = mesh.cells["tetra"], mesh.nodes_of("z_min")
-    m = sx.redistributed_mass(sx.lumped_mass(mesh.points, cells, 1.0, len(mesh.points)), mesh.points, low)
+    m = sx.contact.redistributed_mass(sx.lumped_mass(mesh.points, cells, 1.0, len(mesh.points)), mesh.points, low)
     floor = sx.RigidContact(low, sx.HalfSpace((0.0, 0.0, 0.02), (0.0, 0.0, 1.0)), 10.0)
     solid = sx.Solid(mesh.points, cells, sx.NeoHookean(**_RUBBER))
     system = sx.System(m, {"solid": solid, "floor": floor}, massless=m == 0.0)
@@ -110,30 +112,30 @@ SYSTEMS: dict[str, Callable[[], Made]] = {
     "tetrahedra of 10 nodes": lambda: _solid(mesh=sx.quadratic(_MESH), kind="tetra10"),
     "hexahedra": lambda: _solid(mesh=sx.box((1.0, 0.8, 0.6), (1, 1, 1), split="hexahedra"), kind="hexahedron"),
     "consistent mass": lambda: _solid(consistent=True),
-    "springs": lambda: _pairs(sx.EngineeringStrain(2.0, 0.9)),
-    "bars of Green strain": lambda: _pairs(sx.GreenStrain(2.0, 0.9)),
-    "Lennard-Jones, plane": lambda: _pairs(sx.LennardJones(0.1, 0.5), dim=2),
+    "springs": lambda: _pairs(sx.measures.EngineeringStrain(2.0, 0.9)),
+    "bars of Green strain": lambda: _pairs(sx.measures.GreenStrain(2.0, 0.9)),
+    "Lennard-Jones, plane": lambda: _pairs(sx.measures.LennardJones(0.1, 0.5), dim=2),
     "two bodies that attract each other": _two_bodies,
     "gravity": lambda: _solid(more=lambda x, m: {"gravity": sx.Gravity(m, (0.0, 0.0, -0.5))}),
     "contact with a plane": lambda: _solid(more=_floor),
     "contact with a sphere": lambda: _solid(more=_ball),
     "contact nodes without mass": _massless,
     "constraint as a penalty": lambda: _solid(
-        more=lambda x, m: {"rod": sx.Penalty(sx.RigidBars.between(x, [[0, 7]]), 20.0)}
+        more=lambda x, m: {"rod": sx.Penalty(sx.measures.RigidBars.between(x, [[0, 7]]), 20.0)}
     ),
     "energy of a user": lambda: _solid(more=lambda x, m: {"anchors": Anchors(x)}),
     "load that changes with time": lambda: _solid(loads=lambda x, m: {"push": _push}),
-    "drag": lambda: _solid(loads=lambda x, m: {"drag": sx.Drag(m, 0.3)}),
+    "drag": lambda: _solid(loads=lambda x, m: {"drag": sx.actions.Drag(m, 0.3)}),
     "supports at rest": lambda: _solid(fixed=lambda x, m: sx.fixed_mask(len(x), [([0, 1, 2], "xyz")])),
     "supports that move": lambda: _solid(
-        moving=lambda x, m: {"lift": sx.SupportTranslation([0, 1, 2], "z", sx.TimeFunction.steady(0.1))}
+        moving=lambda x, m: {"lift": sx.actions.SupportTranslation([0, 1, 2], "z", sx.actions.TimeFunction.steady(0.1))}
     ),
 }
 
 
-def _rod(system: sx.System, state: sx.State) -> dict[str, sx.Constraint]:
+def _rod(system: sx.System, state: sx.State) -> dict[str, sx.measures.Constraint]:
     """Return a rod between the last two nodes, which have mass and are no supports."""
-    return {"rod": sx.RigidBars.between(state.q, [[system.n_nodes - 2, system.n_nodes - 1]])}
+    return {"rod": sx.measures.RigidBars.between(state.q, [[system.n_nodes - 2, system.n_nodes - 1]])}
 
 
 Maker = Callable[[sx.System, sx.State], sx.Integrator]
@@ -146,7 +148,7 @@ def _always(integrator: sx.Integrator) -> Maker:
 _GJ = ("SM", "EM", "assumed-distance", "kappa", "EM-theta", "A-theta", "M4", "CM4", "CM6", "CM8")
 INTEGRATORS: dict[str, Maker] = {
     "ForceStepping": _always(sx.ForceStepping(_GRID)),
-    "JacobiReduction of it": _always(sx.JacobiReduction(sx.ForceStepping(_GRID))),
+    "JacobiReduction of it": _always(sx.reductions.JacobiReduction(sx.ForceStepping(_GRID))),
     "EnergyStepping": _always(sx.EnergyStepping(_TERRACE)),
     "Newmark explicit": _always(sx.Newmark(_STEP)),
     "Newmark trapezoidal": _always(sx.Newmark.trapezoidal(_STEP)),
@@ -160,10 +162,10 @@ INTEGRATORS: dict[str, Maker] = {
     "ZhangSkeel": _always(sx.ZhangSkeel(_STEP)),
     "ZhangSkeel simplified": _always(sx.ZhangSkeel(_STEP, variant="simplified")),
     "ZhangSkeel push-forward": _always(sx.ZhangSkeel(_STEP, variant="push-forward")),
-    "VariationalEuler": _always(sx.VariationalEuler(_STEP)),
-    "LinearlyImplicitNewmark": _always(sx.LinearlyImplicitNewmark(_STEP)),
+    "VariationalEuler": _always(sx.explicit.VariationalEuler(_STEP)),
+    "LinearlyImplicitNewmark": _always(sx.implicit.LinearlyImplicitNewmark(_STEP)),
     "Rattle": lambda system, state: sx.Rattle(_STEP, _rod(system, state)),
-    "Shake": lambda system, state: sx.Shake(_STEP, _rod(system, state)),
+    "Shake": lambda system, state: sx.constraints.Shake(_STEP, _rod(system, state)),
     "Composition of EnergyMomentum": _always(sx.Composition(sx.EnergyMomentum(_STEP))),
     "Composition of CM4": _always(sx.Composition(sx.GrahamJelenic(_STEP, "CM4"), 6)),
     "Langevin over Newmark": _always(sx.Langevin(sx.Newmark(_STEP), 0.01, rate=0.5, boltzmann=1.0)),
@@ -174,8 +176,8 @@ def tried(make: Maker, system: sx.System, state: sx.State) -> tuple[str, str]:
     """Return what came of an integrator on a system, and the sentence of a refusal."""
     integrator = make(system, state)
     try:
-        if isinstance(integrator, sx.Rattle | sx.Shake):
-            state = sx.project(system, integrator.constraints, state)
+        if isinstance(integrator, sx.Rattle | sx.constraints.Shake):
+            state = sx.constraints.project(system, integrator.constraints, state)
         _run(integrator, system, state)
     except InvalidSystem as error:
         refusal = str(error)

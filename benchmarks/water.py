@@ -71,7 +71,7 @@ def times_of_a_step(n: int) -> dict[str, float]:
         name: stepping(method.start(system, system.state(start.q, start.v)), STEP)
         for name, (system, method) in methods.items()
     }
-    force, whole = (sx.ModifiedForce(soft, beta, "simplified", ("molecules",)) for beta in (BETA, 0.0))
+    force, whole = (sx.variational.ModifiedForce(soft, beta, "simplified", ("molecules",)) for beta in (BETA, 0.0))
     parts = {
         "forces": lambda: [soft.gradient(start.q) for _ in range(STEPS)],
         "modified forces": lambda: [force.accelerations(start.q, STEP) for _ in range(STEPS)],

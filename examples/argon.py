@@ -45,7 +45,7 @@ OTHERS = (("Jacobi", False), ("plain", True), ("plain", False))
 
 def cluster() -> tuple[sx.System, sx.State]:
     """Return the cluster of Table I."""
-    lennard_jones = sx.Bars(sx.all_pairs(7), sx.LennardJones(EPSILON, SIGMA), dim=2)
+    lennard_jones = sx.Bars(sx.measures.all_pairs(7), sx.measures.LennardJones(EPSILON, SIGMA), dim=2)
     system = sx.System(np.ones(7), {"Lennard-Jones": lennard_jones}, dim=2)
     return system, system.state(POSITIONS, VELOCITIES)
 
@@ -57,7 +57,7 @@ def method(coordinates: str, mirrored: bool, h: float, seed: int = 0) -> sx.Inte
     ones they may lie anywhere.
     """
     if coordinates == "Jacobi":
-        return sx.JacobiReduction(sx.ForceStepping(h, seed=seed, mirrored=mirrored))
+        return sx.reductions.JacobiReduction(sx.ForceStepping(h, seed=seed, mirrored=mirrored))
     offset = np.random.default_rng(seed).random(2) if mirrored else None
     return sx.ForceStepping(h, seed=seed, mirrored=mirrored, offset=offset)
 
@@ -272,7 +272,7 @@ def one_grid(output: Path, h: float, duration: float, samples: int) -> dict[str,
     dt = duration / round(duration / papers.steps.mean())
     newmark = verlet(system, state, dt, times)
     velocities = np.array([now.v for now in newmark.states])
-    relative = np.array([sx.JacobiCoordinates(system.lumped_mass("argon")).relative(v) for v in velocities])
+    relative = np.array([sx.reductions.JacobiCoordinates(system.lumped_mass("argon")).relative(v) for v in velocities])
     numbers |= {
         f"h = {h} nm: Newmark's step [fs]": dt / FEMTOSECOND,
         f"h = {h} nm: Newmark's step [fs] (paper)": PAPERS_STEPS[h],

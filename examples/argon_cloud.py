@@ -41,7 +41,7 @@ def drop(atoms: int) -> tuple[sx.System, sx.State]:
     q = lattice[np.sort(inner)]  # row by row: neighbours are close in memory as well
     v = np.sqrt(TEMPERATURE * KELVIN) * np.random.default_rng(0).standard_normal(q.shape)
     v += TURNS * np.column_stack([-q[:, 1], q[:, 0]]) - v.mean(axis=0)
-    pairs = sx.ShortRangeLennardJones(EPSILON, SIGMA, dim=2)
+    pairs = sx.measures.ShortRangeLennardJones(EPSILON, SIGMA, dim=2)
     system = sx.System(np.ones(atoms), {"argon": pairs}, dim=2)
     return system, system.state(q, v)
 

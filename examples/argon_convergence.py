@@ -58,7 +58,7 @@ def exact(times: np.ndarray, disturbance: float = 0.0, tolerance: float = 1e-13)
 def in_jacobi_coordinates(motion: np.ndarray) -> np.ndarray:
     """Return q', v' and a' [3, times, 6, 2] of q, v and a [3, times, 7, 2]."""
     flat = np.moveaxis(motion, 2, 0)
-    relative = sx.JacobiCoordinates(np.ones(7)).relative(flat.reshape(7, -1))
+    relative = sx.reductions.JacobiCoordinates(np.ones(7)).relative(flat.reshape(7, -1))
     return np.moveaxis(relative.reshape(6, *flat.shape[1:]), 0, 2)
 
 
@@ -82,7 +82,7 @@ def largest(motion: np.ndarray) -> np.ndarray:
     |·| is the Euclidean norm over the atoms, relative to the centre of mass at rest: Jacobi coordinates are orthogonal
     with the reduced masses.
     """
-    mass = sx.JacobiCoordinates(np.ones(7)).reduced_mass
+    mass = sx.reductions.JacobiCoordinates(np.ones(7)).reduced_mass
     return np.sqrt(np.einsum("n,ktnd->kt", mass, motion**2)).max(axis=1)
 
 

@@ -65,9 +65,9 @@ class Problem:
         mass = np.full(n + 1, length)
         mass[[0, -1]] *= 0.5
         if massless:
-            mass = sx.redistributed_mass(mass, x, [0])
+            mass = sx.contact.redistributed_mass(mass, x, [0])
         pairs = np.column_stack([np.arange(n), np.arange(1, n + 1)])
-        bar = sx.Bars(pairs, sx.EngineeringStrain(1.0 / length, length), dim=1)
+        bar = sx.Bars(pairs, sx.measures.EngineeringStrain(1.0 / length, length), dim=1)
         wall = sx.RigidContact([0], sx.HalfSpace([0.0], [1.0]), PENALTY)
         ends = np.arange(n + 1)[:, None]
         system = sx.System(

@@ -24,8 +24,8 @@ import symplex as sx
 
 OMEGA, BETA, STEP, END = 20.0, 0.4, 0.05, 50.0
 METHODS = {
-    "SHAKE, h = 0.05": sx.Shake,
-    "SHAKE, h = 0.025": sx.Shake,
+    "SHAKE, h = 0.05": sx.constraints.Shake,
+    "SHAKE, h = 0.025": sx.constraints.Shake,
     "RATTLE, h = 0.05": sx.Rattle,
     "Zhang-Skeel, h = 0.05": sx.ZhangSkeel,
     "energy-momentum, h = 0.05": sx.EnergyMomentum,
@@ -41,7 +41,7 @@ def hanging(n: int) -> HangingRods:
 def follow(chain: HangingRods, name: str, at: np.ndarray) -> sx.Trajectory:
     """Return the motion of the chain by one of the methods."""
     method, step = METHODS[name], float(name.split("= ")[1])
-    if method in (sx.Shake, sx.Rattle):
+    if method in (sx.constraints.Shake, sx.Rattle):
         return sx.record(chain.system, method(step, chain.constraints), chain.start, at)
     system = chain.penalised(OMEGA)
     parameters = (step, BETA) if method is sx.ZhangSkeel else (step,)
@@ -60,7 +60,7 @@ def measures(chain: HangingRods, name: str, run: sx.Trajectory, reference: Motio
 
 def tensions(chain: HangingRods, at: np.ndarray, reference: Motion) -> dict:
     """Return errors of the tensions by SHAKE, and by averages of the penalised motion (eq. 8)."""
-    shake = chain.follow(sx.Shake(STEP, chain.constraints), at).tensions
+    shake = chain.follow(sx.constraints.Shake(STEP, chain.constraints), at).tensions
     penalty, run = chain.penalty(OMEGA), follow(chain, "Zhang-Skeel, h = 0.05", at)
     centres, averaged = penalty.averaged_multipliers(run.t, run.q, 1.0)
     exact = np.stack([np.interp(centres, reference.t, column) for column in reference.tensions.T], axis=1)
@@ -82,7 +82,7 @@ def times_of_steps() -> dict:
         step = 0.2 / np.sqrt(n)
         penalised = chain.penalised(20.0 * np.sqrt(n))
         methods = {
-            "SHAKE": (chain.system, sx.Shake(step, chain.constraints)),
+            "SHAKE": (chain.system, sx.constraints.Shake(step, chain.constraints)),
             "RATTLE": (chain.system, sx.Rattle(step, chain.constraints)),
             "Zhang-Skeel": (penalised, sx.ZhangSkeel(step, BETA)),
             "energy-momentum": (penalised, sx.EnergyMomentum(step)),

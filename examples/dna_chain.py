@@ -75,7 +75,7 @@ class Pairing(sx.Energy):
 def chain() -> sx.System:
     """Return the closed chain, its coupling by springs of no length on a line."""
     bases = np.arange(N)
-    coupling = sx.Bars(np.column_stack([bases, (bases + 1) % N]), sx.EngineeringStrain(1.0, 0.0), dim=1)
+    coupling = sx.Bars(np.column_stack([bases, (bases + 1) % N]), sx.measures.EngineeringStrain(1.0, 0.0), dim=1)
     return sx.System(np.ones(N), {"coupling": coupling, "pairing": Pairing()}, dim=1)
 
 

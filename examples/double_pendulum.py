@@ -67,7 +67,7 @@ def sound(method: sx.Integrator, at: np.ndarray, system: sx.System) -> tuple[Run
     return Run(np.array([state.q for state in states]), energy), failure
 
 
-def constrained(method: sx.Shake | sx.Rattle, at: np.ndarray) -> Run:
+def constrained(method: sx.constraints.Shake | sx.Rattle, at: np.ndarray) -> Run:
     """Return the motion of the constrained pendulum."""
     run = sx.record(pendulum.system, method, pendulum.start, at)
     return Run(run.q, run.energies["total"])
@@ -75,14 +75,14 @@ def constrained(method: sx.Shake | sx.Rattle, at: np.ndarray) -> Run:
 
 # The rows of Figure 1, and others, each as a function of its step.
 METHODS: dict[str, Callable[[float, np.ndarray], Run]] = {
-    "SHAKE": lambda h, at: constrained(sx.Shake(h, pendulum.constraints), at),
+    "SHAKE": lambda h, at: constrained(sx.constraints.Shake(h, pendulum.constraints), at),
     "RATTLE": lambda h, at: constrained(sx.Rattle(h, pendulum.constraints), at),
     "Verlet, penalised": lambda h, at: penalised(sx.Newmark(h), at),
-    "variational Euler, penalised": lambda h, at: penalised(sx.VariationalEuler(h), at),
+    "variational Euler, penalised": lambda h, at: penalised(sx.explicit.VariationalEuler(h), at),
     "Newmark, penalised": lambda h, at: penalised(sx.Newmark(h, BETA), at),
-    "one-iteration Newmark, penalised": lambda h, at: penalised(sx.LinearlyImplicitNewmark(h, BETA), at),
+    "one-iteration Newmark, penalised": lambda h, at: penalised(sx.implicit.LinearlyImplicitNewmark(h, BETA), at),
     "one iteration from the prediction, penalised": lambda h, at: penalised(
-        sx.LinearlyImplicitNewmark(h, BETA, "predicted"), at
+        sx.implicit.LinearlyImplicitNewmark(h, BETA, "predicted"), at
     ),
     "Zhang-Skeel, penalised": lambda h, at: penalised(sx.ZhangSkeel(h, BETA), at),
     "energy-momentum, penalised": lambda h, at: penalised(sx.EnergyMomentum(h), at),
@@ -124,7 +124,7 @@ def violations(omegas: np.ndarray) -> np.ndarray:
 def multipliers() -> tuple[Motion, np.ndarray, np.ndarray, np.ndarray]:
     """Return SHAKE's motion, times and tensions by eq. 8, and tensions −ω²g without the average: Figure 2b."""
     at, penalty = times(0.01, SHOWN), pendulum.penalty(OMEGA)
-    shake = pendulum.follow(sx.Shake(0.01, pendulum.constraints), at)
+    shake = pendulum.follow(sx.constraints.Shake(0.01, pendulum.constraints), at)
     q = penalised(sx.ZhangSkeel(0.01, BETA), at).q
     centres, averaged = penalty.averaged_multipliers(at, q, WINDOW)
     raw = np.array([penalty.multipliers(moment) for moment in q])
@@ -156,7 +156,7 @@ def partly_solved(reference: Motion) -> dict:
     for step in (STEP, STEP / 2.0):
         for guess in ("last", "predicted"):
             for accelerations in ("linearised", "evaluated"):
-                method = sx.LinearlyImplicitNewmark(step, BETA, guess, accelerations)
+                method = sx.implicit.LinearlyImplicitNewmark(step, BETA, guess, accelerations)
                 run, _ = sound(method, reference.t, soft)
                 name = f"one iteration from {guess} positions, {accelerations} accelerations, h = {step:g}"
                 numbers[f"{name}: sound until"] = float(reference.t[len(run.q) - 1])

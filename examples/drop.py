@@ -38,7 +38,7 @@ def main(output: Path) -> None:
     energies, forces = [], []
     file = output / "bracket.vtkhdf"
     file.unlink(missing_ok=True)  # of an earlier run
-    with sx.open_series(file, points, {"bracket": sx.Block.of({"tetra": cells})}) as series:
+    with sx.open_series(file, points, {"bracket": sx.meshes.Block.of({"tetra": cells})}) as series:
         for state in sx.march(system, newmark, start, times):
             energies.append(system.energies_of(state))
             forces.append(contact.resultant(state.q)[2])

@@ -105,7 +105,7 @@ def render(path: sx.Trajectory, output: Path) -> None:
     """Write the motion as a series and draw snapshots of the impact."""
     file = output / "bracket.vtkhdf"
     file.unlink(missing_ok=True)  # of an earlier run
-    with sx.open_series(file, points, {"bracket": sx.Block.of({"tetra": cells})}) as series:
+    with sx.open_series(file, points, {"bracket": sx.meshes.Block.of({"tetra": cells})}) as series:
         for t, q in zip(path.t, path.q, strict=True):
             series.append(t, q - points, cell_data={"von_mises": {"bracket": strain.von_mises(q)}})
     times = [1e-6 * t for t in (160, 180, 200, 220, 260, 400)]

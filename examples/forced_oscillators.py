@@ -85,7 +85,7 @@ def forced(ratio: float) -> tuple[sx.System, Motion]:
 def damped(zeta: float) -> tuple[sx.System, Motion]:
     """Return the oscillator with a part of its critical damping, and its exact q, q̇ and q̈ from q = 0, q̇ = 1."""
     rate, frequency = zeta * NATURAL, NATURAL * np.sqrt(1.0 - zeta**2)
-    load = {"damper": sx.Drag(np.ones(1), 2.0 * rate)}
+    load = {"damper": sx.actions.Drag(np.ones(1), 2.0 * rate)}
 
     def motion(t):
         decay, s, c = np.exp(-rate * t), np.sin(frequency * t), np.cos(frequency * t)

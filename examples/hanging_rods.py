@@ -41,7 +41,7 @@ class HangingRods:
         self.q = np.vstack([np.zeros(2), np.asarray(masses, dtype=float)])
         n = len(self.q) - 1
         self.pairs = np.column_stack([np.arange(n), np.arange(1, n + 1)])
-        self.rods = sx.RigidBars.between(self.q, self.pairs)
+        self.rods = sx.measures.RigidBars.between(self.q, self.pairs)
         self.lengths = self.rods.length
         self.constraints = {"rods": self.rods}
         self.fixed = np.zeros(self.q.shape, bool)
@@ -100,7 +100,7 @@ class HangingRods:
             -np.einsum("kni,kni->kn", hanging, along),
         )
 
-    def follow(self, method: sx.Shake | sx.Rattle, times: Array) -> Motion:
+    def follow(self, method: sx.constraints.Shake | sx.Rattle, times: Array) -> Motion:
         """Return the motion by SHAKE or RATTLE through times on its grid, with its tensions."""
         motion = method.start(self.system, self.start)
         states, tensions = [], []

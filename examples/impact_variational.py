@@ -67,9 +67,9 @@ def mast(viscosity: float = 0.0) -> tuple[sx.System, sx.State]:
             pairs += [*zip(low, low + 4, strict=True), *zip(low, np.roll(low, -1) + 4, strict=True)]
     bars = np.array(pairs)
     lengths = np.linalg.norm(points[bars[:, 1]] - points[bars[:, 0]], axis=1)
-    energy = sx.Bars(bars, sx.GreenStrain(2000.0, lengths))
-    loads = {"dampers": sx.Dashpots(bars, viscosity)} if viscosity else {}
-    system = sx.System(sx.bar_mass(points, bars, 1.0, 1.0, len(points)), {"bars": energy}, loads=loads)
+    energy = sx.Bars(bars, sx.measures.GreenStrain(2000.0, lengths))
+    loads = {"dampers": sx.actions.Dashpots(bars, viscosity)} if viscosity else {}
+    system = sx.System(sx.actions.bar_mass(points, bars, 1.0, 1.0, len(points)), {"bars": energy}, loads=loads)
     centre = points.mean(axis=0)
     v = np.array([1.0, 0.5, 2.0]) + np.cross([0.8, 0.3, 0.2], points - centre)
     return system, system.state(centre + (points - centre) * [1.0, 1.0, 1.03], v)

@@ -148,7 +148,7 @@ def truss(ratio: float = 1e5) -> tuple[sx.System, sx.State]:
 
     def bars(pairs: np.ndarray, rigidity: float) -> sx.Bars:
         length = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
-        return sx.Bars(pairs, sx.GreenStrain(rigidity / length, length), dim=2)
+        return sx.Bars(pairs, sx.measures.GreenStrain(rigidity / length, length), dim=2)
 
     mass = np.ones(10)
     energies = {"bars": bars(soft, 2e4), "rod": bars(rod, 2e4 * ratio), "weight": sx.Gravity(mass, (0.0, -9.81))}

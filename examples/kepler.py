@@ -177,7 +177,7 @@ def measures(name: str, path: Path, e: float, changes: dict) -> dict:
 def reduced(case: Case, output: File) -> dict:
     """Run force-stepping and Newmark on l(r, ṙ) and reconstruct the angle (Figs. 8 and 9)."""
     name = f"reduced, {case.name}"
-    integrator = sx.PolarReduction(sx.ForceStepping(case.grid, offset=np.zeros((2, 1))))
+    integrator = sx.reductions.PolarReduction(sx.ForceStepping(case.grid, offset=np.zeros((2, 1))))
     pieces = integrator.start(*kepler(case.e)).inner.follow(case.duration)
     knots = np.unique(np.concatenate([[0.0], pieces.event_times(), [case.duration]]))
     path = visited(integrator.start(*kepler(case.e)), knots)
@@ -185,7 +185,7 @@ def reduced(case: Case, output: File) -> dict:
     numbers[f"{name}: average step (paper)"] = case.printed_step
     numbers[f"{name}: average step, 2πh/4e"] = PERIOD * case.grid / (4 * case.e)
     dt = case.divided(case.printed_step or numbers[f"{name}: average step"])
-    paths = {STEPPING: path, NEWMARK: stepped(case.e, sx.PolarReduction(sx.Newmark(dt)), dt, case.duration)}
+    paths = {STEPPING: path, NEWMARK: stepped(case.e, sx.reductions.PolarReduction(sx.Newmark(dt)), dt, case.duration)}
     changes = {
         STEPPING: lattice_invariants(case.e, integrator, case.duration),
         NEWMARK: invariants(paths[NEWMARK], case.e),

@@ -73,7 +73,7 @@ def draw(curves: dict, turns: int, file: File) -> None:
     panels[0].legend(fontsize=9)
     methods = {
         f"in x, y, h = {GRID}": sx.ForceStepping(GRID, seed=1),
-        f"in the distance, h = {RADIAL_GRID}": sx.PolarReduction(
+        f"in the distance, h = {RADIAL_GRID}": sx.reductions.PolarReduction(
             sx.ForceStepping(RADIAL_GRID, offset=np.zeros((2, 1)))
         ),
     }
@@ -99,7 +99,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     turns, lattices, levels = (3000, 12, 4) if options.full else (300, 8, 3)
     curves, numbers = wandering([GRID / 2**k for k in range(levels)], turns, lattices)
-    reduced = sx.PolarReduction(sx.ForceStepping(RADIAL_GRID, offset=np.zeros((2, 1))))
+    reduced = sx.reductions.PolarReduction(sx.ForceStepping(RADIAL_GRID, offset=np.zeros((2, 1))))
     numbers["reduced: largest change of the angular momentum"] = float(np.abs(angular_momenta(reduced, turns)).max())
     draw(curves, turns, options.output / "kepler_long.png")
     (options.output / "numbers.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ def kepler(e: float, t0: float = 0.0) -> tuple[sx.System, sx.State]:
 
     Node 0 is the centre and does not move.
     """
-    pair = sx.Bars([[0, 1]], sx.InverseDistance(1.0), dim=2)
+    pair = sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)
     fixed = np.array([[True, True], [False, False]])
     system = sx.System(np.ones(2), {"gravity": pair}, dim=2, fixed=fixed)
     q, v = exact(np.array([t0]), e)

@@ -30,15 +30,15 @@ H = 0.1
 T = 40.0
 FIELD = np.array([0.0, 0.0, 1.0])
 
-body = sx.RigidBody(1.0, sx.UniformField(1.0))
-relaxed = sx.RelaxedBody(body, omega=10.0)
+body = sx.manifolds.RigidBody(1.0, sx.manifolds.UniformField(1.0))
+relaxed = sx.manifolds.RelaxedBody(body, omega=10.0)
 start = body.state(omega=(1.0, 0.2, 0.1))  # printed
 loose = relaxed.state(start)
 METHODS = {
-    "Zhang-Skeel, Euler": (sx.BodyZhangSkeel(0.2, "euler"), relaxed, loose, "#c0392b"),
-    "Zhang-Skeel, trapezoidal": (sx.BodyZhangSkeel(0.2), relaxed, loose, "#d08a1d"),
-    "Cayley, Euler": (sx.BodyCayley("euler"), body, start, "#2c5fa8"),
-    "Cayley, trapezoidal": (sx.BodyCayley(), body, start, "#2e8b57"),
+    "Zhang-Skeel, Euler": (sx.manifolds.BodyZhangSkeel(0.2, "euler"), relaxed, loose, "#c0392b"),
+    "Zhang-Skeel, trapezoidal": (sx.manifolds.BodyZhangSkeel(0.2), relaxed, loose, "#d08a1d"),
+    "Cayley, Euler": (sx.manifolds.BodyCayley("euler"), body, start, "#2c5fa8"),
+    "Cayley, trapezoidal": (sx.manifolds.BodyCayley(), body, start, "#2e8b57"),
 }
 
 
@@ -53,9 +53,9 @@ def march(name: str) -> tuple[list, float]:
 def reference(full: bool) -> np.ndarray:
     """Return the rotations [steps + 1, 3, 3] at the same times, by far smaller errors."""
     if full:
-        states = sx.BodyCayley("euler").march(body, start, 1e-4, round(T / 1e-4), every=round(H / 1e-4))
+        states = sx.manifolds.BodyCayley("euler").march(body, start, 1e-4, round(T / 1e-4), every=round(H / 1e-4))
     else:
-        states = sx.ComposedMethod(sx.BodyCayley(), 6).march(body, start, H, round(T / H))
+        states = sx.manifolds.ComposedMethod(sx.manifolds.BodyCayley(), 6).march(body, start, H, round(T / H))
     return np.array([state.R for state in states])
 
 
@@ -114,8 +114,10 @@ def draw_snapshots(states, rotations, file: Path) -> None:
 
 def orders() -> dict[str, float]:
     """Return how errors at t = 2 fall with the step, as powers."""
-    exact = list(sx.ComposedMethod(sx.BodyCayley(), 8).march(body, start, 0.1, 20, every=20))[-1].R
-    tight = list(sx.ComposedMethod(sx.BodyZhangSkeel(), 6).march(relaxed, loose, 0.01, 200, every=200))[-1].R
+    exact = list(sx.manifolds.ComposedMethod(sx.manifolds.BodyCayley(), 8).march(body, start, 0.1, 20, every=20))[-1].R
+    tight = list(
+        sx.manifolds.ComposedMethod(sx.manifolds.BodyZhangSkeel(), 6).march(relaxed, loose, 0.01, 200, every=200)
+    )[-1].R
     powers = {}
     for name, (method, system, state, _) in METHODS.items():
         wanted, steps = (exact, (40, 80)) if system is body else (tight, (800, 1600))

@@ -36,7 +36,7 @@ def main(output: Path) -> None:
     energies, times = [], np.linspace(0.0, 60e-6, 61)
     file = output / "cube.vtkhdf"
     file.unlink(missing_ok=True)  # of an earlier run
-    with sx.open_series(file, mesh.points, {"cube": sx.Block.of({"tetra": cells})}) as series:
+    with sx.open_series(file, mesh.points, {"cube": sx.meshes.Block.of({"tetra": cells})}) as series:
         for t in times:
             state = motion.advance(t)
             energies.append(motion.energies(state))

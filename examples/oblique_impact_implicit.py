@@ -150,7 +150,7 @@ def draw(runs: dict[str, Run], file: Path) -> None:
 def render(impact: Impact, run: Run, output: Path) -> None:
     """Write the motion as a series and draw snapshots of it."""
     points, strain, path = impact.mesh.points, impact.strain, run.trajectory
-    block = sx.Block.of({"tetra": impact.mesh.cells["tetra"]})
+    block = sx.meshes.Block.of({"tetra": impact.mesh.cells["tetra"]})
     file = output / "cube.vtkhdf"
     file.unlink(missing_ok=True)  # of an earlier run
     with sx.open_series(file, points, {"cube": block}) as series:

@@ -60,7 +60,7 @@ def both_methods(output: Path, full: bool) -> dict:
     numbers["Newmark: range of the energy"] = relative_range(newmark["total"])
     numbers["force-stepping: range of x-momentum"] = relative_range(stepping["momentum_x"])
     numbers["Newmark: range of x-momentum"] = relative_range(newmark["momentum_x"])
-    sx.compare_histories(histories, output / "figures_21_22.png")
+    sx.runs.compare_histories(histories, output / "figures_21_22.png")
     series = sx.read_series(output / "oblique_impact" / "motion.vtkhdf")
     sx.render_snapshots(series, output / "figure_20.png", times=FRAMES)
     return numbers

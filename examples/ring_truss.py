@@ -61,9 +61,9 @@ def ring() -> tuple[np.ndarray, np.ndarray]:
 
 points, pairs = ring()
 lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-bars = sx.Bars(pairs, sx.GreenStrain(STIFFNESS / lengths, lengths))
-system = sx.System(sx.bar_mass(points, pairs, 1.0, 1.0, len(points)), {"bars": bars})
-steady = sx.relative_equilibrium(system, points, [0.0, 0.0, OMEGA], velocity=[0.0, 0.0, SPEED])
+bars = sx.Bars(pairs, sx.measures.GreenStrain(STIFFNESS / lengths, lengths))
+system = sx.System(sx.actions.bar_mass(points, pairs, 1.0, 1.0, len(points)), {"bars": bars})
+steady = sx.equilibria.relative_equilibrium(system, points, [0.0, 0.0, OMEGA], velocity=[0.0, 0.0, SPEED])
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Run:
     """A motion, and the processor time of a step in s."""
 
     trajectory: sx.Trajectory
-    path: sx.RelativePath
+    path: sx.equilibria.RelativePath
     step_time: float
 
 

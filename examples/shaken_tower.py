@@ -51,7 +51,7 @@ def earthquake() -> tuple[np.ndarray, np.ndarray]:
     window = np.where(t < SHAKING, np.sin(np.pi * np.minimum(t / SHAKING, 1.0)) ** 2, 0.0)
     noise = np.convolve(np.random.default_rng(1).standard_normal(len(t) + 2), [0.25, 0.5, 0.25], "valid")
     parts = [window * noise, window, window * t]
-    courses = [sx.TimeFunction.of_accelerations(t, a) for a in parts]
+    courses = [sx.actions.TimeFunction.of_accelerations(t, a) for a in parts]
     ends = np.array([[u.value(DURATION), u.rate(DURATION)] for u in courses])
     a = parts[0] - np.column_stack(parts[1:]) @ np.linalg.solve(ends[1:].T, ends[0])
     return t, a / np.abs(a).max()
@@ -59,10 +59,10 @@ def earthquake() -> tuple[np.ndarray, np.ndarray]:
 
 points, bars = tower()
 lengths = np.linalg.norm(points[bars[:, 1]] - points[bars[:, 0]], axis=1)
-steel = sx.Bars(bars, sx.EngineeringStrain(EA / lengths, lengths), dim=2)
+steel = sx.Bars(bars, sx.measures.EngineeringStrain(EA / lengths, lengths), dim=2)
 payload = np.full(len(points), PAYLOAD)
 payload[:2] = 0.0
-mass = sx.consistent_bar_mass(points, bars, DENSITY, AREA, len(points)) + sp.diags_array(payload)
+mass = sx.actions.consistent_bar_mass(points, bars, DENSITY, AREA, len(points)) + sp.diags_array(payload)
 free = np.arange(4, 2 * len(points))  # of the coordinates x0, y0, x1, …, all but those of the feet
 times, record = earthquake()
 
@@ -101,13 +101,13 @@ def response(f: np.ndarray) -> np.ndarray:
 
 def shaken(largest: float, method: sx.Integrator, every: float) -> sx.Trajectory:
     """Return the motion of the tower on ground with the given largest acceleration."""
-    ground = sx.TimeFunction.of_accelerations(times, largest * record)
+    ground = sx.actions.TimeFunction.of_accelerations(times, largest * record)
     system = sx.System(
         mass,
         {"steel": steel},
         dim=2,
-        loads={"dampers": sx.StiffnessDamping(steel, points, damping_time)},
-        moving={"ground": sx.SupportTranslation([0, 1], [1.0, 0.0], ground)},
+        loads={"dampers": sx.actions.StiffnessDamping(steel, points, damping_time)},
+        moving={"ground": sx.actions.SupportTranslation([0, 1], [1.0, 0.0], ground)},
     )
     return sx.record(system, method, system.state(points), every * np.arange(round(DURATION / every) + 1))
 

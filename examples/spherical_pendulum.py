@@ -33,11 +33,11 @@ from symplex.time.manifolds.sphere_form import symplectic_defect
 MIDPOINT, SYMPLECTIC, GEODESIC = "midpoint (24)", "symplectic (60)", "symplectic, geodesic (55)"
 PRINTED, REGULAR = "energy-momentum (61)", "energy-momentum, discrete gradient"
 SCHEMES = {
-    MIDPOINT: sx.SphereMidpoint(),
-    SYMPLECTIC: sx.SphereSymplectic(),
-    GEODESIC: sx.SphereSymplectic("geodesic"),
-    PRINTED: sx.SphereEnergyMomentum("velocity"),
-    REGULAR: sx.SphereEnergyMomentum("force"),
+    MIDPOINT: sx.manifolds.SphereMidpoint(),
+    SYMPLECTIC: sx.manifolds.SphereSymplectic(),
+    GEODESIC: sx.manifolds.SphereSymplectic("geodesic"),
+    PRINTED: sx.manifolds.SphereEnergyMomentum("velocity"),
+    REGULAR: sx.manifolds.SphereEnergyMomentum("force"),
 }
 # What the paper says they keep: energy in constant gravity, energy in any axial field, symplectic form.
 SAID = {MIDPOINT: (True, False, False), SYMPLECTIC: (True, False, True), PRINTED: (True, True, False)}
@@ -47,12 +47,12 @@ PLANAR_COLOURS = dict(zip(PLANAR, ("#c0392b", "#7fa7dd", "#2c5fa8", "#2e8b57"), 
 DT = 0.1
 ROUND_OFF = 1e-11
 
-CONSTANT = sx.SphericalPendulum.in_gravity(gravity=1.0)
-VARYING = sx.SphericalPendulum(sx.AxialPotential.polynomial([0.0, 1.0, 0.3, 0.4]))
+CONSTANT = sx.manifolds.SphericalPendulum.in_gravity(gravity=1.0)
+VARYING = sx.manifolds.SphericalPendulum(sx.manifolds.AxialPotential.polynomial([0.0, 1.0, 0.3, 0.4]))
 GAMMA = np.array([0.0, 0.0, -1.0])
 
 
-class Rugged(sx.SpherePotential):
+class Rugged(sx.manifolds.SpherePotential):
     """V = z + 3/2 x³ + 2 xyz − y³, without any symmetry."""
 
     def value(self, q):
@@ -68,19 +68,19 @@ class Rugged(sx.SpherePotential):
         return np.array([[9.0 * x, 2.0 * z, 2.0 * y], [2.0 * z, -6.0 * y, 2.0 * x], [2.0 * y, 2.0 * x, 0.0]])
 
 
-RUGGED = sx.SphericalPendulum(Rugged())
+RUGGED = sx.manifolds.SphericalPendulum(Rugged())
 
 
-def start_of(pendulum: sx.SphericalPendulum) -> sx.SphereState:
+def start_of(pendulum: sx.manifolds.SphericalPendulum) -> sx.manifolds.SphereState:
     """Return the start of all motions in space."""
     return pendulum.state([0.8, 0.0, -0.6], [0.3, 0.9, 0.4])
 
 
-def energy(pendulum: sx.SphericalPendulum, states) -> np.ndarray:
+def energy(pendulum: sx.manifolds.SphericalPendulum, states) -> np.ndarray:
     return np.array([pendulum.energies_of(state)["total"] for state in states])
 
 
-def exact_path(pendulum: sx.SphericalPendulum, times: np.ndarray) -> np.ndarray:
+def exact_path(pendulum: sx.manifolds.SphericalPendulum, times: np.ndarray) -> np.ndarray:
     """Return q and π at some times [k, 6], from eq. 6 by a method of high order."""
 
     def rate(_, z):
@@ -144,7 +144,7 @@ def verdicts(label: str, found: list[float]) -> dict:
     return numbers
 
 
-def order(scheme: sx.ManifoldMethod) -> float:
+def order(scheme: sx.manifolds.ManifoldMethod) -> float:
     """Return the order of the error at t = 4 in the varying field, between 40 and 80 steps."""
     exact = exact_path(VARYING, np.array([0.0, 4.0]))[-1]
     errors = []
@@ -161,9 +161,9 @@ def reduced(steps: int, output: File) -> dict:
     """Run the reduced schemes, their lifts, and follow the area that a step makes of an area."""
     numbers, areas = {}, {}
     start = VARYING.state([0.8, 0.0, -0.6], [0.9, 0.0, 1.2])
-    plane = sx.SwingPlane.of(VARYING, start)
+    plane = sx.manifolds.SwingPlane.of(VARYING, start)
     for form, name in PLANAR.items():
-        method, label = sx.PlanarMethod(form), f"reduced, {name}"
+        method, label = sx.manifolds.PlanarMethod(form), f"reduced, {name}"
         states = list(method.march(VARYING, plane.reduce(start), DT, steps))
         lifted = method.lift.march(VARYING, start, DT, steps)
         rebuilt = [plane.reconstruct(state) for state in states]
@@ -192,10 +192,10 @@ def along_the_orbit(dt: float = 0.3, steps: int = 200) -> tuple[dict, dict]:
 
     With k² = (E + 1)/2, sin φ = sin(ϑ/2)/k and cos φ = π/2k, the time is the elliptic integral F(φ, k).
     """
-    numbers, times, start = {}, {}, sx.PlanarState(0.0, 1.0, 0.5)
+    numbers, times, start = {}, {}, sx.manifolds.PlanarState(0.0, 1.0, 0.5)
     k2 = 0.5 * (planar_energies(CONSTANT, start)["total"] + 1.0)
     for form in ("sphere", "projected"):
-        states = list(sx.PlanarMethod(form).march(CONSTANT, start, dt, steps))
+        states = list(sx.manifolds.PlanarMethod(form).march(CONSTANT, start, dt, steps))
         phases = np.unwrap([np.arctan2(np.sin(s.theta / 2), s.pi / 2) for s in states])
         times[form] = np.diff(ellipkinc(phases, k2))
         label = f"reduced, {PLANAR[form]}, constant gravity, dt = {dt}"
@@ -247,7 +247,7 @@ def without_symmetry(steps: int, output: File, dt: float = 0.2) -> dict:
     return numbers
 
 
-def gain(scheme: sx.ManifoldMethod, dt: float) -> float:
+def gain(scheme: sx.manifolds.ManifoldMethod, dt: float) -> float:
     """Return the mean change of the energy from t = 160 to 200."""
     steps = round(200.0 / dt)
     change = energy(RUGGED, scheme.march(RUGGED, start_of(RUGGED), dt, steps))

@@ -96,7 +96,7 @@ def block(cells: tuple[int, int, int], turns: float) -> Block:
     mass = sx.lumped_mass(mesh.points, tets, 1.0, len(mesh.points))
     strain = sx.Solid(mesh.points, tets, sx.NeoHookean(lmbda=2.0, mu=1.0, density=1.0))
     system = sx.System(mass, {"strain": strain})
-    steady = sx.relative_equilibrium(system, mesh.points, [0.0, 0.0, OMEGA]).state
+    steady = sx.equilibria.relative_equilibrium(system, mesh.points, [0.0, 0.0, OMEGA]).state
     _, modes = eigh(
         system.hessian(steady.q).toarray(), np.diag(np.repeat(mass, 3)), subset_by_index=[MODES[0], MODES[-1]]
     )
@@ -217,7 +217,9 @@ def render(of: Block, output: Path) -> tuple[float, float]:
         sx.GrahamJelenic(of.end / (16 * -(-of.stable_steps // 16)), "CM6").start(of.system, of.start),
         [],
     )
-    with sx.open_series(file, of.mesh.points, {"block": sx.Block.of({"tetra": of.mesh.cells["tetra"]})}) as series:
+    with sx.open_series(
+        file, of.mesh.points, {"block": sx.meshes.Block.of({"tetra": of.mesh.cells["tetra"]})}
+    ) as series:
         for t in times:
             q = motion.advance(t).q
             stress = {"von_mises": {"block": of.strain.von_mises(q)}}

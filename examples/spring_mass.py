@@ -62,7 +62,7 @@ def at_ends(t, q, v):
     return 0.5 * (decaying(t - 0.5, q, v) + decaying(t + 0.5, q, v))
 
 
-springs = {"springs": sx.Bars(sx.all_pairs(4), sx.EngineeringStrain(1.0, 1.0))}
+springs = {"springs": sx.Bars(sx.measures.all_pairs(4), sx.measures.EngineeringStrain(1.0, 1.0))}
 SYSTEMS = {
     "free": sx.System(np.ones(4), springs),
     "decaying force": sx.System(np.ones(4), springs, loads={"force": decaying}),
@@ -209,7 +209,7 @@ def draw_paths(path: np.ndarray, file: Path) -> None:
     figure = plt.figure(figsize=(5.5, 5), constrained_layout=True)
     axes = figure.add_subplot(projection="3d")
     q = path[:, 0].astype(float)
-    for i, j in sx.all_pairs(4):
+    for i, j in sx.measures.all_pairs(4):
         axes.plot(*q[0, [i, j]].T, color="0.6", linewidth=0.8)
     for i, color in enumerate(("#2c5fa8", "#d08a1d", "#2e8b57", "#c0392b")):
         axes.plot(*q[:25, i].T, color=color, linewidth=1.2)

@@ -30,7 +30,7 @@ LIMIT = 100.0  # the midpoint rule has blown up where energy is that many times 
 positions = np.array([[0.0, 0.0, 0.0], [0.8983, 0.5616, 0.0], [0.0, 1.0010, 0.0], [0.2589, 0.5987, 0.7580]])
 momenta = np.array([[0.0, 0.0, 0.0], [-0.05, 0.0866, 0.0], [0.0, -0.1, 0.0], [-0.05, 0.0288, 0.0]])
 stiffness = [1e2, 1e4, 1e6, 1e7, 5e3, 5e2]  # of the pairs 12, 13, 14, 23, 24, 34
-springs = sx.Bars(sx.all_pairs(4), sx.EngineeringStrain(stiffness, 1.0))
+springs = sx.Bars(sx.measures.all_pairs(4), sx.measures.EngineeringStrain(stiffness, 1.0))
 system = sx.System(np.ones(4), {"springs": springs})
 start = system.state(positions, momenta)  # all masses are 1
 

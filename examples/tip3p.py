@@ -50,15 +50,19 @@ class Cluster:
         self.mass = np.tile(MASSES, n)
         self.femtoseconds = 10.180506 / np.sqrt(energy)  # in a unit of time
         self.kelvin = 11604.518 * energy  # in kT = 1
-        pairs = sx.all_pairs(3 * n)
+        pairs = sx.measures.all_pairs(3 * n)
         pairs = pairs[pairs[:, 0] // 3 != pairs[:, 1] // 3]
         charges = np.tile(CHARGES, n)[pairs]
         depth, diameter = ATTRACTION**2 / (4.0 * REPULSION), (REPULSION / ATTRACTION) ** (1.0 / 6.0)
         self._energies = {
-            "charges": sx.Bars(pairs, sx.InverseDistance(-COULOMB / energy * charges[:, 0] * charges[:, 1])),
-            "van der Waals": sx.Bars(3 * sx.all_pairs(n) + 1, sx.LennardJones(depth / energy, diameter)),
+            "charges": sx.Bars(pairs, sx.measures.InverseDistance(-COULOMB / energy * charges[:, 0] * charges[:, 1])),
+            "van der Waals": sx.Bars(
+                3 * sx.measures.all_pairs(n) + 1, sx.measures.LennardJones(depth / energy, diameter)
+            ),
         }
-        self.rods = sx.RigidBars((3 * np.arange(n)[:, None, None] + DISTANCES).reshape(-1, 2), np.tile(LENGTHS, n))
+        self.rods = sx.measures.RigidBars(
+            (3 * np.arange(n)[:, None, None] + DISTANCES).reshape(-1, 2), np.tile(LENGTHS, n)
+        )
         self.constraints = {"molecules": self.rods}
 
     @cached_property
@@ -69,7 +73,7 @@ class Cluster:
     def penalised(self, omega: float = OMEGA) -> sx.System:
         """Return the cluster with the penalties ½ω² (r² − L²)² of eq. 26: bars of Green's strain, k = 4L²ω²."""
         length = self.rods.length
-        bars = sx.Bars(self.rods.nodes, sx.GreenStrain(4.0 * length**2 * omega**2, length))
+        bars = sx.Bars(self.rods.nodes, sx.measures.GreenStrain(4.0 * length**2 * omega**2, length))
         return sx.System(self.mass, {**self._energies, "molecules": bars})
 
     def penalty(self, omega: float) -> sx.Penalty:
@@ -99,9 +103,9 @@ class Cluster:
         """Return RATTLE for the rigid cluster, whose positions are those of SHAKE."""
         return sx.Rattle(dt, self.constraints)
 
-    def shake(self, dt: float = STEP) -> sx.Shake:
+    def shake(self, dt: float = STEP) -> sx.constraints.Shake:
         """Return SHAKE for the rigid cluster."""
-        return sx.Shake(dt, self.constraints)
+        return sx.constraints.Shake(dt, self.constraints)
 
     # -- what is measured ---------------------------------------------------------------------------------------
 

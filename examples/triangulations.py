@@ -42,7 +42,9 @@ TERRACE, CELL, ASIDE = 0.5, 0.2, 0.1  # height of terraces, grid size, and how f
 def approximations() -> dict[str, np.ndarray]:
     """Return Kepler's potential along a line, ``x`` and ``exact``, with both approximations of it."""
     fixed = np.array([[True, True], [False, False]])
-    kepler = sx.System(np.ones(2), {"V": sx.Bars([[0, 1]], sx.InverseDistance(1.0), dim=2)}, dim=2, fixed=fixed)
+    kepler = sx.System(
+        np.ones(2), {"V": sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)}, dim=2, fixed=fixed
+    )
     start = kepler.state([[0.0, 0.0], [1.01, ASIDE]], [[0.0, 0.0], [0.0, 1.0]])
     flat = sx.EnergyStepping(TERRACE).start(kepler, start)
     linear = sx.ForceStepping(CELL, offset=np.array([0.5, 0.5])).start(kepler, start)  # no vertex in the centre
@@ -70,7 +72,9 @@ def draw_approximations(found: dict[str, np.ndarray], file: Path) -> None:
 
 def particles() -> tuple[sx.System, sx.State]:
     """Return four particles of Lennard-Jones that vibrate."""
-    system = sx.System(np.ones(4), {"lj": sx.Bars(sx.all_pairs(4), sx.LennardJones(1.0, 1.0), dim=2)}, dim=2)
+    system = sx.System(
+        np.ones(4), {"lj": sx.Bars(sx.measures.all_pairs(4), sx.measures.LennardJones(1.0, 1.0), dim=2)}, dim=2
+    )
     q = [[0.05, 0.02], [1.1, 0.1], [0.03, 1.12], [1.07, 1.2]]
     return system, system.state(q, [[0.3, 0.1], [-0.2, 0.25], [0.1, -0.4], [-0.15, 0.05]])
 
@@ -81,7 +85,7 @@ def rising(mirrored: tuple[bool, bool], offset: tuple[float, float], n: int = 2)
     V_h in the middle of a cell is the mean of V at the ends of its diagonal; V is the potential of a particle far away.
     """
     far, fixed = np.array([7.3, 4.1]), np.array([[True, True], [False, False]])
-    pair = sx.System(np.ones(2), {"V": sx.Bars([[0, 1]], sx.InverseDistance(1.0), dim=2)}, dim=2, fixed=fixed)
+    pair = sx.System(np.ones(2), {"V": sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)}, dim=2, fixed=fixed)
     method = sx.ForceStepping(1.0, mirrored=mirrored, offset=np.array(offset))
     motion = method.start(pair, pair.state([far, [0.3, 0.4]]))
     found = np.zeros((2 * n, 2 * n), bool)

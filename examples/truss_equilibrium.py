@@ -45,9 +45,9 @@ COLOURS = {
 points = np.array([[0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [1, 0, 0]], dtype=float)
 pairs = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [2, 3], [3, 4], [4, 1]], dtype=np.int32)
 lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-bars = sx.Bars(pairs, sx.GreenStrain(100.0 / lengths, lengths))  # EA = 100
-system = sx.System(sx.consistent_bar_mass(points, pairs, 1.0, 1.0, len(points)), {"bars": bars})
-steady = sx.relative_equilibrium(system, points, [0.0, 0.0, -1.0], velocity=[0.0, 0.0, 0.75])
+bars = sx.Bars(pairs, sx.measures.GreenStrain(100.0 / lengths, lengths))  # EA = 100
+system = sx.System(sx.actions.consistent_bar_mass(points, pairs, 1.0, 1.0, len(points)), {"bars": bars})
+steady = sx.equilibria.relative_equilibrium(system, points, [0.0, 0.0, -1.0], velocity=[0.0, 0.0, 0.75])
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Run:
     """One method at one step."""
 
     trajectory: sx.Trajectory
-    path: sx.RelativePath
+    path: sx.equilibria.RelativePath
     errors: dict[float, tuple[float, float]]  # of positions and velocities at a time, relative as in the paper
 
 

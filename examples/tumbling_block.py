@@ -101,12 +101,12 @@ def measures(name: str, run: Run) -> dict:
 # -- steady rotation ----------------------------------------------------------------------------------------------
 
 
-def steady_start() -> sx.RelativeEquilibrium:
+def steady_start() -> sx.equilibria.RelativeEquilibrium:
     """Return the steady rotation about the axis of greatest inertia, which is turned to z."""
     q = mesh.points - mass @ mesh.points / mass.sum()
     _, axes = np.linalg.eigh((mass[:, None] * q).T @ q)
     q = q @ (axes[:, ::-1] * np.linalg.det(axes[:, ::-1]))  # the longest along x, the shortest along z
-    return sx.relative_equilibrium(system, q, [0.0, 0.0, OMEGA])
+    return sx.equilibria.relative_equilibrium(system, q, [0.0, 0.0, OMEGA])
 
 
 def rotation(method: sx.Integrator, start: sx.State) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +205,7 @@ def render(path: sx.Trajectory, output: Path) -> None:
     """Write the beginning of the motion as a series and draw snapshots of it."""
     file = output / "block.vtkhdf"
     file.unlink(missing_ok=True)  # of an earlier run
-    with sx.open_series(file, mesh.points, {"block": sx.Block.of({"tetra": cells})}) as series:
+    with sx.open_series(file, mesh.points, {"block": sx.meshes.Block.of({"tetra": cells})}) as series:
         for t, q in zip(path.t[:43], path.q[:43], strict=True):
             stress = {"von_mises": {"block": strain.von_mises(q)}}
             series.append(t, q - mesh.points, cell_data=stress)

@@ -163,8 +163,8 @@ def kept(start: sx.State, duration: float) -> dict[str, sx.Trajectory]:
     return {
         RIGID: sx.record(CLUSTER.rigid, CLUSTER.rattle(), start, times),
         SOFT: sx.record(SYSTEMS[SOFT], METHODS[SOFT], start, times),
-        NEWMARK: sx.record(SYSTEMS[SOFT], sx.LinearlyImplicitNewmark(STEP, BETA), start, times),
-        PREDICTED: sx.record(SYSTEMS[SOFT], sx.LinearlyImplicitNewmark(STEP, BETA, "predicted"), start, times),
+        NEWMARK: sx.record(SYSTEMS[SOFT], sx.implicit.LinearlyImplicitNewmark(STEP, BETA), start, times),
+        PREDICTED: sx.record(SYSTEMS[SOFT], sx.implicit.LinearlyImplicitNewmark(STEP, BETA, "predicted"), start, times),
     }
 
 

@@ -267,9 +267,9 @@ class Energy(Copyable, ABC):
         """Add the discrete gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
         self.add(forms.DISCRETE_GRADIENT, (q0, q1), out)
 
-    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + low to q + low + Δq [n, dim] to out (see `increment_gradient`)."""
-        self.add(forms.INCREMENT_GRADIENT, (q, low, dq), out)
+    def add_increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + c to q + c + Δq [n, dim], c the compensation, to out."""
+        self.add(forms.INCREMENT_GRADIENT, (q, compensation, dq), out)
 
     def add_mean_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the mean gradient in N from the nodal positions q0 to q1 [n, dim] to out [n, dim]."""
@@ -312,7 +312,7 @@ class Energy(Copyable, ABC):
 
         Here they evaluate `local_value` in Python: 20 µs or so each, a dozen of them for an event among a few particles
         where compiled functions take 1 µs altogether. That is for small systems; for others an energy returns compiled
-        ones (`symplex.compile_lattice`). They are differences of values, and lose digits where these are
+        ones (`symplex.grid.compile_lattice`). They are differences of values, and lose digits where these are
         large (see `symplex.fem.grid.lattice_values`).
 
         Parameters

@@ -96,12 +96,12 @@ class Potential(Copyable):
         """
         return self.assembled(forms.DISCRETE_GRADIENT, q0, q1, out=out)
 
-    def increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> Array:
-        """Write the discrete gradient [n, dim] in N from q + low to q + low + Δq to out.
+    def increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> Array:
+        """Write the discrete gradient [n, dim] in N from q + c to q + c + Δq, c the compensation, to out.
 
         See `Energy.increment_gradient`.
         """
-        return self.assembled(forms.INCREMENT_GRADIENT, q, low, dq, out=out)
+        return self.assembled(forms.INCREMENT_GRADIENT, q, compensation, dq, out=out)
 
     def discrete_hessian(self, q0: Array, q1: Array) -> sp.bsr_array:
         """Return ∂DG/∂q1 [n·dim, n·dim] in N/m as `hessian` returns ∇²V; it need not be symmetric."""

@@ -100,16 +100,16 @@ class System(Potential):
     def _check(self) -> None:
         require_masses(self.mass, self.massless)
         if self.fixed.shape != (self.n_nodes, self.dim):
-            raise InvalidSystem(f"fixed has shape {self._told_shape(self.fixed)}")
+            raise InvalidSystem(f"fixed has shape {self._shape_and_wanted(self.fixed)}")
         for name, energy in self.energies.items():
             require_nodes(f"energy '{name}'", energy.nodes, self.n_nodes)
 
-    def _told_shape(self, given: NDArray[Any]) -> str:
+    def _shape_and_wanted(self, given: NDArray[Any]) -> str:
         """Return the end of a sentence about an array that should be [n, dim]."""
-        told = f"{given.shape}, wanted {(self.n_nodes, self.dim)}."
+        message = f"{given.shape}, wanted {(self.n_nodes, self.dim)}."
         if given.ndim == 2 and len(given) == self.n_nodes and 1 <= given.shape[1] <= 3:
-            told += f" The system is of dimension {self.dim}; System(..., dim={given.shape[1]}) makes it another."
-        return told
+            message += f" The system is of dimension {self.dim}; System(..., dim={given.shape[1]}) makes it another."
+        return message
 
     # -- forces of loads --------------------------------------------------------------------------------------
 
@@ -329,7 +329,7 @@ class System(Potential):
         q = np.array(q, dtype=float, order="C")
         v = np.zeros(shape) if v is None else np.array(v, dtype=float, order="C")
         if q.shape != shape:
-            raise InvalidSystem(f"positions have shape {self._told_shape(q)}")
+            raise InvalidSystem(f"positions have shape {self._shape_and_wanted(q)}")
         if v.shape not in (shape, shape[1:]):
             raise InvalidSystem(f"velocities have shape {v.shape}, wanted {shape} or {shape[1:]}.")
         v = np.broadcast_to(v, shape)

@@ -1,1 +1,18 @@
 """Geometry in, pictures out: reading, generating, writing and rendering meshes; knows no mechanics."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".bundled_meshes": ("bundled",),
+        ".formats.read": ("read_mesh",),
+        ".formats.save": ("save_mesh",),
+        ".generate": ("box", "cube_mesh"),
+        ".mesh": ("Mesh", "merge"),
+        ".midside_nodes": ("quadratic",),
+        ".pictures.render": ("render_film", "render_snapshots"),
+        ".pictures.view": ("View",),
+        ".series.series": ("Block", "open_series", "read_series", "repair_series"),
+    },
+)

@@ -10,7 +10,7 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.arguments import checked, told
+from symplex.base.arguments import checked, described
 from symplex.errors import MeshError
 from symplex.meshes.kinds import FACES
 from symplex.meshes.memory import require_memory
@@ -92,7 +92,7 @@ def box(
     else:
         lattice, kind, body, sides = _body_centred(grid)
     if len(origin) != 3 or not np.isfinite(origin).all():
-        raise MeshError(f"the origin of a box must be three finite numbers, not {told(origin)}.")
+        raise MeshError(f"the origin of a box must be three finite numbers, not {described(origin)}.")
     points = np.asarray(origin, float) + lattice * (lengths / counts)
     return renumber(_with_sides(points, kind, body, sides))
 
@@ -355,11 +355,11 @@ def _checked(size: Sequence[float], cells: Sequence[int], dim: int | None):
     try:
         lengths, counts = np.asarray(size, float), np.asarray(cells)
     except ValueError:
-        raise MeshError(f"numbers of cells must be whole numbers, not {told(cells)}.") from None
+        raise MeshError(f"numbers of cells must be whole numbers, not {described(cells)}.") from None
     right = (1, 2, 3) if dim is None else (dim,)
     if lengths.ndim != 1 or lengths.shape != counts.shape or len(counts) not in right:
         wanted = " or ".join(str(n) for n in right)
-        raise MeshError(f"size {told(size)} and cells {told(cells)} must have the same length, {wanted}.")
+        raise MeshError(f"size {described(size)} and cells {described(cells)} must have the same length, {wanted}.")
     whole = np.issubdtype(counts.dtype, np.integer) and bool((counts <= np.iinfo(np.int32).max).all())
     if not np.all(np.isfinite(lengths)) or not whole:
         raise MeshError(f"sizes must be finite and cell counts whole numbers below 2³¹, not {size} and {cells}.")

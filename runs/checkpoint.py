@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symplex.base.files import damage_told, read_arrays, reason_of, replacing
+from symplex.base.files import damage_reported, read_arrays, reason_of, replacing
 from symplex.errors import OutputError
 
 _MOTION = "motion."
@@ -72,7 +72,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         If it cannot be read, is not as it was written (a motion takes what it finds in it without asking), or is of a
         version of symplex that did not tell what it was computed from.
     """
-    with damage_told(path, "checkpoint", "start anew with --overwrite or another --output"):
+    with damage_reported(path, "checkpoint", "start anew with --overwrite or another --output"):
         arrays = read_arrays(path)
         if "version" not in arrays and "fingerprint" in arrays:
             raise OutputError(

@@ -85,7 +85,7 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
     for key in [*before, *now]:
         if key in _FREE:
             continue
-        old, new = (_told(values, key) for values in (before, now))
+        old, new = (_as_text(values, key) for values in (before, now))
         if (key in before) != (key in now) or before[key] != now[key]:
             raise OutputError(
                 f"{folder.path} cannot be resumed: {scenario.path.name} has changed since ({key} was {old}, is {new}). "
@@ -133,7 +133,7 @@ def _flat(value: Any, key: str = "") -> dict[str, Any]:
     return {k: v for name, item in items for k, v in _flat(item, f"{key}.{name}" if key else name).items()}
 
 
-def _told(values: Mapping[str, Any], key: str) -> str:
+def _as_text(values: Mapping[str, Any], key: str) -> str:
     """Return a value as a message tells it."""
     text = printable(str(values[key])) if key in values else "not given"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

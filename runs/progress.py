@@ -172,7 +172,7 @@ class _Pace:
 
 
 @contextmanager
-def told_of_compiling(shown: Display) -> Iterator[None]:
+def compilation_announced(shown: Display) -> Iterator[None]:
     """Say so if kernels are compiled inside: it takes a while, and happens once."""
     from numba.core.event import Event, Listener, install_listener
 

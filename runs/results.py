@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from symplex.base.files import aside_of, damage_told, is_file, read_whole, replacing
+from symplex.base.files import aside_of, damage_reported, is_file, read_whole, replacing
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
@@ -245,7 +245,7 @@ class Folder:
         OutputError
             If it cannot be read.
         """
-        with damage_told(self.summary, "summary", "remove it, and --resume writes it anew"):
+        with damage_reported(self.summary, "summary", "remove it, and --resume writes it anew"):
             try:
                 summary = json.loads(read_whole(self.summary))
             except FileNotFoundError:

@@ -27,7 +27,7 @@ from symplex.runs.inputs import (
     refuse_other_version,
 )
 from symplex.runs.interrupts import Stop, heeded
-from symplex.runs.progress import Display, display, told_of_compiling
+from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder, Shown, contact_forces, fields_of
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
@@ -104,7 +104,7 @@ def _computed(
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
     shown.say(scenario.tables.title or scenario.name)
-    with folder.held(), told_of_compiling(shown), ExitStack() as opened:
+    with folder.held(), compilation_announced(shown), ExitStack() as opened:
         with clock.part("build"):
             run = _Run(scenario.build(), folder, clock, shown, opened)
         if checkpoint is None:

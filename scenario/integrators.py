@@ -237,9 +237,9 @@ def _try_start(integrator: Integrator, system: System, state: State) -> None:
     try:
         integrator.start(system, state)
     except InfeasibleStart as error:
-        told = str(error).partition(" Take project(")[0]
+        message = str(error).partition(" Take project(")[0]
         raise ScenarioError(
-            f"{told} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
+            f"{message} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
         ) from None
 
 

@@ -72,10 +72,10 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
 
 def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
     """Return the error that tells all mistakes in a file, one line each."""
-    told = [printable(f"{name}: {line}", breaks=False) for line in lines[:_TOLD]]
+    message = [printable(f"{name}: {line}", breaks=False) for line in lines[:_TOLD]]
     if len(lines) > _TOLD:
-        told.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes.", breaks=False))
-    return ScenarioError("\n".join(told))
+        message.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes.", breaks=False))
+    return ScenarioError("\n".join(message))
 
 
 def _with_default_samples(tables: Tables) -> Tables:

@@ -9,6 +9,7 @@ import tomllib
 import zipfile
 
 import pytest
+import write_stubs
 
 import symplex
 
@@ -23,7 +24,7 @@ def project(pytestconfig):
 def modules_of(root, packages):
     """Return the paths of all modules of the packages, relative to the root."""
     folders = [root / name.removeprefix("symplex").removeprefix(".").replace(".", "/") for name in packages]
-    return {path.relative_to(root).as_posix() for folder in folders for path in folder.glob("*.py")}
+    return {path.relative_to(root).as_posix() for folder in folders for path in folder.glob("*.py*")}
 
 
 def test_every_room_is_listed(project):
@@ -57,6 +58,7 @@ def test_wheel_holds_all_modules_and_meshes(project, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
     wanted = modules_of(root, packages) | {path.relative_to(root).as_posix() for path in root.glob("meshes/*.msh")}
+    wanted.add("py.typed")
     package = {name.removeprefix("symplex/") for name in inside if name.startswith("symplex/")}
     assert package == wanted
     assert "meshes/bracket.msh" in wanted
@@ -81,11 +83,24 @@ def test_modules_import(module):
 
 
 def test_public_names_are_there_and_documented():
-    for name in symplex._HOME:
+    for name in {*symplex._FAMILY_OF, *symplex._FAMILIES}:
         assert getattr(symplex, name).__doc__, name
-    assert set(symplex._HOME) <= set(dir(symplex))
+        assert name in dir(symplex)
+    for family in (getattr(symplex, name) for name in symplex._FAMILIES if name != "errors"):
+        for name in family.__all__:
+            assert getattr(family, name).__doc__, name
+            assert name in dir(family)
+    with pytest.raises(AttributeError, match=r"'symplex' has no attribute 'OnPlane'; it is symplex\.measures\.OnPlane"):
+        _ = symplex.OnPlane
+    with pytest.raises(AttributeError, match=r"module 'symplex\.fem\.measures' has no attribute 'nothing'"):
+        _ = symplex.measures.nothing
     with pytest.raises(AttributeError, match="module 'symplex' has no attribute 'nothing'"):
         _ = symplex.nothing
+
+
+def test_editors_are_told_of_the_public_names():
+    for path, text in write_stubs.stubs().items():
+        assert path.read_text(encoding="utf-8") == text, "run python tests/write_stubs.py"
 
 
 def test_importing_symplex_is_light():

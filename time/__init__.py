@@ -1,1 +1,15 @@
 """How a system moves: time integrators on one common interface."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".composition": ("Composition",),
+        ".dense_output": ("Interpolant", "locate"),
+        ".integrator": ("Integrator",),
+        ".langevin": ("Langevin", "kinetic_temperature"),
+        ".motion": ("Motion",),
+        ".trajectory": ("Recorder", "Trajectory", "march", "record"),
+    },
+)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from symplex.base.arguments import is_real, told
+from symplex.base.arguments import described, is_real
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.copying import Copyable
 from symplex.fem.system import State, System
@@ -34,7 +34,9 @@ def _require_state(name: str, system: System, state: State) -> None:
     """
     for given, kind in ((system, System), (state, State)):
         if not isinstance(given, kind):
-            raise InvalidArgument(f"{name} starts with a System and a State; for the {kind.__name__} is {told(given)}.")
+            raise InvalidArgument(
+                f"{name} starts with a System and a State; for the {kind.__name__} is {described(given)}."
+            )
     arrays = (state.q, state.v)
     if not is_real(state.t) or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiu" for x in arrays):
         raise InvalidArgument(f"{name}: a state has a time and arrays of numbers; system.state(q, v, t) makes one.")
@@ -69,7 +71,7 @@ def require_step(method: Integrator, dt: float) -> None:
         If it is no number, not positive, or not finite.
     """
     if not (is_real(dt) and math.isfinite(dt) and dt > 0):
-        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {told(dt)}.")
+        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {described(dt)}.")
 
 
 def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:
@@ -247,6 +249,6 @@ def dividing(dt: float, interval: float) -> float:
         If the interval is not a positive number.
     """
     if not (is_real(interval) and math.isfinite(interval) and interval > 0):
-        raise InvalidArgument(f"the interval between wanted times must be positive (s); it is {told(interval)}.")
+        raise InvalidArgument(f"the interval between wanted times must be positive (s); it is {described(interval)}.")
     # The tolerance keeps a dt that divides the interval but for rounding.
     return interval / max(math.ceil(interval / dt * (1.0 - 1e-12)), 1)

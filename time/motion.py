@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from symplex.base.arguments import is_real, told
+from symplex.base.arguments import described, is_real
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
@@ -343,7 +343,7 @@ def require_time(name: str, t: float, present: float) -> None:
         If it is not finite, or past.
     """
     if not is_real(t):
-        raise InvalidArgument(f"{name}: a time must be a number of seconds; it is {told(t)}.")
+        raise InvalidArgument(f"{name}: a time must be a number of seconds; it is {described(t)}.")
     if not math.isfinite(t):
         raise StepFailed(f"{name} cannot move to t = {t} s.")
     if t < present:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from symplex.base.arguments import told
+from symplex.base.arguments import described
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -38,13 +38,15 @@ def march(
         if not isinstance(given, kind):
             raise InvalidSystem(
                 f"march takes a System, an Integrator, a State and times; for the {kind.__name__} there is "
-                f"{told(given)}. Systems on manifolds have methods that march themselves."
+                f"{described(given)}. Systems on manifolds have methods that march themselves."
             )
     scalar = isinstance(times, str | bytes) or (isinstance(times, np.ndarray) and times.ndim == 0)
     if scalar or not isinstance(times, Iterable):
-        raise InvalidSystem(f"march: times must be an iterable of numbers in s; it is {told(times)}.")
+        raise InvalidSystem(f"march: times must be an iterable of numbers in s; it is {described(times)}.")
     if not isinstance(observers, Sequence) or not all(map(callable, observers)):
-        raise InvalidSystem(f"march: observers must be functions of a motion and a state; they are {told(observers)}.")
+        raise InvalidSystem(
+            f"march: observers must be functions of a motion and a state; they are {described(observers)}."
+        )
     motion = integrator.start(system, state)
     for t in times:
         reached = motion.advance(t)

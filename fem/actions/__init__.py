@@ -1,1 +1,15 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
+        ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
+        ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
+        ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
+        ".supports": ("fixed_mask",),
+        ".time_function": ("TimeFunction",),
+    },
+)

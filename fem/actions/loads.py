@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from symplex.base.arguments import checked, is_real, told
+from symplex.base.arguments import checked, described, is_real
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.mass import nodal_masses, require_points
 from symplex.fem.copying import Copyable
@@ -412,9 +412,9 @@ def _finite(name: str, values: ArrayLike) -> Array:
     try:
         array = np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.") from None
+        raise InvalidSystem(f"{name} must be finite numbers; it is {described(values)}.") from None
     if array.ndim != 1 or np.iscomplexobj(values) or not np.all(np.isfinite(array)):
-        raise InvalidSystem(f"{name} must be finite numbers; it is {told(values)}.")
+        raise InvalidSystem(f"{name} must be finite numbers; it is {described(values)}.")
     return array
 
 

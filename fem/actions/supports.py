@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.base.arguments import checked, told
+from symplex.base.arguments import checked, described
 from symplex.errors import InvalidSystem
 from symplex.fem.nodes import node_indices, require_nodes
 
@@ -34,7 +34,7 @@ def fixed_mask(n_nodes: int, supports: Iterable[tuple[ArrayLike, str]], dim: int
         raise InvalidSystem(f"there are no supports of {n_nodes} nodes in {dim} dimensions.")
     fixed = np.zeros((n_nodes, dim), bool)
     if isinstance(supports, str | Mapping | np.ndarray) or not isinstance(supports, Iterable):
-        raise InvalidSystem(f'supports are a list of nodes and components, ([0, 1], "xyz"); not {told(supports)}.')
+        raise InvalidSystem(f'supports are a list of nodes and components, ([0, 1], "xyz"); not {described(supports)}.')
     for support in supports:
         if not (isinstance(support, tuple | list) and len(support) == 2 and isinstance(support[1], str)):
             raise InvalidSystem(f'supports are pairs of nodes and components, ([0, 1], "xyz"); one is {support!r:.80}.')

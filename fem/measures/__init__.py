@@ -1,1 +1,23 @@
 """Scalars of a stencil (lengths, constraints) and the energies that are laws of them."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".bars": ("Bars", "all_pairs"),
+        ".constraints": ("Constraint", "OnCylinder", "OnPlane", "OnSphere", "RigidBars"),
+        ".pair_laws": (
+            "CompressionOnly",
+            "EngineeringStrain",
+            "GreenStrain",
+            "InverseDistance",
+            "InverseSquare",
+            "LennardJones",
+            "PairLaw",
+            "TensionOnly",
+        ),
+        ".penalty": ("Penalty",),
+        ".short_range": ("ShortRangeLennardJones",),
+    },
+)

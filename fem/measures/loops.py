@@ -269,9 +269,9 @@ def law_between(law, a, b, m0, m1, out):
 
 # -- positions of two numbers each ---------------------------------------------------------------------------------
 #
-# For stiff pairs the last digit of a position is a large force. With what it leaves over in ``low``, and strains from
-# increments, s1 − s0 = Δd·(2 d0 + Δd) and l − L = (s − L²)/(l + L), forces are exact to the round-off of strains.
-# No products may be fused with sums in here: what they round off is what is looked for.
+# For stiff pairs the last digit of a position is a large force. With what it leaves over in ``compensation``, and
+# strains from increments, s1 − s0 = Δd·(2 d0 + Δd) and l − L = (s − L²)/(l + L), forces are exact to the round-off of
+# strains. No products may be fused with sums in here: what they round off is what is looked for.
 
 _SPLIT = 134217729.0  # 2^27 + 1
 
@@ -295,26 +295,26 @@ def _square(a):
 
 
 @inlined
-def _component(q, low, nodes, e, measure, i):
+def _component(q, compensation, nodes, e, measure, i):
     """Component i of d in two numbers."""
     d, rest = _two_sum(q[nodes[e, 0], i], -measure[ORIGIN + i])
-    rest += low[nodes[e, 0], i]
+    rest += compensation[nodes[e, 0], i]
     if nodes.shape[1] > 1:
         d, lost = _two_sum(d, -q[nodes[e, 1], i])
-        rest += lost - low[nodes[e, 1], i]
+        rest += lost - compensation[nodes[e, 1], i]
     return d, rest
 
 
 @kernel
-def add_increment_gradient(q, low, dq, nodes, measure, law, a, b, out):
-    """Add DG(q + low, q + low + Δq) [n, dim]; return a sum that is finite if all forces are."""
+def add_increment_gradient(q, compensation, dq, nodes, measure, law, a, b, out):
+    """Add DG(q + compensation, q + compensation + Δq) [n, dim]; return a sum that is finite if all forces are."""
     check, dim, zero = 0.0, q.shape[1], (0.0, 0.0, 0.0)
     for e in range(len(nodes)):
         excess, rest = _square(b[e])  # s0 − L² in two numbers, for the laws that have an L
         excess, rest = -excess, -rest
         s0, d0 = 0.0, zero
         for i in range(dim):
-            d, d_low = _component(q, low, nodes, e, measure, i)
+            d, d_low = _component(q, compensation, nodes, e, measure, i)
             square, square_low = _square(d)
             excess, lost = _two_sum(excess, square)
             rest += lost + square_low + 2.0 * d * d_low

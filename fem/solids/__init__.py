@@ -1,1 +1,12 @@
 """Elastic bodies: elements, laws, and the compiled loops over them."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".formula": ("FormulaMaterial", "material"),
+        ".materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
+        ".solid": ("Solid",),
+    },
+)

@@ -160,25 +160,25 @@ def _gather_changes(q0, q1, nodes, n, k, size, means, increments):
 
 
 @inlined
-def gather_compensated(q, low, dq, nodes, n, slopes, x, means, increments):
-    """Do so for the increments Δq from q + low in differences, none larger than an edge however far the body is."""
+def gather_compensated(q, compensation, dq, nodes, n, slopes, x, means, increments):
+    """Do so for Δq from q + c, c the compensation, by differences no larger than an edge however far the body is."""
     k = slopes.shape[1]
     if k == 4:
-        _gather_compensated(q, low, dq, nodes, n, 4, CHUNK, means, increments)
+        _gather_compensated(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
     elif k == 8:
         y = np.empty_like(x)
-        _gather_compensated(q, low, dq, nodes, n, 8, 16, x, y)
+        _gather_compensated(q, compensation, dq, nodes, n, 8, 16, x, y)
         interpolate(x, slopes, 8, 8, 16, means)
         interpolate(y, slopes, 8, 8, 16, increments)
     else:
         y = np.empty_like(x)
-        _gather_compensated(q, low, dq, nodes, n, 10, 32, x, y)
+        _gather_compensated(q, compensation, dq, nodes, n, 10, 32, x, y)
         interpolate(x, slopes, 4, 10, 32, means)
         interpolate(y, slopes, 4, 10, 32, increments)
 
 
 @inlined
-def _gather_compensated(q, low, dq, nodes, n, k, size, means, increments):
+def _gather_compensated(q, compensation, dq, nodes, n, k, size, means, increments):
     for e in range(size):
         first = k * min(e, n - 1)
         o = THREE * nodes[first]
@@ -187,7 +187,7 @@ def _gather_compensated(q, low, dq, nodes, n, k, size, means, increments):
             for a in range(1, k):
                 at, to = THREE * nodes[first + a] + u, (3 * (a - 1) + i) * size + e
                 change = dq[at] - dq[o + u]
-                means[to] = (q[at] - q[o + u]) + ((low[at] - low[o + u]) + 0.5 * change)
+                means[to] = (q[at] - q[o + u]) + ((compensation[at] - compensation[o + u]) + 0.5 * change)
                 increments[to] = change
 
 

@@ -13,7 +13,7 @@ def deformations(x, G, objective, F, C):
 
     If not objective, F = 1 and C = 1 + 2 sym(F − 1).
     """
-    upright = True
+    valid = True
     for e in range(len(x)):
         for g in range(G.shape[1]):
             f = F[e, g]
@@ -39,8 +39,8 @@ def deformations(x, G, objective, F, C):
                 + f[0, 1] * (f[1, 2] * f[2, 0] - f[1, 0] * f[2, 2])
                 + f[0, 2] * (f[1, 0] * f[2, 1] - f[1, 1] * f[2, 0])
             )
-            upright = upright and det > 0.0
-    return upright
+            valid = valid and det > 0.0
+    return valid
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.base.arguments import checked, is_real, told
+from symplex.base.arguments import checked, described, is_real
 from symplex.errors import InvalidArgument
 from symplex.fem.assembly import Array
 from symplex.fem.solids.formula_store import module_of
@@ -55,7 +55,7 @@ class FormulaMaterial(InvariantMaterial):
 
     def __post_init__(self) -> None:
         if not isinstance(self.formula, str):
-            raise InvalidArgument(f"material: the formula must be a text; it is {told(self.formula)}.")
+            raise InvalidArgument(f"material: the formula must be a text; it is {described(self.formula)}.")
         # lambda is a word of Python's; TOML and pencils know it.
         object.__setattr__(self, "formula", re.sub(r"\blambda\b", "lmbda", self.formula.strip()))
         tree = tree_of(self.formula)
@@ -63,7 +63,7 @@ class FormulaMaterial(InvariantMaterial):
         finite_constants(f"law '{self.formula}'", density=self.density)
         for name, value in constants.items():
             if not is_real(value) or not isfinite(value):
-                raise mistake(self.formula, f"the constant {name} is {told(value)}; it must be a finite number")
+                raise mistake(self.formula, f"the constant {name} is {described(value)}; it must be a finite number")
         object.__setattr__(self, "constants", tuple(sorted((name, float(x)) for name, x in constants.items())))
         object.__setattr__(self, "density", float(self.density))
         object.__setattr__(self, "fibres", tuple(tuple(map(float, a)) for a in self.fibres))
@@ -189,7 +189,7 @@ def material(formula: str, *, density: float, fibres: ArrayLike | None = None, *
     """
     for name, value in constants.items():
         if not is_real(value):
-            raise InvalidArgument(f"material: the constant {name} must be a real number; it is {told(value)}.")
+            raise InvalidArgument(f"material: the constant {name} must be a real number; it is {described(value)}.")
     directions = () if fibres is None else _directions(fibres)
     if isinstance(formula, str):
         formula = LAWS.get(formula.strip(), formula)

@@ -138,9 +138,9 @@ class Isoparametric(Energy):
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
         place = self._places[stencil]
         part = slice(place, place + 1)
-        F, C, upright = self._strains(part, np.ascontiguousarray(x[None], dtype=float))
+        F, C, valid = self._strains(part, np.ascontiguousarray(x[None], dtype=float))
         with np.errstate(all="ignore"):
-            return float(self._energies(part, F, C)[0]) if upright else inf
+            return float(self._energies(part, F, C)[0]) if valid else inf
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
@@ -174,8 +174,8 @@ class Isoparametric(Energy):
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         self._add_forces(self._discrete_forces, (q0, q1), out)
 
-    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
+    def add_increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + c to q + c + Δq [n, 3], c the compensation, to out."""
 
         def from_first(x: Array, part: slice) -> Array:
             nodes = self._nodes[part]
@@ -183,7 +183,7 @@ class Isoparametric(Energy):
 
         def gather(moved: Array, part: slice) -> Array:
             # differences: of positions far away, digits are few
-            return from_first(q, part) + (from_first(low, part) + from_first(moved, part))
+            return from_first(q, part) + (from_first(compensation, part) + from_first(moved, part))
 
         self._add_forces(self._discrete_forces, (np.zeros_like(dq), dq), out, gather)
 
@@ -256,8 +256,8 @@ class Isoparametric(Energy):
                     part = slice(self._ends[block] - self.blocks.counts[block], end)
                     strains: list[Array] = []
                     for x in positions:
-                        F, C, upright = self._strains(part, gather(x, part))
-                        if not upright:
+                        F, C, valid = self._strains(part, gather(x, part))
+                        if not valid:
                             return False
                         strains += (F, C)
                     local = integrate(part, *strains)
@@ -276,8 +276,8 @@ class Isoparametric(Energy):
         """
         G = self._gradients[part]
         F, C = np.empty((2, *self._weights[part].shape, 3, 3))
-        upright = element_kernels.deformations(x, G, self.material.objective, F, C)
-        return F, C, bool(upright) or not self.material.objective
+        valid = element_kernels.deformations(x, G, self.material.objective, F, C)
+        return F, C, bool(valid) or not self.material.objective
 
     def _energies(self, part: slice, F: Array, C: Array) -> Array:
         w = self._weights[part]
@@ -378,10 +378,10 @@ class Isoparametric(Energy):
 
     def _stresses(self, q: Array) -> tuple[Array, Array]:
         """Return F (1 if the law is not objective) and S [m, g, 3, 3], in the order of the blocks."""
-        F, C, upright = self._strains(slice(None), np.ascontiguousarray(q[self._nodes]))
+        F, C, valid = self._strains(slice(None), np.ascontiguousarray(q[self._nodes]))
         with np.errstate(all="ignore"):
-            S = self.material.stress(_flat(C)).reshape(C.shape) if upright else F
-        if not (upright and np.isfinite(S).all()):
+            S = self.material.stress(_flat(C)).reshape(C.shape) if valid else F
+        if not (valid and np.isfinite(S).all()):
             raise self._failure(lambda q, part: q[self._nodes[part]], (q,))
         return F, S
 

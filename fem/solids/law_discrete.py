@@ -170,7 +170,7 @@ def add_discrete_gradient(
 def add_increment_gradient(
     q, compensation, dq, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
 ):
-    """Add the discrete gradient of the chunks from q + compensation to q + compensation + Δq [n, 3] to out [n, 3]."""
+    """Add the discrete gradient of the chunks from q + c to q + c + Δq, c the compensation, [n, 3] to out [n, 3]."""
     return _add(
         q,
         compensation,
@@ -193,9 +193,24 @@ def add_increment_gradient(
 
 @inlined
 def _add(
-    q, low, q1, compensated, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
+    q,
+    compensation,
+    q1,
+    compensated,
+    nodes,
+    counts,
+    geometry,
+    weights,
+    slopes,
+    fibres,
+    law,
+    parameters,
+    rule,
+    out,
+    first,
+    last,
 ):
-    q, low, q1, out = q.ravel(), low.ravel(), q1.ravel(), out.ravel()
+    q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
     x, means, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
@@ -203,7 +218,7 @@ def _add(
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         if compensated:
-            gather_compensated(q, low, q1, nodes[chunk], n, slopes, x, means, increments)
+            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, x, means, increments)
         else:
             gather_changes(q, q1, nodes[chunk], n, slopes, x, means, increments)
         if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:

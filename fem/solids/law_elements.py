@@ -58,9 +58,11 @@ class LawElements(ChunkedElements):
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
         self._call(law_discrete.add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
 
-    def add_increment_gradient(self, q: Array, low: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + low to q + low + Δq [n, 3] to out [n, 3] (see `Energy`)."""
-        self._call(law_discrete.add_increment_gradient, (q, low, dq), self._law.first, self._rule, out, at=(q, q + dq))
+    def add_increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> None:
+        """Add the discrete gradient in N from q + c to q + c + Δq [n, 3], c the compensation, to out."""
+        self._call(
+            law_discrete.add_increment_gradient, (q, compensation, dq), self._law.first, self._rule, out, at=(q, q + dq)
+        )
 
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""

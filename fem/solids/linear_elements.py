@@ -46,7 +46,7 @@ class LinearElements(ChunkedElements):
         self._run(linear_loops.add_discrete_gradient, (q0, q1), *self._moduli, out, apart=apart)
 
     def add_increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + compensation to q + compensation + Δq [n, 3] to out [n, 3]."""
+        """Add the discrete gradient in N from q + c to q + c + Δq, c the compensation, [n, 3] to out [n, 3]."""
         nodal = q, compensation, dq
         self._run(linear_loops.add_increment_gradient, nodal, *self._moduli, out, at=(q, q + dq))
 

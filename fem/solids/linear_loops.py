@@ -99,7 +99,7 @@ def add_discrete_gradient(q0, q1, nodes, counts, geometry, weights, slopes, lmbd
 
 @kernel
 def add_increment_gradient(q, compensation, dq, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
-    """Add the discrete gradient of the chunks from q + compensation to q + compensation + Δq [n, 3] to out [n, 3]."""
+    """Add the discrete gradient of the chunks from q + c to q + c + Δq, c the compensation, [n, 3] to out [n, 3]."""
     q, compensation, dq, out = q.ravel(), compensation.ravel(), dq.ravel(), out.ravel()
     x, d, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):

@@ -135,14 +135,14 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
     work = np.empty(9 * SIZE)
     for block in range(first, last):
         n = counts[block]
-        constants, upright = k[block], 0
+        constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
             J, f1, f2, f3 = _forces(d1, d2, d3, column(constants, e), lmbda, mu)
             set_vectors(work, e, (f1, f2, f3))
-            upright += J > 0.0
-        if upright < n:
+            valid += J > 0.0
+        if valid < n:
             return np.nan
         scatter_edges(work, nodes[block], n, out)
     return 0.0
@@ -156,13 +156,13 @@ def total(q, nodes, counts, k, lmbda, mu, first, last):
     result = 0.0
     for block in range(first, last):
         n = counts[block]
-        constants, upright = k[block], 0
+        constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
             J, work[e] = _energy(d1, d2, d3, column(constants, e), lmbda, mu)
-            upright += J > 0.0
-        if upright < n:
+            valid += J > 0.0
+        if valid < n:
             return np.nan
         of_block = 0.0
         for e in range(n):
@@ -181,14 +181,14 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
     work, lV = np.empty(9 * SIZE), np.empty(SIZE)
     for block in range(first, last):
         n = counts[block]
-        constants, upright = k[block], 0
+        constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
             J, lV[e], g1, g2, g3 = _spatial_gradients(d1, d2, d3, column(constants, e), lmbda)
             set_vectors(work, e, (g1, g2, g3))
-            upright += J > 0.0
-        if upright < n:
+            valid += J > 0.0
+        if valid < n:
             return np.nan
         for e in range(n):
             k_e = column(constants, e)

@@ -128,12 +128,12 @@ def _set_tangent(m, i, k, lmbda, mu, tangents, place):
 @inlined
 def _turn_into_forces(means, increments, n, constants, lmbda, mu):
     """Replace the means by f_1, f_2, f_3 of n elements; return how many of these are not inverted."""
-    upright = 0
+    valid = 0
     for e in range(n):
         good, f1, f2, f3 = _forces(vectors(means, e), vectors(increments, e), column(constants, e), lmbda, mu)
         set_vectors(means, e, (f1, f2, f3))
-        upright += good
-    return upright
+        valid += good
+    return valid
 
 
 @kernel
@@ -151,13 +151,13 @@ def add_gradient(q0, q1, nodes, counts, k, lmbda, mu, out, first, last):
 
 
 @kernel
-def add_increment_gradient(q, low, dq, nodes, counts, k, lmbda, mu, out, first, last):
-    """Add the discrete gradient of the blocks first … last − 1 from q + low to q + low + Δq [n, 3] to out [n, 3]."""
-    q, low, dq, out = q.ravel(), low.ravel(), dq.ravel(), out.ravel()
+def add_increment_gradient(q, compensation, dq, nodes, counts, k, lmbda, mu, out, first, last):
+    """Add the discrete gradient of the blocks first … last − 1 from q + c to q + c + Δq, c the compensation, to out."""
+    q, compensation, dq, out = q.ravel(), compensation.ravel(), dq.ravel(), out.ravel()
     means, increments = np.empty(9 * SIZE), np.empty(9 * SIZE)
     for block in range(first, last):
         n = counts[block]
-        edges_with_compensation(q, low, dq, nodes[block], n, means, increments)
+        edges_with_compensation(q, compensation, dq, nodes[block], n, means, increments)
         if _turn_into_forces(means, increments, n, k[block], lmbda, mu) < n:
             return np.nan
         scatter_edges(means, nodes[block], n, out)
@@ -175,15 +175,15 @@ def add_hessian(q0, q1, nodes, counts, k, lmbda, mu, elements, slots, out, first
     tangents = np.empty(9 * BLOCK)
     for block in range(first, last):
         n = counts[block]
-        constants, upright = k[block], 0
+        constants, valid = k[block], 0
         edge_changes(q0, q1, nodes[block], n, means, increments)
         for start in range(0, n, PART):
             size = min(PART, n - start)
             for j in range(size):
                 e = start + j
                 m, i, k_e = vectors(means, e), vectors(increments, e), column(constants, e)
-                upright += _set_tangent(m, i, k_e, lmbda, mu, tangents, j)
+                valid += _set_tangent(m, i, k_e, lmbda, mu, tangents, j)
             scatter_of_edges(tangents, elements[block * SIZE + start :], size, slots, out)
-        if upright < n:
+        if valid < n:
             return np.nan
     return 0.0

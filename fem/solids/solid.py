@@ -168,8 +168,8 @@ class Solid(Energy):
         arrays = [self._positions(x) for x in nodal]
         wanted = form.shape(len(arrays[0]), len(out), 3)
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
-            told = _WANTED[form.kind] if form.is_matrix else wanted
-            raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {told}.")
+            message = _WANTED[form.kind] if form.is_matrix else wanted
+            raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {message}.")
         add = getattr(self._fast, form.add, None) or getattr(self._elements, form.add)
         add(*arrays, slots, out) if form.is_matrix else add(*arrays, out)
 

@@ -38,7 +38,7 @@ _SHAPES: dict[str, dict[int, str]] = {
     "PENTA": {6: "wedge", 15: "wedge15"},
     "PYRAMID": {5: "pyramid", 13: "pyramid13"},
 }
-# Nodes between corners in Exodus' order: after those of the base the upright edges, then the top.
+# Nodes between corners in Exodus' order: after those of the base the valid edges, then the top.
 _ORDERS = {
     "hexahedron20": [*range(12), *range(16, 20), *range(12, 16)],
     "hexahedron27": [*range(12), *range(16, 20), *range(12, 16), 23, 24, 25, 26, 21, 22, 20],

@@ -40,7 +40,7 @@ _ELEMENTS: dict[str, dict[int, str]] = {
     "CGAP": {1: "vertex", 2: "line"},
 }
 _SOLID = re.compile(r"C(I?HEX|TET|PENT|PYR|WEDGE)\w*")
-# Nodes between corners: after those of the base the upright edges, then the top.
+# Nodes between corners: after those of the base the valid edges, then the top.
 _ORDERS = {
     "hexahedron20": [*range(12), *range(16, 20), *range(12, 16)],
     "wedge15": [*range(9), *range(12, 15), *range(9, 12)],

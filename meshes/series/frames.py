@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.base.files import WAY_OUT, damage_told, reason_of
+from symplex.base.files import WAY_OUT, damage_reported, reason_of
 from symplex.errors import OutputError
 from symplex.meshes.pictures.patch import covering
 
@@ -357,7 +357,7 @@ class Series(ABC):
         n = len(self.times)
         if not -n <= i < n:
             raise OutputError(f"{self.path.name} has {n} frames, 0 to {n - 1}; there is no frame {i}.")
-        with damage_told(self.path, f"series with a whole frame {i % n}", WAY_OUT):
+        with damage_reported(self.path, f"series with a whole frame {i % n}", WAY_OUT):
             frame = self._read(i % n)
             self._check(frame)
             return frame

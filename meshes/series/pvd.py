@@ -18,7 +18,16 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.files import WAY_OUT, aside_of, damage_told, is_file, read_arrays, read_whole, reason_of, replacing
+from symplex.base.files import (
+    WAY_OUT,
+    aside_of,
+    damage_reported,
+    is_file,
+    read_arrays,
+    read_whole,
+    reason_of,
+    replacing,
+)
 from symplex.errors import OutputError
 from symplex.meshes.series.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
@@ -135,11 +144,11 @@ class PvdSeries(Series):
 
     def __init__(self, path: Path):
         model = path.with_suffix("") / "model.npz"
-        with damage_told(path, "series of symplex", WAY_OUT):
+        with damage_reported(path, "series of symplex", WAY_OUT):
             entries = _read_index(path)
-        with damage_told(model, "model of a series of symplex", WAY_OUT):
+        with damage_reported(model, "model of a series of symplex", WAY_OUT):
             points, blocks = _load_model(model)
-        with damage_told(path, "series of symplex", WAY_OUT):
+        with damage_reported(path, "series of symplex", WAY_OUT):
             first = _read_frame(path.parent / entries[0].file, blocks) if entries else {}
             at_points = dict.fromkeys(key for data, _ in first.values() for key in data)
             at_cells = dict.fromkeys(key for _, data in first.values() for key in data)
@@ -205,13 +214,13 @@ def _read_index(path: Path) -> list[_Entry]:
 def _read_frame(vtm: Path, blocks: Mapping[str, Block]) -> dict[str, tuple[dict[str, Floats], dict[str, Floats]]]:
     """Return point and cell data of each block that moves."""
     found = {}
-    with damage_told(vtm, "frame of a series of symplex", WAY_OUT):
+    with damage_reported(vtm, "frame of a series of symplex", WAY_OUT):
         files = [line.attrib["file"] for line in ElementTree.fromstring(read_whole(vtm)).iter("DataSet")]
         if files != (wanted := _files_of(vtm.stem, blocks)):
             raise ValueError(f"it names {files}, wanted {wanted}")
     for file, (name, block) in zip(files, blocks.items(), strict=True):
         if not block.is_obstacle:
-            with damage_told(vtm.parent / file, "part of a series of symplex", WAY_OUT):
+            with damage_reported(vtm.parent / file, "part of a series of symplex", WAY_OUT):
                 found[name] = _read_vtu(vtm.parent / file)
     return found
 

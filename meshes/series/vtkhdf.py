@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from symplex.base.files import WAY_OUT, aside_of, damage_told, new_file, reason_of
+from symplex.base.files import WAY_OUT, aside_of, damage_reported, new_file, reason_of
 from symplex.errors import OutputError
 from symplex.meshes.series.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 from symplex.meshes.series.redo import RedoFile, recover
@@ -188,7 +188,7 @@ class VtkHdfSeries(Series):
 
     def __init__(self, path: Path):
         blocks = {}
-        with damage_told(path, "series of symplex", WAY_OUT), _opened(path) as file:
+        with damage_reported(path, "series of symplex", WAY_OUT), _opened(path) as file:
             own = file["symplex"]
             points = _whole(own["points"])
             for name in own["blocks"].asstr()[...].tolist():

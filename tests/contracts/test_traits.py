@@ -27,7 +27,7 @@ MASS = np.array([1.0, 1.2, 0.9, 1.5])
 
 
 def springs():
-    return sx.Bars(sx.all_pairs(4), sx.EngineeringStrain(2.0, 0.8), 3)
+    return sx.Bars(sx.measures.all_pairs(4), sx.measures.EngineeringStrain(2.0, 0.8), 3)
 
 
 def spy(forms, used):
@@ -51,7 +51,11 @@ def spy(forms, used):
 def sized(method, constraints=None):
     """A method of the catalogue with a size that runs."""
     size = {"dt": STEP, "grid": GRID, "step": TERRACE}
-    more = {"constraints": constraints or {"rod": sx.RigidBars([[0, 1]], 1.0)}} if "constraints" in method.takes else {}
+    more = (
+        {"constraints": constraints or {"rod": sx.measures.RigidBars([[0, 1]], 1.0)}}
+        if "constraints" in method.takes
+        else {}
+    )
     name = next(name for name in size if hasattr(method, name) and isinstance(getattr(method, name), float))
     return replace(method, **{name: size[name]}, **more)
 
@@ -60,20 +64,22 @@ def has(feature):
     """A system with a feature, and no other."""
     options = {
         "supports": {"fixed": np.arange(4)[:, None] == [3, 3, 3]},
-        "moving supports": {"moving": {"lift": sx.SupportTranslation([3], "z", sx.TimeFunction.steady(0.1))}},
+        "moving supports": {
+            "moving": {"lift": sx.actions.SupportTranslation([3], "z", sx.actions.TimeFunction.steady(0.1))}
+        },
         "loads": {"loads": {"push": lambda t, q, v: np.full_like(q, 0.1 * np.sin(t)) - 0.1 * v}},
         "massless nodes": {"massless": MASS == 0.9},
     }
     mass = MASS
     if feature == "changing stencils":
-        return sx.System(MASS, {"argon": sx.ShortRangeLennardJones(0.1, 0.8, cutoff=1.5)})
+        return sx.System(MASS, {"argon": sx.measures.ShortRangeLennardJones(0.1, 0.8, cutoff=1.5)})
     if feature in ("consistent mass", "jumping supports"):
         mass = csr_array(np.diag(MASS) + 0.1)
     if feature == "massless nodes":
         mass = np.where(MASS == 0.9, 0.0, MASS)
     if feature == "jumping supports":
-        start = sx.TimeFunction.table([0, 0.1, 1], [0, 0, 0.9], smooth=False)
-        options[feature] = {"moving": {"hammer": sx.SupportTranslation([3], "z", start)}}
+        start = sx.actions.TimeFunction.table([0, 0.1, 1], [0, 0, 0.9], smooth=False)
+        options[feature] = {"moving": {"hammer": sx.actions.SupportTranslation([3], "z", start)}}
     return sx.System(mass, {"springs": springs()}, **options.get(feature, {}))
 
 

@@ -17,13 +17,15 @@ PAIRS = np.array([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]], np.int32)
 MASS = np.array([1.0, 2.0, 1.5, 1.0])
 V = np.array([[0.1, 0, 0], [0, 0.2, 0], [0, 0, 0.1], [-0.1, 0, 0.1]])
 RUBBER = sx.NeoHookean(lmbda=60.0, mu=40.0, density=10.0)
-SPRINGS = sx.Bars(PAIRS, sx.GreenStrain(10.0, 1.2))
+SPRINGS = sx.Bars(PAIRS, sx.measures.GreenStrain(10.0, 1.2))
 WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
-ROD = sx.RigidBars.between(POINTS, [[0, 1]])
-RISE = sx.TimeFunction.steady(0.1)
+ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
+RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
 BLOCK = sx.box((1.0, 1.0, 1.0), (1, 1, 1))
-TIED = sx.Bars(PAIRS, sx.EngineeringStrain(10.0, np.linalg.norm(POINTS[PAIRS[:, 1]] - POINTS[PAIRS[:, 0]], axis=1)))
+TIED = sx.Bars(
+    PAIRS, sx.measures.EngineeringStrain(10.0, np.linalg.norm(POINTS[PAIRS[:, 1]] - POINTS[PAIRS[:, 0]], axis=1))
+)
 SCENARIO = """
 [[body]]
 name = "cube"
@@ -53,7 +55,7 @@ def start(of: sx.System | None = None) -> sx.State:
 
 def two_bodies() -> tuple[sx.System, sx.State]:
     """Return two bodies in the plane that attract each other."""
-    bodies = sx.System([1.0, 2.0], {"pull": sx.Bars([[0, 1]], sx.InverseDistance(1.0), dim=2)}, dim=2)
+    bodies = sx.System([1.0, 2.0], {"pull": sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)}, dim=2)
     return bodies, bodies.state(PLANAR, [[0.0, 0.3], [0.0, -0.15]])
 
 
@@ -62,7 +64,7 @@ def furnish() -> None:
     Path("drop.toml").write_text(SCENARIO, "utf-8")
     Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
     sx.save_mesh(BLOCK, "box.msh")
-    with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.Block.of({"tetra": CELLS})}) as series:
+    with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.meshes.Block.of({"tetra": CELLS})}) as series:
         series.append(0.0, np.zeros((4, 3)), {}, {})
 
 
@@ -109,7 +111,7 @@ def apply(load: Callable[..., Any]) -> None:
     finite(start(loaded).a)
 
 
-def hold(constraint: sx.Constraint) -> None:
+def hold(constraint: sx.measures.Constraint) -> None:
     """Take a constraint as a penalty."""
     carry(sx.Penalty(constraint, 10.0))
 
@@ -119,7 +121,7 @@ def press(obstacle: Any) -> None:
     carry(sx.RigidContact([0, 1], obstacle, 10.0))
 
 
-def stretch(law: sx.PairLaw) -> None:
+def stretch(law: sx.measures.PairLaw) -> None:
     """Take a law for bars."""
     carry(sx.Bars(PAIRS, law))
 
@@ -130,13 +132,13 @@ def fill(material: sx.Material) -> None:
     finite(system({"solid": solid}).gradient(1.01 * POINTS))
 
 
-def shake(support: sx.SupportMotion) -> None:
+def shake(support: sx.actions.SupportMotion) -> None:
     """Move a support of a system."""
     moved = system(moving={"support": support})
     finite(sx.EnergyMomentum(1e-3).start(moved, start(moved)).advance(1e-3).q)
 
 
-def evaluate(function: sx.TimeFunction) -> None:
+def evaluate(function: sx.actions.TimeFunction) -> None:
     """Look at a function of time and its derivatives."""
     finite([function.value(0.5), function.rate(0.5), function.second(0.5)])
 
@@ -148,26 +150,26 @@ def begin(made: sx.System) -> None:
 
 def swing(method: Any) -> None:
     """Take a step with a pendulum."""
-    pendulum = sx.SphericalPendulum(sx.AxialPotential(lambda z: z, lambda z: 1.0, lambda z: 0.0))
+    pendulum = sx.manifolds.SphericalPendulum(sx.manifolds.AxialPotential(lambda z: z, lambda z: 1.0, lambda z: 0.0))
     state = pendulum.state([0.6, 0.0, -0.8], [0.0, 0.1, 0.0])
     finite(method.step(pendulum, state, 0.01).q)
 
 
-def hang(pendulum: sx.SphericalPendulum) -> None:
+def hang(pendulum: sx.manifolds.SphericalPendulum) -> None:
     """Take a step with a pendulum by a method."""
     state = pendulum.state([0.6, 0.0, -0.8], [0.0, 0.1, 0.0])
-    finite(sx.SphereSymplectic().step(pendulum, state, 0.01).q)
+    finite(sx.manifolds.SphereSymplectic().step(pendulum, state, 0.01).q)
 
 
 def turn(method: Any) -> None:
     """Take a step with a rigid body."""
-    body = sx.RigidBody([1.0, 2.0, 3.0])
+    body = sx.manifolds.RigidBody([1.0, 2.0, 3.0])
     finite(method.step(body, body.state(np.eye(3), [0.1, 0.2, 0.3]), 0.01).R)
 
 
-def spin(body: sx.RigidBody) -> None:
+def spin(body: sx.manifolds.RigidBody) -> None:
     """Take a step with a rigid body by a method."""
-    finite(sx.BodyCayley().step(body, body.state(np.eye(3), [0.1, 0.2, 0.3]), 0.01).R)
+    finite(sx.manifolds.BodyCayley().step(body, body.state(np.eye(3), [0.1, 0.2, 0.3]), 0.01).R)
 
 
 def go_on(state: sx.State) -> None:
@@ -205,7 +207,7 @@ def _call(function: Callable[..., Any], use: Callable[[Any], None] = ignore, **a
 def calls() -> dict[str, Call]:
     """Return the calls by name: of all functions and classes of ``symplex``, and of some of their methods."""
     newton = sx.Newton()
-    pendulum = sx.SphericalPendulum(sx.AxialPotential(lambda z: z, lambda z: 1.0, lambda z: 0.0))
+    pendulum = sx.manifolds.SphericalPendulum(sx.manifolds.AxialPotential(lambda z: z, lambda z: 1.0, lambda z: 0.0))
     ring = start()
     later = sx.Midpoint(0.01).start(system(), ring).advance(0.01)
     step = {"dt": 1e-3, "newton": newton}
@@ -214,29 +216,37 @@ def calls() -> dict[str, Call]:
             sx.AdaptiveVariational, move, dt=1e-3, bounds=(0.25, 4.0), hold=True, carry=True, newton=newton
         ),
         "AxialPotential": _call(
-            sx.AxialPotential,
+            sx.manifolds.AxialPotential,
             lambda made: finite(made.gradient(np.array([0.6, 0.0, 0.8]))),
             g=lambda z: z,
             slope=lambda z: 1.0,
             curvature=lambda z: 0.0,
             axis=(0.0, 0.0, -1.0),
         ),
-        "Bars": _call(sx.Bars, carry, pairs=PAIRS, law=sx.GreenStrain(10.0, 1.2), dim=3),
-        "Block": _call(sx.Block, nodes=np.arange(4, dtype=np.int32), cells={"tetra": CELLS}, points=None),
-        "BodyCayley": _call(sx.BodyCayley, turn, quadrature="trapezoidal"),
-        "BodyZhangSkeel": _call(sx.BodyZhangSkeel, ignore, beta=0.25, quadrature="trapezoidal"),
-        "ComposedMethod": _call(sx.ComposedMethod, swing, method=sx.SphereMidpoint(), order=4, scheme=None),
+        "Bars": _call(sx.Bars, carry, pairs=PAIRS, law=sx.measures.GreenStrain(10.0, 1.2), dim=3),
+        "Block": _call(sx.meshes.Block, nodes=np.arange(4, dtype=np.int32), cells={"tetra": CELLS}, points=None),
+        "BodyCayley": _call(sx.manifolds.BodyCayley, turn, quadrature="trapezoidal"),
+        "BodyZhangSkeel": _call(sx.manifolds.BodyZhangSkeel, ignore, beta=0.25, quadrature="trapezoidal"),
+        "ComposedMethod": _call(
+            sx.manifolds.ComposedMethod, swing, method=sx.manifolds.SphereMidpoint(), order=4, scheme=None
+        ),
         "Composition": _call(sx.Composition, move, integrator=sx.Midpoint(1e-3), order=4, scheme=None),
-        "Dashpots": _call(sx.Dashpots, apply, pairs=PAIRS, viscosity=0.1),
-        "Drag": _call(sx.Drag, apply, mass=MASS, rate=0.1),
+        "Dashpots": _call(sx.actions.Dashpots, apply, pairs=PAIRS, viscosity=0.1),
+        "Drag": _call(sx.actions.Drag, apply, mass=MASS, rate=0.1),
         "EnergyMomentum": _call(sx.EnergyMomentum, move, **step, compensated=False),
         "EnergyStepping": _call(sx.EnergyStepping, move, step=1e-2, offset=0.5, stride=0.1),
-        "Box": _call(sx.Box, press, center=(0.0, 0.0, -3.0), size=(1.0, 1.0, 1.0), axes=np.eye(3), inside=False),
-        "Capsule": _call(sx.Capsule, press, start=(0.0, 0.0, -3.0), end=(1.0, 0.0, -3.0), radius=1.0, inside=False),
-        "CompressionOnly": _call(sx.CompressionOnly, stretch, stiffness=10.0, length=1.2),
-        "Cylinder": _call(sx.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False),
-        "TensionOnly": _call(sx.TensionOnly, stretch, stiffness=10.0, length=1.2),
-        "EngineeringStrain": _call(sx.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
+        "Box": _call(
+            sx.contact.Box, press, center=(0.0, 0.0, -3.0), size=(1.0, 1.0, 1.0), axes=np.eye(3), inside=False
+        ),
+        "Capsule": _call(
+            sx.contact.Capsule, press, start=(0.0, 0.0, -3.0), end=(1.0, 0.0, -3.0), radius=1.0, inside=False
+        ),
+        "CompressionOnly": _call(sx.measures.CompressionOnly, stretch, stiffness=10.0, length=1.2),
+        "Cylinder": _call(
+            sx.contact.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False
+        ),
+        "TensionOnly": _call(sx.measures.TensionOnly, stretch, stiffness=10.0, length=1.2),
+        "EngineeringStrain": _call(sx.measures.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
         "ForceStepping": _call(
             sx.ForceStepping,
             move,
@@ -259,14 +269,14 @@ def calls() -> dict[str, Call]:
             linear="auto",
         ),
         "Gravity": _call(sx.Gravity, carry, mass=MASS, acceleration=(0.0, 0.0, -9.81)),
-        "GreenStrain": _call(sx.GreenStrain, stretch, stiffness=10.0, length=1.2),
+        "GreenStrain": _call(sx.measures.GreenStrain, stretch, stiffness=10.0, length=1.2),
         "HalfSpace": _call(sx.HalfSpace, press, point=(0.0, 0.0, -1.0), normal=(0.0, 0.0, 1.0), normalize=True),
         "HilberHughesTaylor": _call(sx.HilberHughesTaylor, move, **step, alpha=-0.05),
-        "Interpolant": _call(sx.Interpolant, lambda made: finite(made(0.005).q), start=ring, end=later),
-        "InverseDistance": _call(sx.InverseDistance, stretch, strength=1.0),
-        "InverseSquare": _call(sx.InverseSquare, stretch, strength=1.0),
-        "JacobiCoordinates": _call(sx.JacobiCoordinates, mass=MASS),
-        "JacobiReduction": _call(sx.JacobiReduction, move, integrator=sx.ForceStepping(0.01)),
+        "Interpolant": _call(sx.time.Interpolant, lambda made: finite(made(0.005).q), start=ring, end=later),
+        "InverseDistance": _call(sx.measures.InverseDistance, stretch, strength=1.0),
+        "InverseSquare": _call(sx.measures.InverseSquare, stretch, strength=1.0),
+        "JacobiCoordinates": _call(sx.reductions.JacobiCoordinates, mass=MASS),
+        "JacobiReduction": _call(sx.reductions.JacobiReduction, move, integrator=sx.ForceStepping(0.01)),
         "Langevin": _call(
             sx.Langevin,
             move,
@@ -277,7 +287,7 @@ def calls() -> dict[str, Call]:
             seed=1,
             boltzmann=1.4e-23,
         ),
-        "LennardJones": _call(sx.LennardJones, stretch, depth=1.0, diameter=0.5),
+        "LennardJones": _call(sx.measures.LennardJones, stretch, depth=1.0, diameter=0.5),
         "LinearElastic": _call(sx.LinearElastic, fill, lmbda=60.0, mu=40.0, density=10.0),
         "Mesh": _call(
             sx.Mesh,
@@ -289,37 +299,45 @@ def calls() -> dict[str, Call]:
         ),
         "Midpoint": _call(sx.Midpoint, move, **step, alpha=0.5),
         "ModifiedForce": _call(
-            sx.ModifiedForce, ignore, system=system(), beta=0.4, variant="full", stiff=(), newton=None
+            sx.variational.ModifiedForce, ignore, system=system(), beta=0.4, variant="full", stiff=(), newton=None
         ),
         "MooneyRivlin": _call(sx.MooneyRivlin, fill, c10=10.0, c01=2.0, bulk=100.0, density=10.0),
         "NeoHookean": _call(sx.NeoHookean, fill, lmbda=60.0, mu=40.0, density=10.0),
         "Newmark": _call(sx.Newmark, move, dt=1e-3, beta=0.0, gamma=0.5, safety=0.8, contact_safety=0.2, newton=newton),
         "Newton": _call(sx.Newton, lambda made: move(sx.Midpoint(1e-3, newton=made)), iterations=50, linear="auto"),
-        "NodalForce": _call(sx.NodalForce, carry, nodes=[0, 1], force=(1.0, 0.0, 0.0)),
-        "NodalLoad": _call(sx.NodalLoad, apply, nodes=[0, 1], force=(1.0, 0.0, 0.0), history=([0.0, 1.0], [0.0, 1.0])),
-        "OnCylinder": _call(sx.OnCylinder, hold, nodes=[1, 2], point=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0), radius=1.0),
-        "OnPlane": _call(sx.OnPlane, hold, nodes=[0, 1], point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)),
-        "OnSphere": _call(sx.OnSphere, hold, nodes=[1, 2], center=(0.0, 0.0, 0.0), radius=1.0),
+        "NodalForce": _call(sx.actions.NodalForce, carry, nodes=[0, 1], force=(1.0, 0.0, 0.0)),
+        "NodalLoad": _call(
+            sx.actions.NodalLoad, apply, nodes=[0, 1], force=(1.0, 0.0, 0.0), history=([0.0, 1.0], [0.0, 1.0])
+        ),
+        "OnCylinder": _call(
+            sx.measures.OnCylinder, hold, nodes=[1, 2], point=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0), radius=1.0
+        ),
+        "OnPlane": _call(sx.measures.OnPlane, hold, nodes=[0, 1], point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)),
+        "OnSphere": _call(sx.measures.OnSphere, hold, nodes=[1, 2], center=(0.0, 0.0, 0.0), radius=1.0),
         "Penalty": _call(sx.Penalty, carry, constraint=ROD, stiffness=10.0, one_sided=False),
-        "PlanarMethod": _call(sx.PlanarMethod, ignore, form="projected"),
-        "PolarReduction": _call(sx.PolarReduction, move_two, integrator=sx.ForceStepping(0.01), conjugate_angle=False),
-        "Pressure": _call(sx.Pressure, apply, faces=[[0, 2, 1]], pressure=3.0, history=1.0),
+        "PlanarMethod": _call(sx.manifolds.PlanarMethod, ignore, form="projected"),
+        "PolarReduction": _call(
+            sx.reductions.PolarReduction, move_two, integrator=sx.ForceStepping(0.01), conjugate_angle=False
+        ),
+        "Pressure": _call(sx.actions.Pressure, apply, faces=[[0, 2, 1]], pressure=3.0, history=1.0),
         "Rattle": _call(sx.Rattle, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
-        "RelaxedBody": _call(sx.RelaxedBody, ignore, body=sx.RigidBody(1.0), omega=10.0),
-        "RigidBars": _call(sx.RigidBars, hold, pairs=[[0, 1]], length=1.0),
-        "RigidBody": _call(sx.RigidBody, spin, inertia=[1.0, 2.0, 3.0], potential=None),
+        "RelaxedBody": _call(sx.manifolds.RelaxedBody, ignore, body=sx.manifolds.RigidBody(1.0), omega=10.0),
+        "RigidBars": _call(sx.measures.RigidBars, hold, pairs=[[0, 1]], length=1.0),
+        "RigidBody": _call(sx.manifolds.RigidBody, spin, inertia=[1.0, 2.0, 3.0], potential=None),
         "RigidContact": _call(sx.RigidContact, carry, nodes=[0, 1], obstacle=WALL, stiffness=10.0, carrier=2),
         "SaintVenantKirchhoff": _call(sx.SaintVenantKirchhoff, fill, lmbda=60.0, mu=40.0, density=10.0),
-        "Shake": _call(sx.Shake, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
+        "Shake": _call(sx.constraints.Shake, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
         "Solid": _call(sx.Solid, carry, points=POINTS, cells=CELLS, material=RUBBER),
         "Sphere": _call(sx.Sphere, press, center=(0.0, 0.0, -3.0), radius=1.0, inside=False),
-        "SphereEnergyMomentum": _call(sx.SphereEnergyMomentum, swing, form="force"),
-        "SphereMidpoint": _call(sx.SphereMidpoint, swing),
-        "SphereSymplectic": _call(sx.SphereSymplectic, swing, kappa="one"),
-        "SphericalPendulum": _call(sx.SphericalPendulum, hang, potential=pendulum.potential, mass=1.0, length=1.0),
-        "StiffnessDamping": _call(sx.StiffnessDamping, apply, energy=SPRINGS, q=POINTS, time=0.1),
+        "SphereEnergyMomentum": _call(sx.manifolds.SphereEnergyMomentum, swing, form="force"),
+        "SphereMidpoint": _call(sx.manifolds.SphereMidpoint, swing),
+        "SphereSymplectic": _call(sx.manifolds.SphereSymplectic, swing, kappa="one"),
+        "SphericalPendulum": _call(
+            sx.manifolds.SphericalPendulum, hang, potential=pendulum.potential, mass=1.0, length=1.0
+        ),
+        "StiffnessDamping": _call(sx.actions.StiffnessDamping, apply, energy=SPRINGS, q=POINTS, time=0.1),
         "SupportRotation": _call(
-            sx.SupportRotation,
+            sx.actions.SupportRotation,
             shake,
             nodes=[0],
             points=POINTS,
@@ -328,10 +346,10 @@ def calls() -> dict[str, Call]:
             axis=(0.0, 0.0, 1.0),
         ),
         "SupportTranslation": _call(
-            sx.SupportTranslation, shake, nodes=[0], direction=(1.0, 0.0, 0.0), motion=RISE, components="xyz"
+            sx.actions.SupportTranslation, shake, nodes=[0], direction=(1.0, 0.0, 0.0), motion=RISE, components="xyz"
         ),
         "SurfaceTraction": _call(
-            sx.SurfaceTraction, apply, points=POINTS, faces=[[0, 2, 1]], traction=(0.0, 0.0, 1.0), history=1.0
+            sx.actions.SurfaceTraction, apply, points=POINTS, faces=[[0, 2, 1]], traction=(0.0, 0.0, 1.0), history=1.0
         ),
         "System": _call(
             sx.System,
@@ -340,12 +358,12 @@ def calls() -> dict[str, Call]:
             energies={"springs": SPRINGS},
             dim=3,
             fixed=np.zeros((4, 3), bool),
-            loads={"drag": sx.Drag(MASS, 0.1)},
-            moving={"support": sx.SupportTranslation([3], "x", RISE)},
+            loads={"drag": sx.actions.Drag(MASS, 0.1)},
+            moving={"support": sx.actions.SupportTranslation([3], "x", RISE)},
             massless=np.zeros(4, bool),
         ),
         "TimeFunction": _call(
-            sx.TimeFunction,
+            sx.actions.TimeFunction,
             evaluate,
             value=lambda t: t,
             rate=lambda t: 1.0,
@@ -353,10 +371,12 @@ def calls() -> dict[str, Call]:
             smooth=True,
             span=(0.0, 1.0),
         ),
-        "UniformField": _call(sx.UniformField, ignore, strength=1.0, field=(0.0, 0.0, 1.0), dipole=(0.0, 0.0, 1.0)),
-        "VariationalEuler": _call(sx.VariationalEuler, move, dt=1e-3),
+        "UniformField": _call(
+            sx.manifolds.UniformField, ignore, strength=1.0, field=(0.0, 0.0, 1.0), dipole=(0.0, 0.0, 1.0)
+        ),
+        "VariationalEuler": _call(sx.explicit.VariationalEuler, move, dt=1e-3),
         "LinearlyImplicitNewmark": _call(
-            sx.LinearlyImplicitNewmark,
+            sx.implicit.LinearlyImplicitNewmark,
             move,
             dt=1e-3,
             beta=0.25,
@@ -367,12 +387,12 @@ def calls() -> dict[str, Call]:
         "VariationalMidpoint": _call(sx.VariationalMidpoint, move, **step),
         "View": _call(sx.View, direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0), section=None, origin=None, zoom=1.0),
         "ZhangSkeel": _call(sx.ZhangSkeel, move, **step, beta=0.4, variant="full", stiff=()),
-        "all_pairs": _call(sx.all_pairs, n=4),
-        "bar_mass": _call(sx.bar_mass, finite, points=POINTS, pairs=PAIRS, density=10.0, area=0.1, n_nodes=4),
+        "all_pairs": _call(sx.measures.all_pairs, n=4),
+        "bar_mass": _call(sx.actions.bar_mass, finite, points=POINTS, pairs=PAIRS, density=10.0, area=0.1, n_nodes=4),
         "box": _call(sx.box, size=(1.0, 1.0, 1.0), cells=(1, 1, 1), split="24", origin=(0.0, 0.0, 0.0)),
         "bundled": _call(sx.bundled, name="bracket"),
         "consistent_bar_mass": _call(
-            sx.consistent_bar_mass,
+            sx.actions.consistent_bar_mass,
             lambda made: finite(made.data),
             points=POINTS,
             pairs=PAIRS,
@@ -386,9 +406,9 @@ def calls() -> dict[str, Call]:
         "cube_mesh": _call(sx.cube_mesh, name="I", size=0.1),
         "fixed_mask": _call(sx.fixed_mask, n_nodes=4, supports=[([0, 1], "xy")], dim=3),
         "kinetic_temperature": _call(
-            sx.kinetic_temperature, finite, system=system(), v=V, removed=0, boltzmann=1.4e-23
+            sx.time.kinetic_temperature, finite, system=system(), v=V, removed=0, boltzmann=1.4e-23
         ),
-        "locate": _call(sx.locate, event=lambda state: state.t - 0.005, start=ring, end=later, samples=8),
+        "locate": _call(sx.time.locate, event=lambda state: state.t - 0.005, start=ring, end=later, samples=8),
         "lumped_mass": _call(sx.lumped_mass, finite, points=POINTS, cells=CELLS, density=10.0, n_nodes=4),
         "march": _call(
             lambda **keys: list(sx.march(**keys)),
@@ -399,12 +419,12 @@ def calls() -> dict[str, Call]:
             observers=(),
         ),
         "merge": _call(sx.merge, meshes={"one": MESH, "two": MESH}),
-        "project": _call(sx.project, system=system(), constraints={"rod": ROD}, state=ring),
+        "project": _call(sx.constraints.project, system=system(), constraints={"rod": ROD}, state=ring),
         "quadratic": _call(sx.quadratic, mesh=MESH),
         "read_history": _call(sx.read_history, path="history.csv"),
         "read_mesh": _call(sx.read_mesh, path="box.msh", scale=1.0, keep_unconnected=True),
         "read_series": _call(sx.read_series, path="motion.vtkhdf"),
-        "repair_series": _call(sx.repair_series, path="motion.vtkhdf"),
+        "repair_series": _call(sx.meshes.repair_series, path="motion.vtkhdf"),
         "record": _call(
             sx.record,
             lambda made: finite(made.q),
@@ -413,9 +433,11 @@ def calls() -> dict[str, Call]:
             state=ring,
             times=[0.0, 0.001],
         ),
-        "redistributed_mass": _call(sx.redistributed_mass, finite, mass=np.ones(15), points=BLOCK.points, nodes=[0]),
+        "redistributed_mass": _call(
+            sx.contact.redistributed_mass, finite, mass=np.ones(15), points=BLOCK.points, nodes=[0]
+        ),
         "relative_equilibrium": _call(
-            sx.relative_equilibrium,
+            sx.equilibria.relative_equilibrium,
             system=system({"bars": TIED}),
             q=POINTS,
             omega=(0.01, 0.01, 0.01),
@@ -424,7 +446,7 @@ def calls() -> dict[str, Call]:
             newton=None,
         ),
         "relative_equilibrium_of_momentum": _call(
-            sx.relative_equilibrium_of_momentum,
+            sx.equilibria.relative_equilibrium_of_momentum,
             system=system({"bars": TIED}),
             q=POINTS,
             angular_momentum=(0.01, 0.01, 0.01),
@@ -440,20 +462,20 @@ def calls() -> dict[str, Call]:
             title="A title",
         ),
         "compare_histories": _call(
-            sx.compare_histories,
+            sx.runs.compare_histories,
             histories={"one": {"t": np.array([0.0, 1.0]), "kinetic": np.ones(2), "total": np.ones(2)}},
             path="plot.png",
             title="A title",
         ),
         "compile_lattice": _call(
-            sx.compile_lattice, ignore, value=on_spring, parameters=np.ones((2, 1)), size=2, axes=None
+            sx.grid.compile_lattice, ignore, value=on_spring, parameters=np.ones((2, 1)), size=2, axes=None
         ),
         "open_series": _call(
             sx.open_series,
             begin_series,
             path="new.vtkhdf",
             points=POINTS,
-            blocks={"body": sx.Block.of({"tetra": CELLS})},
+            blocks={"body": sx.meshes.Block.of({"tetra": CELLS})},
         ),
         # Methods
         "System.state": _call(
@@ -474,16 +496,22 @@ def calls() -> dict[str, Call]:
             sx.RigidContact.from_penalty, carry, nodes=[0, 1], obstacle=WALL, penalty=0.1
         ),
         "NeoHookean.from_young": _call(sx.NeoHookean.from_young, fill, E=100.0, nu=0.3, density=10.0),
-        "RigidBars.between": _call(sx.RigidBars.between, hold, q=POINTS, pairs=[[0, 1]]),
+        "RigidBars.between": _call(sx.measures.RigidBars.between, hold, q=POINTS, pairs=[[0, 1]]),
         "Newmark.trapezoidal": _call(sx.Newmark.trapezoidal, move, dt=1e-3),
         "TimeFunction.table": _call(
-            sx.TimeFunction.table, evaluate, times=[0.0, 0.3, 0.7, 1.0], values=[0.0, 1.0, 0.0, 1.0], smooth=True
+            sx.actions.TimeFunction.table,
+            evaluate,
+            times=[0.0, 0.3, 0.7, 1.0],
+            values=[0.0, 1.0, 0.0, 1.0],
+            smooth=True,
         ),
         "TimeFunction.of_accelerations": _call(
-            sx.TimeFunction.of_accelerations, evaluate, times=[0.0, 0.3, 1.0], accelerations=[0.0, 1.0, 0.0]
+            sx.actions.TimeFunction.of_accelerations, evaluate, times=[0.0, 0.3, 1.0], accelerations=[0.0, 1.0, 0.0]
         ),
-        "TimeFunction.steady": _call(sx.TimeFunction.steady, evaluate, rate=1.0),
-        "TimeFunction.differenced": _call(sx.TimeFunction.differenced, evaluate, value=lambda t: t, resolution=0.01),
+        "TimeFunction.steady": _call(sx.actions.TimeFunction.steady, evaluate, rate=1.0),
+        "TimeFunction.differenced": _call(
+            sx.actions.TimeFunction.differenced, evaluate, value=lambda t: t, resolution=0.01
+        ),
         "SphericalPendulum.state": _call(pendulum.state, lambda s: finite(s.q), q=[0.6, 0.0, -0.8], v=[0.0, 0.1, 0.0]),
         "Scenario.read": _call(sx.Scenario.read, path="drop.toml"),
         "Scenario.parse": _call(sx.Scenario.parse, text=SCENARIO, path="drop.toml"),

@@ -107,7 +107,7 @@ class Kappa(MidpointScheme):
     def _internal_force(self, z1: Array) -> Array:
         gradient, power, gain, floor = self._balance(z1)
         if abs(power) <= floor:
-            raise StepFailed(f"κ does not exist: {self._told(power, gain)}")
+            raise StepFailed(f"κ does not exist: {self._power_and_gain(power, gain)}")
         return gain / power * gradient
 
     def _balance(self, z1: Array) -> tuple[Array, float, float, float]:
@@ -117,7 +117,7 @@ class Kappa(MidpointScheme):
         floor = _EPS * self.system.dot(np.abs(gradient), np.abs(q0) + np.abs(q1))
         return gradient, self.system.dot(gradient, q1 - q0), system.potential(q1) - system.potential(q0), floor
 
-    def _told(self, power: float, gain: float) -> str:
+    def _power_and_gain(self, power: float, gain: float) -> str:
         return (
             f"∇V at the middle does the work {power:.3g} J along the step, while V changes by {gain:.3g} J; κ is the "
             "ratio of the two (eq. 4.9 of Graham and Jelenić, 2006). Bodies that rest, turn steadily, or turn back in "
@@ -129,7 +129,7 @@ class Kappa(MidpointScheme):
         _, power, gain, floor = self._balance(z1)
         if abs(power) <= floor:
             return ""  # as the failure says
-        return " Perhaps κ does not exist: " + self._told(power, gain)
+        return " Perhaps κ does not exist: " + self._power_and_gain(power, gain)
 
 
 class _AngleScheme(ConservingScheme):

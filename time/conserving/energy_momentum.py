@@ -70,11 +70,11 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: EnergyMomentum):
         super().__init__(system, t0, dt, n, method.newton)
-        self._low = np.zeros_like(self._q) if method.compensated else None
+        self._compensation = np.zeros_like(self._q) if method.compensated else None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the last digits of positions if they are kept."""
-        return super().arrays() | ({} if self._low is None else {"low": self._low})
+        return super().arrays() | ({} if self._compensation is None else {"compensation": self._compensation})
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h
@@ -85,11 +85,11 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""
-        if self._low is None:
+        if self._compensation is None:
             np.add(self._q, dq, out=self._buffer)
             self.system.discrete_gradient(self._q, self._buffer, out)
         else:
-            self.system.increment_gradient(self._q, self._low, dq, out)
+            self.system.increment_gradient(self._q, self._compensation, dq, out)
         self._subtract_loads(dq, out)
 
     def blocks(self, dq: Array, out: Array) -> None:
@@ -103,10 +103,10 @@ class EnergyMomentumMotion(ImplicitMotion):
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         # From the forces, not as 2 Δq/h − v0: they sum to zero to round-off, while Δq has the error of the solution.
-        if self._low is None:
+        if self._compensation is None:
             self._q += dq
         else:
-            _add(self._q, self._low, dq)
+            _add(self._q, self._compensation, dq)
         forces *= -h
         self._v += self._accelerated(forces, self._given_dv)
         massless = self.system.massless
@@ -115,12 +115,12 @@ class EnergyMomentumMotion(ImplicitMotion):
 
 
 @kernel
-def _add(q, low, dq):
-    """Add dq to the positions q + low; low is what their sum, rounded to q, has left over."""
+def _add(q, compensation, dq):
+    """Add dq to the positions q + compensation; compensation is what their sum, rounded to q, has left over."""
     for n in range(q.shape[0]):
         for i in range(q.shape[1]):
-            step = low[n, i] + dq[n, i]
+            step = compensation[n, i] + dq[n, i]
             total = q[n, i] + step
             part = total - q[n, i]
-            low[n, i] = (q[n, i] - (total - part)) + (step - part)
+            compensation[n, i] = (q[n, i] - (total - part)) + (step - part)
             q[n, i] = total

@@ -9,7 +9,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from symplex.base.arguments import checked, told
+from symplex.base.arguments import checked, described
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -121,7 +121,7 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
             raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(_SCHEMES)}; it is {self.scheme!r}.")
         names = self.external
         if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {told(names)}.")
+            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {described(names)}.")
         if self.external and not _SCHEMES[self.scheme].takes_external:
             raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
         if self.angle not in Angle.__args__:

@@ -153,7 +153,7 @@ class Multipliers:
             out[part] = np.einsum("ci,cij,cj->c", local, constraint.hessian(q[constraint.nodes]), local)
         return out
 
-    def push(self, gradients: Array, impulses: Array, scale: float, out: Array) -> None:
+    def add_impulses(self, gradients: Array, impulses: Array, scale: float, out: Array) -> None:
         """Add scale · M⁻¹ Gᵀ impulses to out [n, dim]."""
         _push(gradients, self._rows, self._nodes, self.inverse_mass, impulses, scale, out)
 
@@ -243,7 +243,7 @@ class Multipliers:
         before, worst = np.inf, 0
         for corrections in range(_ITERATIONS):
             q[...] = target
-            self.push(gradients, impulses, h, q)
+            self.add_impulses(gradients, impulses, h, q)
             self.write_values(q, self._values)
             excess, worst = _worst(self._values, self._floor)
             if not np.isfinite(excess):
@@ -378,7 +378,7 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
     multipliers.close(state.q, gradients, 1.0, multipliers.sizes(state.q), impulses, q)
     multipliers.write_gradients(q, gradients)
     multipliers.factorise(gradients, gradients)
-    multipliers.push(gradients, multipliers.solve(multipliers.rates(gradients, v)), -1.0, v)
+    multipliers.add_impulses(gradients, multipliers.solve(multipliers.rates(gradients, v)), -1.0, v)
     return system.state(q, v, state.t)
 
 

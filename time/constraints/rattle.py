@@ -233,7 +233,7 @@ class ConstrainedMotion(FixedStepMotion):
         self._next_corrections = self._set.close(
             self._target, self._gradients, h, self._sizes, self._next_impulses, self._next
         )
-        self._set.push(self._gradients, self._next_impulses, 1.0, self._half)
+        self._set.add_impulses(self._gradients, self._next_impulses, 1.0, self._half)
         self._set.write_gradients(self._next, self._gradients_next)
         self._set.require_same_side(self._gradients, self._gradients_next)
 
@@ -268,7 +268,7 @@ class ConstrainedMotion(FixedStepMotion):
     def _accelerate_constrained(self) -> None:
         """Set the accelerations from those without constraints and the multipliers."""
         self._a[...] = self._applied
-        self._set.push(self._gradients, self._multipliers, 1.0, self._a)
+        self._set.add_impulses(self._gradients, self._multipliers, 1.0, self._a)
 
 
 @final
@@ -315,7 +315,7 @@ class RattleMotion(ConstrainedMotion):
         """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c]."""
         self._prepare()
         impulses = -self._set.solve(self._set.rates(self._gradients, self._v))
-        self._set.push(self._gradients, impulses, 1.0, self._v)
+        self._set.add_impulses(self._gradients, impulses, 1.0, self._v)
         return impulses
 
     def observe(self, t: float) -> None:
@@ -352,7 +352,7 @@ class ShakeMotion(ConstrainedMotion):
         super().begin(q, v)
         self._reach(self.t, self.dt, v)
         self._carried[...] = v
-        self._set.push(self._gradients, self._next_impulses, -1.0, self._carried)
+        self._set.add_impulses(self._gradients, self._next_impulses, -1.0, self._carried)
         np.multiply(self._next_impulses, 2.0, out=self._impulses)
         self._ready = False
         self.observe(self.t)
@@ -376,7 +376,7 @@ class ShakeMotion(ConstrainedMotion):
         self._look_ahead(t)
         np.divide(self._next_impulses, self.dt, out=self._multipliers)
         self._v[...] = self._carried
-        self._set.push(self._gradients, self._next_impulses, 0.5, self._v)
+        self._set.add_impulses(self._gradients, self._next_impulses, 0.5, self._v)
         self._accelerate_constrained()
 
 

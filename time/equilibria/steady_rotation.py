@@ -100,8 +100,8 @@ def relative_equilibrium(
     moving = in_space(velocity)
     if np.linalg.norm(np.cross(axis, moving)) > _PARALLEL * np.linalg.norm(moving):
         raise InvalidSystem(
-            f"the centre of mass must move along ω, or rest: v_c = {_told(velocity)} m/s is not parallel to "
-            f"ω = {_told(omega)} rad/s."
+            f"the centre of mass must move along ω, or rest: v_c = {_text(velocity)} m/s is not parallel to "
+            f"ω = {_text(omega)} rad/s."
         )
     scale = require_internal(system, given)
     centre = centre_of_mass(system, given)
@@ -115,7 +115,7 @@ def relative_equilibrium(
     tilted = tilt_of(system, before, found, axis)
     if tilted > tilt:
         raise NoEquilibrium(
-            f"no relative equilibrium about ω = {_told(omega)} rad/s near the given shape: the body would have to be "
+            f"no relative equilibrium about ω = {_text(omega)} rad/s near the given shape: the body would have to be "
             f"turned by {tilted:.3g} rad to bring the principal axis that it has when deformed onto ω, more than "
             f"tilt = {tilt:.3g} rad."
         )
@@ -275,14 +275,14 @@ class _Balance:
     def failure(self, reached: float, error: StepFailed) -> NoEquilibrium:
         """Return what is to be said where a part of ω² has been reached, and no more can be."""
         speed = axis_of(self._omega)[1]
-        told = (
+        message = (
             f"no relative equilibrium was found at |ω| = {speed:.6g} rad/s: the shape can be followed up to "
             f"{speed * sqrt(reached):.6g} rad/s, and there {str(error).removesuffix(' Try a smaller step.')} Try a "
             "smaller ω, or begin at a shape that is nearer."
         )
         if self._worst:
-            told += f" In an attempt the deformed body had {_off_axis(self.system, self._worst[1], self._omega)}."
-        return NoEquilibrium(told)
+            message += f" In an attempt the deformed body had {_off_axis(self.system, self._worst[1], self._omega)}."
+        return NoEquilibrium(message)
 
     def _load(self, dq: Array) -> Array:
         q = self._q + dq
@@ -379,15 +379,15 @@ def _off_axis(system: System, arm: Array, omega: Array) -> str:
     nearest = nearest_principal(system, arm, axis_of(omega)[0])
     moment, part = _moment(system, arm, omega)
     return (
-        f"its nearest principal axis, {_told(nearest)}, {angle_between(nearest, omega):.3g} rad off ω, and the "
-        f"centrifugal forces have a moment of {_told(moment)} N m ({part:.1e} of ω² times the polar moment) that "
+        f"its nearest principal axis, {_text(nearest)}, {angle_between(nearest, omega):.3g} rad off ω, and the "
+        f"centrifugal forces have a moment of {_text(moment)} N m ({part:.1e} of ω² times the polar moment) that "
         "nothing balances"
     )
 
 
 def _wrong_axis(system: System, arm: Array, omega: Array, tilt: float) -> NoEquilibrium:
     return NoEquilibrium(
-        f"no relative equilibrium about ω = {_told(omega)} rad/s: the body has {_off_axis(system, arm, omega)}. Take ω "
+        f"no relative equilibrium about ω = {_text(omega)} rad/s: the body has {_off_axis(system, arm, omega)}. Take ω "
         f"along a principal axis, or let the body be turned by more than tilt = {tilt:.3g} rad."
     )
 
@@ -398,7 +398,7 @@ def _straightened(system: System, before: Array, q: Array, axis: Array) -> Array
     return arm @ rotation(axis, -angle_about(system, axis, before, arm), system.dim).T
 
 
-def _told(vector: Array) -> str:
+def _text(vector: Array) -> str:
     return f"({', '.join(f'{x:.4g}' for x in np.atleast_1d(vector))})"
 
 

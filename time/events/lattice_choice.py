@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.base.arguments import told
+from symplex.base.arguments import described
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import System
@@ -24,14 +24,14 @@ def require_lattice(
     """
     sizes = _numbers("grid size", grid)
     if not (sizes.size and np.all(np.isfinite(sizes)) and np.all(sizes > 0)):
-        raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {told(grid)} m.")
+        raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {described(grid)} m.")
     random = offset is None or (isinstance(offset, str) and offset == "random")
     if not random and not np.all(np.isfinite(_numbers("offset", offset))):
-        raise ValueError(f"the offset of force-stepping must be finite; it is {told(offset)}.")
+        raise ValueError(f"the offset of force-stepping must be finite; it is {described(offset)}.")
     if axes is not None:
         rows = _numbers("axes", axes)
         if rows.ndim != 2 or not np.isfinite(rows).all() or not np.allclose(rows @ rows.T, np.eye(len(rows))):
-            raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {told(axes)}.")
+            raise ValueError(f"the axes of force-stepping must be orthogonal unit vectors; they are {described(axes)}.")
     each = mirrored if isinstance(mirrored, tuple) and mirrored else (mirrored,)
     if not all(isinstance(one, bool) for one in each):
         raise ValueError(

@@ -1,1 +1,12 @@
 """Methods in reduced coordinates, by translations and by rotations."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".jacobi_reduction": ("JacobiReduction",),
+        ".polar_reduction": ("PolarReduction",),
+        "symplex.fem.jacobi": ("JacobiCoordinates",),
+    },
+)

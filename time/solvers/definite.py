@@ -86,16 +86,18 @@ class DefiniteSolver:
     def _indefinite(self) -> StepFailed:
         """Return the error about the motion along which the matrix is most negative."""
         system = self._system
-        told = "the matrix M + β dt² ∇²V is not positive definite: in compression or buckling the stiffness is negative"
+        message = (
+            "the matrix M + β dt² ∇²V is not positive definite: in compression or buckling the stiffness is negative"
+        )
         found = self._most_negative() if system.n_nodes * system.dim <= _LARGEST else None
         advice = "Try a smaller step, or a method that solves nonlinear equations (Midpoint, EnergyMomentum)."
         if found is None:
-            return StepFailed(f"{told}. {advice}")
+            return StepFailed(f"{message}. {advice}")
         value, motion = found
         node = int(np.argmax(np.abs(motion).max(axis=1)))
         acting = [f"'{name}'" for name, energy in system.energies.items() if np.any(energy.nodes == node)]
         return StepFailed(
-            f"{told}, most of all at node {node} ({', '.join(acting) or 'no energy'}), where ω² is about "
+            f"{message}, most of all at node {node} ({', '.join(acting) or 'no energy'}), where ω² is about "
             f"{(value - 1.0) / self._s:.2e} /s². The step would have to be below {1.0 / np.sqrt(1.0 - value):.2g} of "
             f"what it is. {advice}"
         )

@@ -128,13 +128,13 @@ class KrylovSolver(LinearSolver):
         loose = loose_part(self._pattern, self._blocks)
         if loose is not None:
             return singular(self._pattern, self._blocks, loose)
-        told = "the matrix of the step has no incomplete factors"
+        message = "the matrix of the step has no incomplete factors"
         if self._last is not None:
-            told = (
+            message = (
                 f"the linear solver left a residual of {self._last.residual:.1e} of the right-hand side (wanted "
                 f"{tolerance:.1e}) and {_ENDS[self._last.outcome]} after {self._last.iterations} iterations"
             )
-        return StepFailed(f'{told}. Try a smaller step, or linear="sparse" if memory allows.')
+        return StepFailed(f'{message}. Try a smaller step, or linear="sparse" if memory allows.')
 
 
 def _is_solved(solution: Solution) -> bool:

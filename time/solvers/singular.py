@@ -84,10 +84,10 @@ def _mechanism(pattern: Pattern, blocks: Array) -> str | None:
         motion /= np.abs(motion).max()
     moving = np.abs(motion) > _TAKES_PART
     force, size = np.abs(matrix @ motion)[moving], (abs(matrix) @ np.abs(motion))[moving]
-    return _told(np.abs(motion.reshape(-1, dim))) if np.all(force <= _LITTLE * size) else None
+    return _nodes_of(np.abs(motion.reshape(-1, dim))) if np.all(force <= _LITTLE * size) else None
 
 
-def _told(size: NDArray[np.float64]) -> str:
+def _nodes_of(size: NDArray[np.float64]) -> str:
     moving = np.flatnonzero(size.max(axis=1) > _TAKES_PART)
     most, axis = np.unravel_index(int(np.argmax(size)), size.shape)
     some = ", ".join(map(str, moving[:5])) + (", …" if len(moving) > 5 else "")

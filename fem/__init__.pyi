@@ -1,0 +1,6 @@
+"""From a mesh to a system: energies, elements, materials, mass, loads and supports."""
+
+# Made by tests/write_stubs.py.
+from symplex.fem.energy import Energy as Energy
+from symplex.fem.state import State as State
+from symplex.fem.system import System as System

@@ -1,0 +1,6 @@
+"""A run in a results folder: what it was computed from, what it keeps, what it shows; and the command line."""
+
+# Made by tests/write_stubs.py.
+from symplex.runs.history import read_history as read_history
+from symplex.runs.plots import compare_histories as compare_histories, plot_history as plot_history
+from symplex.runs.run import simulate as simulate

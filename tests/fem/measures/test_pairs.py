@@ -1,0 +1,60 @@
+"""Which integrator runs on which system: what the documents say is what comes out."""
+
+import importlib.util
+import re
+
+import pytest
+
+import symplex
+from symplex.time.integrator import Integrator
+
+
+@pytest.fixture(scope="module")
+def pairs(pytestconfig):
+    """The module that tries every pair."""
+    spec = importlib.util.spec_from_file_location("pairs", pytestconfig.rootpath / "benchmarks" / "pairs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def page(pytestconfig):
+    """The page with the table."""
+    return (pytestconfig.rootpath / "docs" / "pairs.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_page_tells_what_comes_out(pairs, page):
+    assert pairs.page(pairs.outcomes()) == page
+
+
+@pytest.mark.parametrize("system", ["springs", "energy of a user", "supports that move"])
+def test_a_part_of_it(pairs, page, system):
+    made = pairs.SYSTEMS[system]()
+    column = 2 + list(pairs.SYSTEMS).index(system)
+    for name, make in pairs.INTEGRATORS.items():
+        row = re.search(rf"^\| {re.escape(name)} \|.*$", page, re.MULTILINE)
+        assert pairs.tried(make, *made)[0] == row.group().split("|")[column].strip(), name
+
+
+def test_every_integrator_is_tried(pairs):
+    """But for the reduction to one distance, which is for two bodies."""
+
+    def all_of(kind):
+        return {kind, *(inner for sub in kind.__subclasses__() for inner in all_of(sub))}
+
+    public = [getattr(symplex, name) for name in dir(symplex)]  # modules are imported when first used
+    assert symplex.reductions.PolarReduction in public
+    made = pairs.SYSTEMS["springs"]()
+    tried = {type(make(*made)) for make in pairs.INTEGRATORS.values()}
+    ours = {
+        kind for kind in all_of(Integrator) if kind.__module__.startswith("symplex.") and not kind.__abstractmethods__
+    }
+    assert {kind.__name__ for kind in ours - tried} == {"PolarReduction"}
+
+
+def test_the_readme_says_the_same(pytestconfig, page):
+    numbers = re.search(r"(\d+) of (\d+) pairs run", page)
+    readme = " ".join((pytestconfig.rootpath / "README.md").read_text("utf-8").split())
+    assert f"{numbers[1]} of {numbers[2]} pairs" in readme
