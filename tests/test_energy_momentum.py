@@ -415,9 +415,7 @@ def test_halvings_of_one_step_are_bounded(monkeypatch):
     with pytest.raises(StepFailed, match=told):
         in_parts(attempt, 0.0, 1.0, 30)
     assert len(attempts) == 1000
-    with pytest.raises(
-        StepFailed, match=r"a part of 0\.125 s, after 3 halvings of the step, cannot be taken"
-    ):
+    with pytest.raises(StepFailed, match=r"a part of 0\.125 s, after 3 halvings of the step, cannot be taken"):
         in_parts(attempt, 0.0, 1.0, 3)
     assert in_parts(attempt, 0.0, 2.0**-27, 2) == 3
 

@@ -20,8 +20,11 @@ MOST_POINTS = 8
 MOST_OPERATIONS = {0: 1000, 1: 3000, 2: 12000, 3: 60000}  # of the derivatives of each order, as they are written
 
 
+NOT_REAL = (sp.I, sp.zoo, sp.oo, -sp.oo, sp.nan)
+
+
 class TooLong(Exception):
-    """The derivatives of a formula have too many operations."""
+    """The derivatives of a formula have too many operations, or numbers without a value."""
 
 
 class step(sp.Function):  # noqa: N801, as it is written in the text
@@ -29,8 +32,8 @@ class step(sp.Function):  # noqa: N801, as it is written in the text
 
     @classmethod
     def eval(cls, x: Any) -> Any:
-        """Evaluate at numbers."""
-        return sp.Integer(0 if x.is_negative else 1) if x.is_number else None
+        """Evaluate at numbers that are written out; of others, which may take long, the compiled function does."""
+        return sp.Integer(0 if x.is_negative else 1) if x.is_Rational or x.is_Float else None
 
     def fdiff(self, argindex: int = 1) -> Any:
         """Return 0: that of the jump is left out, and laws are refused whose stress jumps."""
@@ -42,8 +45,8 @@ class positive(sp.Function):  # noqa: N801
 
     @classmethod
     def eval(cls, x: Any) -> Any:
-        """Evaluate at numbers."""
-        return (sp.Integer(0) if x.is_negative else x) if x.is_number else None
+        """Evaluate at numbers that are written out."""
+        return (sp.Integer(0) if x.is_negative else x) if x.is_Rational or x.is_Float else None
 
     def fdiff(self, argindex: int = 1) -> Any:
         """Return the slope."""
@@ -54,19 +57,12 @@ class _Printer(PythonCodePrinter):
     """Writes expressions in the functions of `symplex.fem.solids.law_scalars`, and rationals as numbers."""
 
     def _print_Rational(self, expr: Any) -> str:
-        return repr(float(expr))
+        try:
+            return repr(float(expr))
+        except OverflowError:
+            raise TooLong("a number in it, or in its derivatives, is too large") from None
 
-    def _print_Integer(self, expr: Any) -> str:
-        return repr(float(expr))
-
-    def _print_Float(self, expr: Any) -> str:
-        return repr(float(expr))
-
-    def _print_Exp1(self, expr: Any) -> str:
-        return repr(float(expr))
-
-    def _print_Pi(self, expr: Any) -> str:
-        return repr(float(expr))
+    _print_Integer = _print_Float = _print_Rational  # noqa: N815
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
         base, exponent = expr.as_base_exp()
@@ -108,6 +104,8 @@ def derivatives(energy: Any, fibres: int, order: int) -> list[Any]:
     for n in range(1, order + 1):
         for indices in combinations_with_replacement(range(len(symbols)), n):
             found[indices] = sp.diff(found[indices[:-1]], symbols[indices[-1]])
+        if any(expression.has(*NOT_REAL) for expression in found.values()):
+            raise TooLong(f"its derivatives of order {n} have a number without a value")
         operations = sum(int(found[i].count_ops()) for i in found if len(i) == n)
         if operations > MOST_OPERATIONS[n]:
             raise TooLong(f"its derivatives of order {n} have {operations} operations, more than {MOST_OPERATIONS[n]}")

@@ -27,6 +27,7 @@ from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,
     accumulate,
+    add_fibre_blocks,
     plus,
     scatter_of_edges,
     scatter_of_nodes,
@@ -140,16 +141,7 @@ def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, H):
             y = of_each(1.0, y, 1.0, (times(s[0], w1), times(s[1], w1), times(s[2], w1)), 0.0, y)
             z = of_each(1.0, z, 1.0, (times(s[0], w), times(s[1], w), times(s[2], w)), 0.0, z)
         W4, W44 = V * W[(3 + f) * CHUNK + p], 4.0 * V * W[second_row(k, 3 + f, 3 + f) + p]
-        for a in range(3):
-            for b in range(3):
-                to = (3 * a + b) * BLOCK + j
-                both = alpha[a] * alpha[b]
-                for r in range(3):
-                    H[to + 4 * r * PART] += both * W4
-                    for c in range(3):
-                        term = both * W44 * v[r] * v1[c]
-                        term += 2.0 * (alpha[a] * v[r] * y[b][c] + z[a][r] * alpha[b] * v1[c])
-                        H[to + (3 * r + c) * PART] += term
+        add_fibre_blocks(H, j, alpha, v, v1, y, z, W4, W44)
 
 
 @kernel

@@ -36,6 +36,7 @@ from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,
     accumulate,
+    add_fibre_blocks,
     plus,
     scatter_of_edges,
     scatter_of_nodes,
@@ -182,12 +183,4 @@ def _add_fibre(d, geometry, weights, fibres, W, f, first, H):
             s = r * beta[0], r * beta[1], r * beta[2]
             y = of_each(1.0, y, 1.0, (times(s[0], w), times(s[1], w), times(s[2], w)), 0.0, y)
         W4, W44 = 2.0 * V * W[(3 + f) * CHUNK + p], 4.0 * V * W[second_row(m, 3 + f, 3 + f) + p]
-        for a in range(3):
-            for b in range(3):
-                to = (3 * a + b) * BLOCK + j
-                both = alpha[a] * alpha[b]
-                for r in range(3):
-                    H[to + 4 * r * PART] += both * W4
-                    for c in range(3):
-                        term = both * W44 * v[r] * v[c] + 2.0 * (alpha[a] * v[r] * y[b][c] + y[a][r] * alpha[b] * v[c])
-                        H[to + (3 * r + c) * PART] += term
+        add_fibre_blocks(H, j, alpha, v, v, y, y, W4, W44)
