@@ -34,12 +34,12 @@ kernel = njit(cache=True, nogil=True, **_ARITHMETIC)
 formula = njit(**_ARITHMETIC)
 inlined = njit(forceinline=True, **_ARITHMETIC)
 
-# Of the event loop. Without numba's reference counts: these functions allocate nothing, and counting references to two
-# dozen arrays at each call takes longer than the work.
+# Without numba's reference counts: for functions that allocate nothing and take many arrays, where counting references
+# at each call takes longer than the work.
 _BARE = {"cache": True, "_nrt": False, **_ARITHMETIC}
-event_kernel = njit(nogil=True, **_BARE)
-event_formula = njit(**_BARE)
-event_inlined = njit(forceinline=True, **_BARE)
+uncounted_kernel = njit(nogil=True, **_BARE)
+uncounted_formula = njit(**_BARE)
+uncounted_inlined = njit(forceinline=True, **_BARE)
 
 POINTER = types.CPointer(types.float64)
 # Of C functions of parameters p and coordinates x: φ(p, x); φ(x + h e_i) − φ(x); the mixed difference in i and j.

@@ -4,14 +4,15 @@
 from symplex.meshes.bundled_meshes import bundled as bundled
 from symplex.meshes.formats.read import read_mesh as read_mesh
 from symplex.meshes.formats.save import save_mesh as save_mesh
-from symplex.meshes.generate import box as box, cube_mesh as cube_mesh
-from symplex.meshes.mesh import Mesh as Mesh, merge as merge
+from symplex.meshes.generate import box as box
+from symplex.meshes.generate import cube_mesh as cube_mesh
+from symplex.meshes.mesh import Mesh as Mesh
+from symplex.meshes.mesh import merge as merge
 from symplex.meshes.midside_nodes import quadratic as quadratic
-from symplex.meshes.pictures.render import render_film as render_film, render_snapshots as render_snapshots
+from symplex.meshes.pictures.render import render_film as render_film
+from symplex.meshes.pictures.render import render_snapshots as render_snapshots
 from symplex.meshes.pictures.view import View as View
 from symplex.meshes.series.frames import Block as Block
-from symplex.meshes.series.series import (
-    open_series as open_series,
-    read_series as read_series,
-    repair_series as repair_series,
-)
+from symplex.meshes.series.series import open_series as open_series
+from symplex.meshes.series.series import read_series as read_series
+from symplex.meshes.series.series import repair_series as repair_series

@@ -2,5 +2,6 @@
 
 # Made by tests/write_stubs.py.
 from symplex.runs.history import read_history as read_history
-from symplex.runs.plots import compare_histories as compare_histories, plot_history as plot_history
+from symplex.runs.plots import compare_histories as compare_histories
+from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.run import simulate as simulate

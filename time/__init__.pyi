@@ -2,8 +2,13 @@
 
 # Made by tests/write_stubs.py.
 from symplex.time.composition import Composition as Composition
-from symplex.time.dense_output import Interpolant as Interpolant, locate as locate
+from symplex.time.dense_output import Interpolant as Interpolant
+from symplex.time.dense_output import locate as locate
 from symplex.time.integrator import Integrator as Integrator
-from symplex.time.langevin import Langevin as Langevin, kinetic_temperature as kinetic_temperature
+from symplex.time.langevin import Langevin as Langevin
+from symplex.time.langevin import kinetic_temperature as kinetic_temperature
 from symplex.time.motion import Motion as Motion
-from symplex.time.trajectory import Recorder as Recorder, Trajectory as Trajectory, march as march, record as record
+from symplex.time.trajectory import Recorder as Recorder
+from symplex.time.trajectory import Trajectory as Trajectory
+from symplex.time.trajectory import march as march
+from symplex.time.trajectory import record as record

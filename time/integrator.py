@@ -95,7 +95,8 @@ def _signed(begin: Callable[..., Motion]) -> Callable[..., Motion]:
 
     @wraps(begin)
     def signed(self: Integrator, system: System, *arguments: Any, **named: Any) -> Motion:
-        require_traits(self, system)  # pyright: ignore[reportArgumentType]
+        if isinstance(system, System):  # what is none is refused where arguments are checked
+            require_traits(self, system)  # pyright: ignore[reportArgumentType]
         motion = begin(self, system, *arguments, **named)
         motion._method = self  # pyright: ignore[reportAttributeAccessIssue]
         return motion

@@ -1,29 +1,21 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
 
 # Made by tests/write_stubs.py.
-from symplex.fem.actions.damping import (
-    Dashpots as Dashpots,
-    DifferentiableLoad as DifferentiableLoad,
-    Drag as Drag,
-    StiffnessDamping as StiffnessDamping,
-)
-from symplex.fem.actions.loads import (
-    Gravity as Gravity,
-    NodalForce as NodalForce,
-    NodalLoad as NodalLoad,
-    Pressure as Pressure,
-    SurfaceTraction as SurfaceTraction,
-)
-from symplex.fem.actions.mass import (
-    bar_mass as bar_mass,
-    consistent_bar_mass as consistent_bar_mass,
-    consistent_mass as consistent_mass,
-    lumped_mass as lumped_mass,
-)
-from symplex.fem.actions.support_motion import (
-    SupportMotion as SupportMotion,
-    SupportRotation as SupportRotation,
-    SupportTranslation as SupportTranslation,
-)
+from symplex.fem.actions.damping import Dashpots as Dashpots
+from symplex.fem.actions.damping import DifferentiableLoad as DifferentiableLoad
+from symplex.fem.actions.damping import Drag as Drag
+from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
+from symplex.fem.actions.loads import Gravity as Gravity
+from symplex.fem.actions.loads import NodalForce as NodalForce
+from symplex.fem.actions.loads import NodalLoad as NodalLoad
+from symplex.fem.actions.loads import Pressure as Pressure
+from symplex.fem.actions.loads import SurfaceTraction as SurfaceTraction
+from symplex.fem.actions.mass import bar_mass as bar_mass
+from symplex.fem.actions.mass import consistent_bar_mass as consistent_bar_mass
+from symplex.fem.actions.mass import consistent_mass as consistent_mass
+from symplex.fem.actions.mass import lumped_mass as lumped_mass
+from symplex.fem.actions.support_motion import SupportMotion as SupportMotion
+from symplex.fem.actions.support_motion import SupportRotation as SupportRotation
+from symplex.fem.actions.support_motion import SupportTranslation as SupportTranslation
 from symplex.fem.actions.supports import fixed_mask as fixed_mask
 from symplex.fem.actions.time_function import TimeFunction as TimeFunction

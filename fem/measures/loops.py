@@ -14,7 +14,7 @@ H and K are symmetric. This is for the first node of a stencil, and with the oth
 
 import numpy as np
 
-from symplex.fem.kernels import event_formula as formula, event_inlined as inlined, event_kernel as kernel
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
 from symplex.fem.measures.law_formulas import (
     ENGINEERING,
     GREEN,

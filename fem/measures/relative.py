@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.fem.assembly import Array
-from symplex.fem.kernels import event_formula as formula, event_inlined as inlined  # no references are counted
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined  # no references are counted
 
 DISTANCE, CORE, FACES = range(3)
 KIND, ORIGIN, DATA = 0, 1, 4  # layout of a measure

@@ -18,4 +18,4 @@ def test_examples_of_the_page(pytestconfig, capsys):
     assert float(told[1]) > 1e-4
     assert abs(float(told[2])) < 1e-12
     for obstacle in re.findall(r"^\| `(\w+)\([^`]*\)` \| ", page.split("## One composition")[0], re.MULTILINE):
-        assert hasattr(sx, obstacle)
+        assert hasattr(sx.contact, obstacle)

@@ -296,7 +296,7 @@ def test_keplers_orbit_over_many_turns(run_script, tmp_path):
     numbers = run_script("kepler_long.py", tmp_path)
     for h in (0.022, 0.011, 0.0055):
         after = [numbers[f"h = {h}: change of the angular momentum after {n} turns"] for n in (1, 100)]
-        assert 5.0 < after[1] / after[0] < 200.0
+        assert 3.0 < after[1] / after[0] < 200.0  # √100 of a random walk, whose steps round-off changes
         assert 0.4 < numbers[f"h = {h}: exponent in the number of turns, to 300"] < 1.1
     assert numbers["reduced: largest change of the angular momentum"] < 1e-13
     assert (tmp_path / "kepler_long.png").stat().st_size > 20_000

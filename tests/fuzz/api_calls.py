@@ -288,6 +288,10 @@ def calls() -> dict[str, Call]:
             boltzmann=1.4e-23,
         ),
         "LennardJones": _call(sx.measures.LennardJones, stretch, depth=1.0, diameter=0.5),
+        "ShortRangeLennardJones": _call(
+            sx.measures.ShortRangeLennardJones, carry, depth=1.0, diameter=0.5, cutoff=1.5, margin=0.2, dim=3
+        ),
+        "material": _call(sx.material, fill, formula="10*(I1bar - 3) + 50*(J - 1)**2", density=10.0, fibres=None),
         "LinearElastic": _call(sx.LinearElastic, fill, lmbda=60.0, mu=40.0, density=10.0),
         "Mesh": _call(
             sx.Mesh,

@@ -36,7 +36,7 @@ isolated = _beside("isolated")
 # What is not called: abstract classes, plain records that functions give, and what draws.
 NOT_CALLED = {
     *("BodyPotential", "Constraint", "DifferentiableLoad", "Energy", "Integrator", "ManifoldMethod", "Material"),
-    *("Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
+    *("FormulaMaterial", "Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
     *("BodyState", "PlanarState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("SwingPlane", "Trajectory", "render_film", "render_snapshots"),
 }

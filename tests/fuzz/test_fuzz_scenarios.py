@@ -42,6 +42,20 @@ TABLE = {"kind": "table", "times": [0, 0.005, 0.02], "factors": [0, 1, 1]}
 RECORD = {"kind": "table", "file": "record.csv"}
 FLOOR = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.001], "normal": [0, 0, 1], "stiffness": 1e3}
 BALL = {"name": "ball", "kind": "sphere", "center": [0.05, 0.05, 0.6], "radius": 0.4, "penalty": 1e-3}
+HAMMER = {"name": "hammer", "kind": "sphere", "center": [0.05, 0.05, 0.6], "radius": 0.4, "penalty": 1e-3, "mass": 2}
+HAMMER |= {"velocity": [0, 0, -5], "inside": False}
+PIPE = {"name": "pipe", "kind": "cylinder", "point": [0.05, 0.05, 0], "axis": [0, 0, 1], "radius": 0.2, "inside": True}
+ROUND = {
+    "name": "round",
+    "kind": "capsule",
+    "start": [-1, 0, -0.6],
+    "end": [1, 0, -0.6],
+    "radius": 0.5,
+    "inside": False,
+}
+BRICK = {"name": "brick", "kind": "box", "center": [0, 0, -0.6], "size": [1, 1, 1], "inside": False}
+BRICK |= {"rotate": {"axis": [0, 0, 1], "degrees": 30}}
+SHAPES = [shape | {"stiffness": 1e3} for shape in (PIPE, ROUND, BRICK)]
 GRAVITY = {"acceleration": [0, 0, -9.81]}
 PULL = {"name": "pull", "kind": "nodal", "body": "cube", "group": "x_max", "force": [0.1, 0, 0]}
 PUSH = {"name": "push", "kind": "traction", "body": "cube", "group": "z_max", "traction": [0, 10, 0]}
@@ -76,6 +90,9 @@ def own_cases() -> Iterator[Data]:
     ramp, pulse = {"kind": "smooth-ramp", "duration": 0.005}, {"kind": "half-sine", "duration": 0.002}
     output = {"directory": "here", "format": "pvd", "fields": ["velocity"], "pictures": False, "film": "none"}
     linear = {"law": "linear-elastic"} | SOFT
+    fibres = {"law": "c*(I1bar - 3) + K/2*(J - 1)**2 + k*(I4bar - 1)**2", "c": 1e5, "K": 1e6, "k": 1e4, "density": 1000}
+    fibres |= {"fibres": [1, 0, 0]}
+    yield case({"kind": "newmark", "dt": "auto"}, body={"material": fibres}, obstacle=[HAMMER, *SHAPES])
     yield case(
         {"kind": "newmark", "dt": "auto", "safety": 0.5},
         body=moving,

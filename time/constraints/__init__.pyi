@@ -2,4 +2,5 @@
 
 # Made by tests/write_stubs.py.
 from symplex.time.constraints.multipliers import project as project
-from symplex.time.constraints.rattle import Rattle as Rattle, Shake as Shake
+from symplex.time.constraints.rattle import Rattle as Rattle
+from symplex.time.constraints.rattle import Shake as Shake

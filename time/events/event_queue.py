@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.kernels import event_formula, event_inlined
+from symplex.fem.kernels import uncounted_formula, uncounted_inlined
 
 AHEAD = 6  # how far to look ahead: empty buckets after the last
 CAPACITY = 48  # records of a bucket; if there are more all dofs are looked through when its time has come
@@ -67,12 +67,12 @@ def empty_calendar(n: int) -> Calendar:
     )
 
 
-@event_inlined
+@uncounted_inlined
 def _before(t, i, s, j):
     return t < s or (t == s and i < j)
 
 
-@event_formula
+@uncounted_formula
 def _push(calendar, t, i):
     times, dofs = calendar.heap_time, calendar.heap_dof
     k = calendar.state[WAITING]
@@ -86,7 +86,7 @@ def _push(calendar, t, i):
     times[k], dofs[k] = t, i
 
 
-@event_formula
+@uncounted_formula
 def drop_first(calendar):
     """Remove the first record of the heap."""
     times, dofs = calendar.heap_time, calendar.heap_dof
@@ -106,7 +106,7 @@ def drop_first(calendar):
     times[k], dofs[k] = t, i
 
 
-@event_inlined
+@uncounted_inlined
 def enter(calendar, t, i):
     """Record that the time of dof i is t, not before the current event."""
     place = (t - calendar.span[BASE]) * calendar.span[PER_TIME]
@@ -124,7 +124,7 @@ def enter(calendar, t, i):
             calendar.dof[bucket * CAPACITY + k] = i
 
 
-@event_formula
+@uncounted_formula
 def _fit_span(calendar, times, t):
     """Find a span of time from t on into which a good part of all times fall: that of the last time, or twice, or half.
 
@@ -157,7 +157,7 @@ def _fit_span(calendar, times, t):
     calendar.span[PER_TIME] = buckets / span
 
 
-@event_formula
+@uncounted_formula
 def _make(calendar, times):
     """Begin with the earliest time."""
     t = np.inf
@@ -174,7 +174,7 @@ def _make(calendar, times):
             enter(calendar, times[i], np.uint32(i))
 
 
-@event_formula
+@uncounted_formula
 def _open_next(calendar, times):
     """Make the next bucket the current one."""
     calendar.state[CURRENT] += 1
@@ -191,7 +191,7 @@ def _open_next(calendar, times):
             _push(calendar, t, i)
 
 
-@event_formula
+@uncounted_formula
 def find_first(calendar, times):
     """Let the first record of the heap be the earliest time of all; return whether there is one.
 

@@ -5,7 +5,7 @@ In here a dof is known by its *lane*, LANES · node + component, which is taken 
 
 import numpy as np
 
-from symplex.fem.kernels import event_inlined
+from symplex.fem.kernels import uncounted_inlined
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_lanes import LANES, lane_of
 from symplex.time.events.lattice_tracks import LAYERS, SPARE
@@ -14,19 +14,19 @@ ONE, FOUR = np.uint32(1), np.uint32(LANES)
 TRACK_BYTES, SITE_BYTES, DOF_BYTES, NODE_BYTES = 128, 64, 64, 16
 
 
-@event_inlined
+@uncounted_inlined
 def address(array):
     """Return the address of an array's data as a signed integer (mixed with an unsigned one it became a float)."""
     return np.int64(array.ctypes.data)
 
 
-@event_inlined
+@uncounted_inlined
 def split(i):
     """Return node and component of a lane (32 bits: numba makes 64 of arithmetic, and would compile callers twice)."""
     return np.uint32(i // FOUR), np.uint32(i % FOUR)
 
 
-@event_inlined
+@uncounted_inlined
 def row_of(things, lattice, node, component):
     """Return where the row of a dof begins in ``gap``."""
     first = np.int64(things.node[node, STAR])
@@ -34,33 +34,33 @@ def row_of(things, lattice, node, component):
     return LANES * (np.int64(lattice.dim) * first + np.int64(component) * size)
 
 
-@event_inlined
+@uncounted_inlined
 def partner_at(things, node, place):
     """Return the lane at a place (LANES · its number in the star + component) in the star of a node."""
     near, component = split(np.uint32(place))
     return np.uint32(things.star[things.node[node, STAR] + near] * FOUR + component)
 
 
-@event_inlined
+@uncounted_inlined
 def layer_of(tracks, node, component):
     """Return the layer of a dof."""
     return np.int64(tracks.layer[node, LAYERS + component])
 
 
-@event_inlined
+@uncounted_inlined
 def order_of(tracks, layer_i, node, component, entry):
     """Return 1 if a dof is behind dof i, 0 if it is not; at a tie round-off may for a moment give −1 or 2."""
     return np.int8(layer_of(tracks, node, component) - layer_i - np.int64(tracks.gap[entry]))
 
 
-@event_inlined
+@uncounted_inlined
 def version_of(tracks, i):
     """Return how often the parabola of a dof has changed."""
     node, component = split(i)
     return tracks.track[node, component, SPARE]
 
 
-@event_inlined
+@uncounted_inlined
 def family_of(things, stencil):
     """Return the energy that a stencil belongs to."""
     family = np.uint32(0)
@@ -69,19 +69,19 @@ def family_of(things, stencil):
     return family
 
 
-@event_inlined
+@uncounted_inlined
 def parameters_of(things, family, stencil):
     """Return the address of the parameters of a stencil."""
     return things.parameters[family] + things.row[family] * np.int64(stencil - things.first[family])
 
 
-@event_inlined
+@uncounted_inlined
 def groups(width):
     """Return how many entries of ``place`` there are for a stencil of so many nodes."""
     return (width + FOUR - ONE) // FOUR * FOUR
 
 
-@event_inlined
+@uncounted_inlined
 def find(things, place, width, wanted):
     """Return which node of the stencil with these places is the wanted one of the star, or its width if none is."""
     for k in range(0, width, LANES):

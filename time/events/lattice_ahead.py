@@ -11,7 +11,7 @@ and whether something is asked for in vain does not matter.
 
 import numpy as np
 
-from symplex.fem.kernels import event_formula, event_inlined
+from symplex.fem.kernels import uncounted_formula, uncounted_inlined
 from symplex.fem.prefetch import prefetch_at
 from symplex.time.events.event_queue import CAPACITY, CURRENT
 from symplex.time.events.interaction import HELD, PLACE, STAR
@@ -41,7 +41,7 @@ _AT_ONCE = 2  # records of each stage in one event: all of a bucket are through 
 _DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 5, 4, 3, 2, 1
 
 
-@event_inlined
+@uncounted_inlined
 def _fetch(start, size):
     """Ask for ``size`` bytes from an address on."""
     prefetch_at(start)
@@ -49,14 +49,14 @@ def _fetch(start, size):
         prefetch_at(last)
 
 
-@event_inlined
+@uncounted_inlined
 def _fetch_dof(things, tracks, i):
     node, _ = split(i)
     prefetch_at(address(tracks.dof) + DOF_BYTES * np.int64(i))
     prefetch_at(address(things.node) + NODE_BYTES * np.int64(node))
 
 
-@event_inlined
+@uncounted_inlined
 def _fetch_neighbours(things, lattice, tracks, i):
     """Ask for the star of a dof and for its row."""
     node, component = split(i)
@@ -66,7 +66,7 @@ def _fetch_neighbours(things, lattice, tracks, i):
     _fetch(address(tracks.gap) + row_of(things, lattice, node, component), LANES * size)
 
 
-@event_inlined
+@uncounted_inlined
 def _fetch_stencils(things, i):
     """Ask for the lists of stencils that hold a dof."""
     node, _ = split(i)
@@ -75,7 +75,7 @@ def _fetch_stencils(things, i):
     _fetch(address(things.place) + 2 * np.int64(here[PLACE]), 2 * np.int64(there[PLACE] - here[PLACE]))
 
 
-@event_inlined
+@uncounted_inlined
 def _fetch_tracks(things, tracks, i):
     """Ask for the parabolas of the star of a dof."""
     node, _ = split(i)
@@ -83,7 +83,7 @@ def _fetch_tracks(things, tracks, i):
         _fetch(address(tracks.track) + TRACK_BYTES * np.int64(things.star[k]), TRACK_BYTES)
 
 
-@event_inlined
+@uncounted_inlined
 def _fetch_energies(things, tracks, i, partner):
     """Ask for the parameters and vertices of the stencils that hold a dof (and its partner, if it is a dof)."""
     node, _ = split(i)
@@ -100,7 +100,7 @@ def _fetch_energies(things, tracks, i, partner):
         place += groups(width)
 
 
-@event_inlined
+@uncounted_inlined
 def _prepare(things, lattice, tracks, i, stage):
     """Ask for what the event of dof i needs, at a stage."""
     partner = tracks.next[i, PARTNER]
@@ -126,7 +126,7 @@ def _prepare(things, lattice, tracks, i, stage):
         _fetch_tracks(things, tracks, j)
 
 
-@event_formula
+@uncounted_formula
 def look_ahead(things, lattice, tracks):
     """Go on to prepare the events of the next buckets, by some records of each."""
     calendar = tracks.calendar

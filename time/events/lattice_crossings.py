@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from symplex.fem.kernels import event_formula
+from symplex.fem.kernels import uncounted_formula
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import FOUR, ONE, split
 from symplex.time.events.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, WEIGHT
 
 
-@event_formula
+@uncounted_formula
 def _planes_between(r0, r1):
     return abs(np.floor(r1) - np.floor(r0))
 
 
-@event_formula
+@uncounted_formula
 def _integers_crossed(r, w, a, tau):
     """Count how often r + w τ + a τ²/2 crosses an integer until τ."""
     end = r + tau * (w + 0.5 * tau * a)
@@ -23,7 +23,7 @@ def _integers_crossed(r, w, a, tau):
     return _planes_between(r, end)
 
 
-@event_formula
+@uncounted_formula
 def _motion_from(lattice, tracks, i, t):
     """Return ⌊z⌋ (0 where mirrored), f, ḟ and f̈ of dof i at the time t."""
     node, c = split(i)
@@ -33,13 +33,13 @@ def _motion_from(lattice, tracks, i, t):
     return cell, parabola[FRACTION, c] + tau * (w + 0.5 * tau * a), w + tau * a, a
 
 
-@event_formula
+@uncounted_formula
 def _start(tracks, i):
     node, c = split(i)
     return tracks.track[node, START, c]
 
 
-@event_formula
+@uncounted_formula
 def _crossings_of_pair(lattice, tracks, i, j, t):
     """Count the crossings of two dofs until t, since the later of their last changes."""
     start = max(_start(tracks, i), _start(tracks, j))
@@ -49,7 +49,7 @@ def _crossings_of_pair(lattice, tracks, i, j, t):
     return _integers_crossed((cell_j - cell_i) + (f_j - f_i), w_j - w_i, a_j - a_i, tau)
 
 
-@event_formula
+@uncounted_formula
 def count_others(things, lattice, tracks, i, t):
     """Count the crossings of dof i with all dofs outside its star since the last change of either.
 
@@ -72,7 +72,7 @@ def count_others(things, lattice, tracks, i, t):
     tracks.count[OTHER_CROSSINGS] += int(crossings)
 
 
-@event_formula
+@uncounted_formula
 def count_rest(things, lattice, tracks, t):
     """Return the crossings of non-interacting pairs between their last change and the time t in s."""
     before = tracks.count[OTHER_CROSSINGS]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from symplex.fem.call import call_difference, call_mixed
-from symplex.fem.kernels import event_inlined
+from symplex.fem.kernels import uncounted_inlined
 from symplex.time.events.interaction import HELD, PLACE, STAR
 from symplex.time.events.lattice_access import (
     ONE,
@@ -22,7 +22,7 @@ from symplex.time.events.lattice_lanes import LANES, put_vertex
 from symplex.time.events.lattice_tracks import STEP
 
 
-@event_inlined
+@uncounted_inlined
 def _gather(things, lattice, tracks, i, place, width, local):
     """Write into local the positions in m, on the vertex seen by dof i, of the nodes at places of its star."""
     node, component = split(i)
@@ -37,7 +37,7 @@ def _gather(things, lattice, tracks, i, place, width, local):
         out += 8 * np.int64(lattice.dim)
 
 
-@event_inlined
+@uncounted_inlined
 def difference(things, lattice, tracks, i, local):
     """φ(u + s e_i) − φ(u) over the stencils that hold dof i, u the vertex that it sees and s its side."""
     node, component = split(i)
@@ -60,7 +60,7 @@ def difference(things, lattice, tracks, i, local):
     return total
 
 
-@event_inlined
+@uncounted_inlined
 def mixed_difference(things, lattice, tracks, i, j, p, local):
     """δ = φ(11) − φ(10) − φ(01) + φ(00) in dofs i and j, over the stencils that hold both; dof i sees both low.
 

@@ -29,7 +29,7 @@ its place if that is not stale, too, or else the entry is renewed. An entry can 
 
 import numpy as np
 
-from symplex.fem.kernels import event_formula, event_inlined, event_kernel
+from symplex.fem.kernels import uncounted_formula, uncounted_inlined, uncounted_kernel
 from symplex.time.events.event_queue import VALID, drop_first, enter, find_first
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import (
@@ -88,21 +88,21 @@ _NO_PROGRESS = 1e-5  # nor is it any if all events between two epochs take this 
 # -- events -------------------------------------------------------------------------------------------------
 
 
-@event_inlined
+@uncounted_inlined
 def _number(lattice, i):
     """Return the number of a dof, node · dim + component."""
     node, component = split(i)
     return np.int64(node * lattice.dim + component)
 
 
-@event_inlined
+@uncounted_inlined
 def _changed(tracks, i):
     """Count a change of the parabola of dof i."""
     node, component = split(i)
     tracks.track[node, component, SPARE] += 1.0
 
 
-@event_inlined
+@uncounted_inlined
 def _renew_acceleration(things, lattice, tracks, i, local):
     """Compute the acceleration of dof i anew; return whether it is finite."""
     node, component = split(i)
@@ -112,7 +112,7 @@ def _renew_acceleration(things, lattice, tracks, i, local):
     return np.isfinite(change)
 
 
-@event_inlined
+@uncounted_inlined
 def _set_site(lattice, tracks, i):
     """Set the positions of the vertex of dof i and of the next one to its side."""
     node, component = split(i)
@@ -123,7 +123,7 @@ def _set_site(lattice, tracks, i):
     tracks.site[node, FOUR + component] = h * (cell + side + offset)
 
 
-@event_inlined
+@uncounted_inlined
 def _integer_event(things, lattice, tracks, i, t, local):
     """Let z_i cross an integer, or none at its first event; return whether the new gradient is finite."""
     node, component = split(i)
@@ -148,7 +148,7 @@ def _integer_event(things, lattice, tracks, i, t, local):
     return _renew_acceleration(things, lattice, tracks, i, local)
 
 
-@event_inlined
+@uncounted_inlined
 def _entry_of(things, lattice, j, node):
     """Return the entry of the first component of a node in the row of dof j."""
     node_j, component = split(j)
@@ -159,7 +159,7 @@ def _entry_of(things, lattice, j, node):
     return row_of(things, lattice, node_j, component) + np.int64(FOUR * k)
 
 
-@event_inlined
+@uncounted_inlined
 def _pair_event(things, lattice, tracks, i, j, t, local):
     """Let z_j − z_i cross an integer; return whether the new gradients are finite."""
     tracks.count[PAIR_EVENTS] += 1
@@ -189,7 +189,7 @@ def _pair_event(things, lattice, tracks, i, j, t, local):
     return np.isfinite(delta)
 
 
-@event_inlined
+@uncounted_inlined
 def _rebase(tracks, dim, t):
     """Let the epoch be the time t (counted from the epoch before)."""
     tracks.epoch[0] += t
@@ -202,7 +202,7 @@ def _rebase(tracks, dim, t):
     tracks.calendar.state[VALID] = 0
 
 
-@event_inlined
+@uncounted_inlined
 def _crossing_time(tracks, dim):
     """Return about how long the fastest dof takes to cross a cell."""
     rate = accel = 0.0
@@ -213,7 +213,7 @@ def _crossing_time(tracks, dim):
     return 1.0 / (rate + np.sqrt(accel))
 
 
-@event_inlined
+@uncounted_inlined
 def _log(log, logged, lattice, tracks, i):
     """Append the present parabola of dof i to the log."""
     node, c = split(i)
@@ -229,7 +229,7 @@ def _log(log, logged, lattice, tracks, i):
     logged[0] += 1
 
 
-@event_formula
+@uncounted_formula
 def log_all(log, logged, lattice, tracks):
     """Append the present parabolas of all dofs to the log."""
     for i in range(len(tracks.dof)):
@@ -237,7 +237,7 @@ def log_all(log, logged, lattice, tracks):
             _log(log, logged, lattice, tracks, np.uint32(i))
 
 
-@event_kernel
+@uncounted_kernel
 def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, logged, local):
     """Process all events up to the time t_end in s, at most max_events of them.
 
@@ -340,7 +340,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, log
 # -- beginning ----------------------------------------------------------------------------------------------
 
 
-@event_formula
+@uncounted_formula
 def _set_gaps(things, lattice, tracks):
     """Set all gaps from layers and fractions; equal fractions are ordered by index."""
     for k_i in range(len(tracks.dof)):
@@ -359,7 +359,7 @@ def _set_gaps(things, lattice, tracks):
                 tracks.gap[row + np.int64(FOUR * k + c)] = np.int8(layer_of(tracks, a, c) - layer - np.int64(behind))
 
 
-@event_formula
+@uncounted_formula
 def begin(things, lattice, tracks, t):
     """Set layers, sites and gaps of all dofs that move, and let each have its first event at t: a first gradient."""
     tracks.epoch[0] = t

@@ -6,7 +6,7 @@ of a node at once (`symplex.time.events.lattice_lanes`); roots are taken for the
 
 import numpy as np
 
-from symplex.fem.kernels import event_inlined
+from symplex.fem.kernels import uncounted_inlined
 from symplex.time.events.event_queue import enter
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import (
@@ -43,7 +43,7 @@ _MARGIN = 1.2  # how much further than to its next event to look for the second 
 _LONG = 1e100  # longer than any time, and its square a number
 
 
-@event_inlined
+@uncounted_inlined
 def _first_root(c, b, a):
     """Smallest τ ≥ 0 at which c + b τ + a τ²/2 leaves c ≥ 0, or infinity.
 
@@ -58,21 +58,21 @@ def _first_root(c, b, a):
     return np.inf
 
 
-@event_inlined
+@uncounted_inlined
 def parabola_at(parabola, c, t):
     """Return f, ḟ and f̈ of component c of a node (its track) at the time t."""
     tau, a = t - parabola[START, c], parabola[ACCEL, c]
     return parabola[FRACTION, c] + tau * (parabola[RATE, c] + 0.5 * tau * a), parabola[RATE, c] + tau * a, a
 
 
-@event_inlined
+@uncounted_inlined
 def move(parabola, c, t):
     """Restart the parabola of component c of a node at the time t."""
     parabola[FRACTION, c], parabola[RATE, c], _ = parabola_at(parabola, c, t)
     parabola[START, c] = t
 
 
-@event_inlined
+@uncounted_inlined
 def schedule(things, lattice, tracks, i, t, other, local):
     """Find the two earliest events of dof i after the time t, with its own planes or any dof of its star.
 
@@ -128,7 +128,7 @@ def schedule(things, lattice, tracks, i, t, other, local):
     return tied
 
 
-@event_inlined
+@uncounted_inlined
 def take_later(things, tracks, i):
     """Let the second event of dof i take the place of its first, which is stale; return whether it is not, too."""
     me, mine = tracks.dof[i], tracks.next[i]

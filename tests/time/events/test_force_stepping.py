@@ -164,7 +164,7 @@ def test_consistent_mass_is_refused(impact_of):
     system, state = impact_of("I")
     mesh = cube_mesh("I")
     M = consistent_mass(mesh.points, mesh.cells["tetra"], 2700.0, len(mesh.points))
-    with pytest.raises(InvalidSystem, match="force-stepping needs a lumped"):
+    with pytest.raises(InvalidSystem, match="ForceStepping needs a lumped"):
         ForceStepping(GRID).start(System(M, system.energies), state)
 
 
