@@ -24,7 +24,7 @@ def project(pytestconfig):
 def modules_of(root, packages):
     """Return the paths of all modules of the packages, relative to the root."""
     folders = [root / name.removeprefix("symplex").removeprefix(".").replace(".", "/") for name in packages]
-    return {path.relative_to(root).as_posix() for folder in folders for path in folder.glob("*.py*")}
+    return {path.relative_to(root).as_posix() for folder in folders for path in folder.glob("*.py*") if path.is_file()}
 
 
 def test_every_room_is_listed(project):

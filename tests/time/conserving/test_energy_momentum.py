@@ -344,7 +344,8 @@ def test_an_energy_with_value_and_gradient_only_is_kept():
             return x
 
     system = System(np.ones(1), {"anchor": Anchor()})
-    motion = EnergyMomentum(0.1).start(system, system.state([[1.0, 0.0, 0.0]], [[0.0, 0.3, 0.0]]))
+    state = system.state([[1.0, 0.0, 0.0]], [[0.0, 0.3, 0.0]])
+    motion = EnergyMomentum(0.1).start(system, state)
     assert motion.energies(motion.advance(10.0))["total"] == pytest.approx(0.545, rel=1e-13)
     assert Midpoint(0.1).start(system, state).advance(1.0).q[0, 0] == pytest.approx(np.cos(1.0), abs=1e-3)
 
