@@ -29,8 +29,8 @@ class Solid(Energy):
     """The strain energy of elements of one type and one material, ∫ W dV.
 
     Users name a body, not how it is computed: the elements are known by the number of their nodes. Laws of invariants
-    run in compiled loops (`LawElements`), but linear tetrahedra of a neo-Hookean material have kernels of their own where
-    these are faster (`NeoHookeanTetrahedra`); laws written in Python run through NumPy (`Isoparametric`).
+    run in compiled loops (`LawElements`), but linear tetrahedra of a neo-Hookean material have kernels of their own
+    where these are faster (`NeoHookeanTetrahedra`); laws written in Python run through NumPy (`Isoparametric`).
 
     Parameters
     ----------
