@@ -11,7 +11,7 @@ tangent is
 
     ∂f_a/∂x1_b = Σ w (F_m,iI ℂ*_IKJL F1_jJ + ½ δ_ij S*_KL) ∂_K N_a ∂_L N_b,    ℂ* = 2 ∂S*/∂C1.
 
-The forces of the mean strains take S((C0 + C1)/2) for S*, and half its elasticities for ℂ*. The secant matrices, which
+The forces of the mean strains take S((C0 + C1)/2) for S*. The secant matrices, which
 give f_a = Σ_b 𝓕_ab x_b, and their rates are
 
     𝓕_ab = Σ w ∇N_a·S ∇N_b,    𝓕̇_ab = Σ w ∇N_a·Ṡ ∇N_b,    Ṡ = ℂ : FᵀḞ.
@@ -129,10 +129,6 @@ class Isoparametric(Energy):
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the forces of the mean strains [m, k, 3] in N, for x0 and x1 [m, k, 3]."""
         return self._local(self._mean_forces, (x0, x1), x0.shape[1:])
-
-    def mean_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return their derivatives with x1 [m, 3k, 3k] in N/m, not symmetric."""
-        return self._local(self._mean_stiffness, (x0, x1), (3 * x0.shape[1],) * 2)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
@@ -315,11 +311,6 @@ class Isoparametric(Energy):
     def _discrete_stiffness(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
         S = self.material.discrete_stress(_flat(C0), _flat(C1))
         T = self.material.discrete_tangent(_flat(C0), _flat(C1))
-        return self._integrated_stiffness(part, 0.5 * (F0 + F1), F1, S, T, 0.5)
-
-    def _mean_stiffness(self, part: slice, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
-        C = _flat(0.5 * (C0 + C1))
-        S, T = self.material.stress(C), 0.5 * self.material.tangent(C)
         return self._integrated_stiffness(part, 0.5 * (F0 + F1), F1, S, T, 0.5)
 
     def _integrated_stiffness(
