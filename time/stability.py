@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.errors import StepFailed
+from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array, Energy
-from symplex.fem.system import System
+from symplex.fem.system import State, System
 
 _WANTED_BY = "the stable step of an explicit method"
 _RELATIVE_ERROR = 1e-2  # of ω²
@@ -31,6 +32,25 @@ def stable_step(system: System, q: Array) -> float:
     """
     omega = largest_frequency(system, q)
     return 2.0 / omega if omega > 0 else np.inf
+
+
+def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
+    """Check a step dt in s of an implicit member against its stability limit, if it has one and the mass is lumped.
+
+    Raises
+    ------
+    UnstableStep
+        If it is above.
+    """
+    if 2.0 * beta >= gamma or not system.is_lumped:
+        return
+    # stable_step is 2/ω, the limit of the explicit member.
+    limit = 0.5 * stable_step(system, state.q) / math.sqrt(0.5 * gamma - beta)
+    if dt > limit:
+        raise UnstableStep(
+            f"dt = {dt:.4g} s is above the stability limit of Newmark's method with beta = {beta:.4g}, {limit:.4g} s. "
+            f"Try dt = {0.8 * limit:.3g} s, or beta = 0.25."
+        )
 
 
 def largest_frequency(system: System, q: Array) -> float:

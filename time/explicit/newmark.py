@@ -18,7 +18,7 @@ from symplex.time.implicit.implicit import IMPLICIT
 from symplex.time.integrator import FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
-from symplex.time.stability import latent_frequency, stable_step
+from symplex.time.stability import latent_frequency, require_stable, stable_step
 from symplex.time.traits import Form, Trait
 
 
@@ -154,25 +154,6 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
                 f'Try dt = {advised:.3g} s, or dt = "auto".'
             )
         return float(self.dt)
-
-
-def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
-    """Check a step dt in s of an implicit member against its stability limit, if it has one and the mass is lumped.
-
-    Raises
-    ------
-    UnstableStep
-        If it is above.
-    """
-    if 2.0 * beta >= gamma or not system.is_lumped:
-        return
-    # stable_step is 2/ω, the limit of the explicit member.
-    limit = 0.5 * stable_step(system, state.q) / math.sqrt(0.5 * gamma - beta)
-    if dt > limit:
-        raise UnstableStep(
-            f"dt = {dt:.4g} s is above the stability limit of Newmark's method with beta = {beta:.4g}, {limit:.4g} s. "
-            f"Try dt = {0.8 * limit:.3g} s, or beta = 0.25."
-        )
 
 
 @final

@@ -11,11 +11,11 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.explicit.newmark import require_stable
 from symplex.time.integrator import FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.definite import DefiniteSolver
 from symplex.time.solvers.linear import Linear
+from symplex.time.stability import require_stable
 
 Guess = Literal["last", "predicted"]
 Accelerations = Literal["linearised", "evaluated"]
