@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "reliability.md"
 BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
 RAN, REFUSED = "ran", "refused in one sentence"
+_RARE = 0.03  # of the trials of a fuzzer
 
 
 def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
@@ -29,6 +30,21 @@ def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         yield name, module
+
+
+def gathered(counts: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
+    """Return the counts with the rare kinds of each fuzzer put together, so that the table can be read."""
+    found: Counter[tuple[str, str]] = Counter()
+    for fuzzer in sorted({what.partition(": ")[0] for what, _ in counts}):
+        of_it = {key: n for key, n in counts.items() if key[0].partition(": ")[0] == fuzzer}
+        by_kind = Counter({what: 0 for what, _ in of_it})
+        for (what, _), n in of_it.items():
+            by_kind[what] += n
+        rare = {what for what, n in by_kind.items() if n < _RARE * by_kind.total()}
+        others = f"{fuzzer}: {len(rare)} {'other ' * (len(rare) < len(by_kind))}kinds"
+        for (what, outcome), n in of_it.items():
+            found[others if what in rare else what, outcome] += n
+    return found
 
 
 def rows(counts: Counter[tuple[str, str]]) -> list[str]:
@@ -60,8 +76,9 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    command = f"`python tests/fuzz/write_table.py --count {arguments.count} --seed {arguments.seed}`"
-    table = "\n".join([f"Made by {command}.", "", *rows(counts)])
+    names = "".join(f"{name} " for name in arguments.fuzzers)
+    command = f"`python tests/fuzz/write_table.py {names}--count {arguments.count} --seed {arguments.seed}`"
+    table = "\n".join([f"Made by {command}.", "", *rows(gathered(counts))])
     PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
 
 
