@@ -20,6 +20,20 @@ from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.traits import Form, Trait, Use, require_traits
 
 
+def _require_kind(name: str, given: Any, kind: type) -> None:
+    """Check that a system or a state is one.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is something else.
+    """
+    if not isinstance(given, kind):
+        raise InvalidArgument(
+            f"{name} starts with a System and a State; for the {kind.__name__} is {described(given)}."
+        )
+
+
 def _require_state(name: str, system: System, state: State) -> None:
     """Check that a state is one of a system.
 
@@ -32,11 +46,8 @@ def _require_state(name: str, system: System, state: State) -> None:
     StepFailed
         If it is not finite.
     """
-    for given, kind in ((system, System), (state, State)):
-        if not isinstance(given, kind):
-            raise InvalidArgument(
-                f"{name} starts with a System and a State; for the {kind.__name__} is {described(given)}."
-            )
+    _require_kind(name, system, System)
+    _require_kind(name, state, State)
     arrays = (state.q, state.v)
     if not is_real(state.t) or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiu" for x in arrays):
         raise InvalidArgument(f"{name}: a state has a time and arrays of numbers; system.state(q, v, t) makes one.")
@@ -47,6 +58,18 @@ def _require_state(name: str, system: System, state: State) -> None:
         )
     if not (math.isfinite(state.t) and all(np.isfinite(x).all() for x in arrays)):
         raise StepFailed(f"{name} cannot start: its time, positions or velocities are not finite.")
+
+
+def _with_checked_system(method: Callable[..., Motion]) -> Callable[..., Motion]:
+    """Return a method of an integrator that checks the system that it goes on with."""
+
+    @wraps(method)
+    def call(self: Integrator, system: System, *rest: Any, **options: Any) -> Motion:
+        _require_kind(type(self).__name__, system, System)
+        require_traits(self, system)  # pyright: ignore[reportArgumentType]
+        return method(self, system, *rest, **options)
+
+    return call
 
 
 def _with_checked_state(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,8 +118,6 @@ def _signed(begin: Callable[..., Motion]) -> Callable[..., Motion]:
 
     @wraps(begin)
     def signed(self: Integrator, system: System, *arguments: Any, **named: Any) -> Motion:
-        if isinstance(system, System):  # what is none is refused where arguments are checked
-            require_traits(self, system)  # pyright: ignore[reportArgumentType]
         motion = begin(self, system, *arguments, **named)
         motion._method = self  # pyright: ignore[reportAttributeAccessIssue]
         return motion
@@ -160,7 +181,12 @@ class Integrator(Copyable, ABC):
         A motion knows the method that starts it or goes on with it: its copies are made by that.
         """
         super().__init_subclass__(**options)
-        for wrap, names in ((_with_checked_state, ("start", "fit")), (_signed, ("start", "resume"))):
+        wrappers = (
+            (_with_checked_state, ("start", "fit")),
+            (_with_checked_system, ("resume",)),
+            (_signed, ("start", "resume")),
+        )
+        for wrap, names in wrappers:
             for name in names:
                 if name in vars(cls):
                     setattr(cls, name, wrap(vars(cls)[name]))

@@ -81,14 +81,17 @@ class CompiledLaw(PairLaw):
     ----------
     code : int
         Which law it is in `symplex.fem.measures.law_formulas`.
+    names : tuple of str
+        The attributes that hold its one or two constants, in the order of the formulas.
     """
 
     code: ClassVar[int]
+    names: ClassVar[tuple[str, ...]]
 
     @property
-    @abstractmethod
     def constants(self) -> Mapping[str, Array]:
-        """The one or two constants by name, in the order of the formulas."""
+        """The constants by name, in the order of the formulas."""
+        return {name: getattr(self, name) for name in self.names}
 
     @final
     def energy(self, s: Array) -> Array:
@@ -126,9 +129,19 @@ class CompiledLaw(PairLaw):
         return self.code, a, b
 
 
+class _Spring(CompiledLaw):
+    """A linear spring that acts on both sides of its natural length, or on one."""
+
+    names = ("stiffness", "length")
+
+    def __init__(self, stiffness: ArrayLike, length: ArrayLike):
+        self.stiffness = _positive("stiffness", stiffness, "N/m")
+        self.length = _finite("natural length", length, "m", least=0.0)
+
+
 @checked
 @final
-class EngineeringStrain(CompiledLaw):
+class EngineeringStrain(_Spring):
     """A linear spring, φ = ½ k (l − L)².
 
     Parameters
@@ -141,32 +154,10 @@ class EngineeringStrain(CompiledLaw):
 
     code = ENGINEERING
 
-    def __init__(self, stiffness: ArrayLike, length: ArrayLike):
-        self.stiffness = _positive("stiffness", stiffness, "N/m")
-        self.length = _finite("natural length", length, "m", least=0.0)
-
-    @property
-    def constants(self) -> Mapping[str, Array]:
-        """K and L."""
-        return {"stiffness": self.stiffness, "length": self.length}
-
-
-class _OneSided(CompiledLaw):
-    """A linear spring that acts on one side of its natural length."""
-
-    def __init__(self, stiffness: ArrayLike, length: ArrayLike):
-        self.stiffness = _positive("stiffness", stiffness, "N/m")
-        self.length = _finite("natural length", length, "m", least=0.0)
-
-    @property
-    def constants(self) -> Mapping[str, Array]:
-        """K and L."""
-        return {"stiffness": self.stiffness, "length": self.length}
-
 
 @checked
 @final
-class CompressionOnly(_OneSided):
+class CompressionOnly(_Spring):
     """A spring that only pushes, φ = ½ k ⟨L − l⟩²: a strut, or two balls that touch at the distance L.
 
     Parameters
@@ -182,7 +173,7 @@ class CompressionOnly(_OneSided):
 
 @checked
 @final
-class TensionOnly(_OneSided):
+class TensionOnly(_Spring):
     """A spring that only pulls, φ = ½ k ⟨l − L⟩²: a rope or cable.
 
     Parameters
@@ -210,15 +201,11 @@ class GreenStrain(CompiledLaw):
     """
 
     code = GREEN
+    names = ("stiffness", "length")
 
     def __init__(self, stiffness: ArrayLike, length: ArrayLike):
         self.stiffness = _positive("stiffness", stiffness, "N/m")
         self.length = _positive("natural length", length, "m")
-
-    @property
-    def constants(self) -> Mapping[str, Array]:
-        """K and L."""
-        return {"stiffness": self.stiffness, "length": self.length}
 
 
 @checked
@@ -233,14 +220,10 @@ class InverseDistance(CompiledLaw):
     """
 
     code = INVERSE
+    names = ("strength",)
 
     def __init__(self, strength: ArrayLike):
         self.strength = _finite("strength", strength, "J m")
-
-    @property
-    def constants(self) -> Mapping[str, Array]:
-        """γ."""
-        return {"strength": self.strength}
 
 
 @checked
@@ -255,14 +238,10 @@ class InverseSquare(CompiledLaw):
     """
 
     code = INVERSE_SQUARE
+    names = ("strength",)
 
     def __init__(self, strength: ArrayLike):
         self.strength = _finite("strength", strength, "J m²")
-
-    @property
-    def constants(self) -> Mapping[str, Array]:
-        """C."""
-        return {"strength": self.strength}
 
 
 @checked
@@ -279,15 +258,11 @@ class LennardJones(CompiledLaw):
     """
 
     code = LENNARD_JONES
+    names = ("depth", "diameter")
 
     def __init__(self, depth: ArrayLike, diameter: ArrayLike):
         self.depth = _positive("depth", depth, "J")
         self.diameter = _positive("diameter", diameter, "m")
-
-    @property
-    def constants(self) -> Mapping[str, Array]:
-        """ε and σ."""
-        return {"depth": self.depth, "diameter": self.diameter}
 
 
 def _finite(name: str, values: ArrayLike, unit: str, least: float = -np.inf) -> Array:
