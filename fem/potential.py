@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import IntArray, Pattern
 from symplex.fem.changing import ChangingEnergy
