@@ -19,7 +19,7 @@ Pairs that are beyond d̂ at both ends have no share, whatever happens in betwee
 """
 
 from symplex.contact import laws, mollifier
-from symplex.contact.closest import closest, combined, slide
+from symplex.contact.closest import closest, combined, moved, slide
 from symplex.contact.pairs import add_force, add_matrix, edges, expand, gather, sign
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.solids.edge_algebra import along, dot, times
@@ -28,13 +28,11 @@ _UNDECIDED = 1e-15  # r, relative to s0 + s1, below which θ is any number
 
 
 @formula
-def _between(work):
+def _between(edge_edge, work):
     """Set c̄; return θ, 1 − θ and r."""
     c, c0, c1 = work.c, work.c0, work.c1
     p0, p1 = combined(c0, work.x0), combined(c1, work.x1)
-    for a in range(4):
-        c[a] = c1[a] - c0[a]
-    u0, u1 = combined(c, work.x0), combined(c, work.x1)
+    u0, u1 = moved(edge_edge, c0, c1, work.x0), moved(edge_edge, c0, c1, work.x1)
     kappa = max(dot(u1, u1) - 2.0 * dot(p1, u1), 0.0)
     lmbda = max(dot(u0, u0) + 2.0 * dot(p0, u0), 0.0)
     A = dot(u1, u1) - dot(u0, u0)
@@ -56,9 +54,9 @@ def _mean_distance(work):
 
 
 @formula
-def _discrete_gradient(w, threshold, law, s0, s1, work):
+def _discrete_gradient(edge_edge, w, threshold, law, s0, s1, work):
     """Set DG of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
-    _between(work)
+    _between(edge_edge, work)
     p = _mean_distance(work)
     (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
     chi0, chi1 = mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
@@ -99,7 +97,7 @@ def add_discrete_gradient(q, change, low, is_increment, pairs, law, work, out):
         s1 = closest(pairs.edge_edge[e], work.x1, work.c1)
         if s0 >= square and s1 >= square:
             continue
-        _discrete_gradient(pairs.weights[e], pairs.parallel[e], law, s0, s1, work)
+        _discrete_gradient(pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, s0, s1, work)
         check += add_force(work.force, pairs.nodes, e, out)
     return check
 
@@ -117,7 +115,7 @@ def add_discrete_gradient(q, change, low, is_increment, pairs, law, work, out):
 def _discrete_hessian(edge_edge, w, threshold, law, s0, s1, work):
     """Set ∂DG/∂x1 of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
     c, c0, c1, E, V, T, K = work.c, work.c0, work.c1, work.E, work.V, work.T, work.matrix
-    theta, rest, root = _between(work)
+    theta, rest, root = _between(edge_edge, work)
     p, p1 = _mean_distance(work), combined(c1, work.x1)
     slide(edge_edge, work.x1, c1, p1, E, work.W, V)
     for a in range(4):
@@ -127,8 +125,7 @@ def _discrete_hessian(edge_edge, w, threshold, law, s0, s1, work):
     r0 = dot(combined(E[0], work.x1), end1) - dot(combined(E[0], work.x0), end0)
     r1 = dot(combined(E[1], work.x1), end1) - dot(combined(E[1], work.x0), end0)
     t0, t1 = combined(E[0], work.middle), combined(E[1], work.middle)
-    u = along(combined(c1, work.middle), -1.0, combined(c0, work.middle))
-    u1 = along(combined(c1, work.x1), -1.0, combined(c0, work.x1))
+    u, u1 = moved(edge_edge, c0, c1, work.middle), moved(edge_edge, c0, c1, work.x1)
     decided = root > _UNDECIDED * (s0 + s1)
     for t in range(12):
         b, j = t // 3, t % 3
