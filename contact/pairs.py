@@ -1,35 +1,16 @@
-"""Pairs of surfaces as compiled loops take them, and what all of these loops share."""
+"""What the compiled loops over contact pairs share: the law, room for the numbers of a pair, gathering, scattering.
+
+Pairs are a `symplex.contact.search.SurfacePairs`.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined
-
-
-class Pairs(NamedTuple):
-    """Pairs of a vertex and a face, or of two edges.
-
-    Attributes
-    ----------
-    nodes : int32 [m, 4]
-        The vertex and the nodes of the face, or the nodes of both edges.
-    edge_edge : bool [m]
-        Whether it is a pair of edges.
-    weights : float64 [m]
-        w in m².
-    parallel : float64 [m]
-        ε in m⁴ of the mollifier of nearly parallel edges; 0: none.
-    """
-
-    nodes: IntArray
-    edge_edge: NDArray[np.bool_]
-    weights: Array
-    parallel: Array
 
 
 class Law(NamedTuple):
@@ -41,7 +22,12 @@ class Law(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Numbers of one pair at a time, so that loops allocate nothing."""
+    """Numbers of one pair at a time, so that loops allocate nothing.
+
+    Positions at both ends and in the middle [4, 3]; the coefficients there [4]; E [2, 4], W, V [2, 12] of
+    `symplex.contact.closest.slide`; vectors of 12 coordinates: ∂θ, the gradient of the mollifier and its mean gradient; the
+    bend of that [6, 6]; forces [4, 3] and a matrix [12, 12].
+    """
 
     x0: Array
     x1: Array
@@ -60,12 +46,10 @@ class Scratch(NamedTuple):
     matrix: Array
 
 
-_SHAPES = ((4, 3), (4, 3), (4, 3), (4,), (4,), (4,), (2, 4), (2, 12), (2, 12), (12,), (12,), (12,), (6, 6), (4, 3), (12, 12))
-
-
 def scratch() -> Scratch:
     """Return room for the numbers of one pair."""
-    return Scratch(*[np.zeros(shape) for shape in _SHAPES])
+    shapes = [(4, 3)] * 3 + [(4,)] * 3 + [(2, 4)] + [(2, 12)] * 2 + [(12,)] * 3 + [(6, 6), (4, 3), (12, 12)]
+    return Scratch(*[np.zeros(shape) for shape in shapes])
 
 
 @formula
