@@ -260,9 +260,10 @@ class BodyContact(ChangingEnergy):
 
     def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
         """Add a form of the pairs in the list."""
-        if form.name not in _LOOPS:
-            raise self.lacks("mean_gradient")
-        self._finite(self._run(form, nodal, self.pairs, slots, out), *nodal[: form.ends])
+        if form.name in _LOOPS:
+            self._finite(self._run(form, nodal, self.pairs, slots, out), *nodal[: form.ends])
+        else:
+            super().add_listed(form, nodal, out, slots)
 
     def _run(
         self, form: Form, nodal: tuple[Array, ...], pairs: SurfacePairs, slots: IntArray | None, out: Array
@@ -293,7 +294,7 @@ class BodyContact(ChangingEnergy):
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m about what closed contact adds to its stiffness; infinite for a barrier.
 
-        k (A + 2 max(A, Â)) with A the area of the node and  the largest of a node of the bodies that its own may
+        k (A + 2 max(A, Â)) with A the area of the node and Â the largest of a node of the bodies that its own may
         touch: a vertex on a face, the face under vertices, and crossing edges give about k times an area each. It is
         no strict bound, as any number of vertices may meet at a place.
         """

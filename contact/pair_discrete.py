@@ -24,12 +24,12 @@ from symplex.contact.pairs import add_force, add_matrix, edges, expand, gather, 
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.solids.edge_algebra import along, dot, times
 
-_UNDECIDED = 1e-15  # r, relative to s0 + s1, below which θ is any number
+_UNDECIDED = 1e-15  # r, relative to s0 + s1, below which all of κ, λ and A are round-off: θ is ½ then
 
 
 @formula
-def _between(edge_edge, work):
-    """Set c̄; return θ, 1 − θ and r."""
+def _between(edge_edge, s0, s1, work):
+    """Set c̄; return θ, 1 − θ and r, or ½, ½ and 0 where these are round-off."""
     c, c0, c1 = work.c, work.c0, work.c1
     p0, p1 = combined(c0, work.x0), combined(c1, work.x1)
     u0, u1 = moved(edge_edge, c0, c1, work.x0), moved(edge_edge, c0, c1, work.x1)
@@ -38,9 +38,10 @@ def _between(edge_edge, work):
     A = dot(u1, u1) - dot(u0, u0)
     root = ((A + lmbda - kappa) ** 2 + 4.0 * kappa * lmbda) ** 0.5
     first, second = kappa + lmbda + A + root, kappa + lmbda - A + root
-    theta, rest = 0.5, 0.5
-    if first > 0.0 and second > 0.0:
+    if root > _UNDECIDED * (s0 + s1):
         theta, rest = 2.0 * kappa / first, 2.0 * lmbda / second
+    else:
+        theta, rest, root = 0.5, 0.5, 0.0
     for a in range(1, 4):
         c[a] = rest * c0[a] + theta * c1[a]
     c[0] = -(c[1] + c[2] + c[3])
@@ -56,7 +57,7 @@ def _mean_distance(work):
 @formula
 def _discrete_gradient(edge_edge, w, threshold, law, s0, s1, work):
     """Set DG of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
-    _between(edge_edge, work)
+    _between(edge_edge, s0, s1, work)
     p = _mean_distance(work)
     (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
     chi0, chi1 = mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
@@ -115,7 +116,7 @@ def add_discrete_gradient(q, change, low, is_increment, pairs, law, work, out):
 def _discrete_hessian(edge_edge, w, threshold, law, s0, s1, work):
     """Set ∂DG/∂x1 of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
     c, c0, c1, E, V, T, K = work.c, work.c0, work.c1, work.E, work.V, work.T, work.matrix
-    theta, rest, root = _between(edge_edge, work)
+    theta, rest, root = _between(edge_edge, s0, s1, work)
     p, p1 = _mean_distance(work), combined(c1, work.x1)
     slide(edge_edge, work.x1, c1, p1, E, work.W, V)
     for a in range(4):
@@ -126,11 +127,10 @@ def _discrete_hessian(edge_edge, w, threshold, law, s0, s1, work):
     r1 = dot(combined(E[1], work.x1), end1) - dot(combined(E[1], work.x0), end0)
     t0, t1 = combined(E[0], work.middle), combined(E[1], work.middle)
     u, u1 = moved(edge_edge, c0, c1, work.middle), moved(edge_edge, c0, c1, work.x1)
-    decided = root > _UNDECIDED * (s0 + s1)
     for t in range(12):
         b, j = t // 3, t % 3
         ends = rest * ((c1[b] - c0[b]) * p1[j] + c[b] * u1[j])
-        T[t] = -2.0 * (ends + theta * (r0 * V[0, t] + r1 * V[1, t])) / root if decided else 0.0
+        T[t] = -2.0 * (ends + theta * (r0 * V[0, t] + r1 * V[1, t])) / root if root > 0.0 else 0.0
     (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
     chi0, chi1 = mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
     m = 0.5 * (mollifier.value(chi0) + mollifier.value(chi1))
