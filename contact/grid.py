@@ -96,13 +96,14 @@ def boxes_within(nodes, bodies, q0, q1, distance, regions, near):
 @inlined
 def overlap(boxes, i, others, j):
     """Return whether two boxes have a point in common."""
+    # No branch but one: which of the six decides cannot be foretold.
     return (
-        boxes[i, 0] <= others[j, 3]
-        and others[j, 0] <= boxes[i, 3]
-        and boxes[i, 1] <= others[j, 4]
-        and others[j, 1] <= boxes[i, 4]
-        and boxes[i, 2] <= others[j, 5]
-        and others[j, 2] <= boxes[i, 5]
+        (boxes[i, 0] <= others[j, 3])
+        & (others[j, 0] <= boxes[i, 3])
+        & (boxes[i, 1] <= others[j, 4])
+        & (others[j, 1] <= boxes[i, 4])
+        & (boxes[i, 2] <= others[j, 5])
+        & (others[j, 2] <= boxes[i, 5])
     )
 
 
@@ -121,8 +122,11 @@ def _extent(boxes, i):
 
 
 @kernel
-def arrange(boxes, members, largest):
-    """Return what a `Grid` of the boxes [m, 6] of some members [m] is made of; none is larger than ``largest``."""
+def arrange(boxes, members, largest, least):
+    """Return what a `Grid` of the boxes [m, 6] of some members [m] is made of.
+
+    None is larger than ``largest``, no cell smaller than ``least``, both in m.
+    """
     m = len(boxes)
     ends = np.empty((2, 3))
     origin, upper = ends[0], ends[1]
@@ -157,7 +161,7 @@ def arrange(boxes, members, largest):
         if count == 0:
             continue
         # Slightly larger than the boxes, so that rounding does not matter.
-        size[of] = max(size[of] * (1.0 + 1e-6), spread / _MOST_CELLS, 1e-150)
+        size[of] = max(size[of] * (1.0 + 1e-6), least, spread / _MOST_CELLS, 1e-150)
         for j in range(3):
             while number[of, j] * size[of] <= upper[j] - origin[j] and number[of, j] < 4 * count:
                 number[of, j] *= 2

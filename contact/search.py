@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.contact.distances import cuts, relative_way, squared_distance
+from symplex.contact.closest import closest
 from symplex.contact.grid import (
     LEVELS,
     Grid,
@@ -22,6 +22,7 @@ from symplex.contact.grid import (
     most_rows,
     overlap,
 )
+from symplex.contact.passing import cuts, relative_way, without_mean
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray
@@ -177,8 +178,11 @@ def _search(
     if not all(len(members) for _, members in boxed):
         return np.empty(0, np.int32), np.empty(0, np.int32)
     largest = max(largest_extent(boxes) for boxes, _ in boxed)
-    a, *others = [(*side, Grid(*arrange(*box, largest))) for side, box in zip(sides, boxed, strict=True)]
-    b = others[0] if others else a
+    # Where the first ones are smaller, vertices above all, cells as for the second keep neighbours together.
+    *ahead, (boxes, members) = boxed
+    grids = [Grid(*arrange(boxes, members, largest, 0.0))]
+    grids[:0] = [Grid(*arrange(*those, largest, grids[0].size[grids[0].size > 0.0].min())) for those in ahead]
+    (*a,), (*b,) = (*sides[0], grids[0]), (*sides[-1], grids[-1])
     keys, complete = _keys(kind, way, False, *a, *b, near, q0, q1, distance, at_most)
     if complete and not same:  # and those with smaller boxes on the second side
         more, complete = _keys(kind, way, True, *b, *a, near, q0, q1, distance, at_most)
@@ -253,21 +257,24 @@ def _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance, x, y, c):
         return cuts(q0, nodes[i, 0], nodes[i, 1], others[j, 0], others[j, 1], others[j, 2])
     edge_edge = kind == _EDGE_EDGE
     _gather(nodes, i, others, j, q0, x)
-    s = squared_distance(x, edge_edge, c)
+    s = closest(edge_edge, x, c)
     if way == _NEAR_ONE or s < distance * distance:
         return s < distance * distance
     _gather(nodes, i, others, j, q1, y)
     if way == _NEAR_EITHER:
-        return squared_distance(y, edge_edge, c) < distance * distance
-    return s <= relative_way(x, y, edge_edge) ** 2
+        return closest(edge_edge, y, c) < distance * distance
+    for a in range(4):
+        for k in range(3):
+            y[a, k] -= x[a, k]
+    without_mean(y)
+    return s <= relative_way(edge_edge, y) ** 2
 
 
 @formula
 def _gather(nodes, i, others, j, q, x):
+    """Set the positions x [4, 3] of a pair, relative to its first node."""
+    first = nodes[i, 0]
     k = nodes.shape[1]
-    for a in range(k):
-        n = nodes[i, a]
-        x[a, 0], x[a, 1], x[a, 2] = q[n, 0], q[n, 1], q[n, 2]
-    for b in range(4 - k):
-        n = others[j, b]
-        x[k + b, 0], x[k + b, 1], x[k + b, 2] = q[n, 0], q[n, 1], q[n, 2]
+    for a in range(4):
+        n = nodes[i, a] if a < k else others[j, a - k]
+        x[a, 0], x[a, 1], x[a, 2] = q[n, 0] - q[first, 0], q[n, 1] - q[first, 1], q[n, 2] - q[first, 2]

@@ -139,7 +139,7 @@ class Surface(Copyable):
         require_nodes("Surface.from_triangles", nodes, len(points))
         if not len(nodes):
             raise MeshError("Surface.from_triangles: there is no triangle.")
-        closed = _is_closed(nodes)
+        closed = is_closed(nodes)
         return cls._build((name,), points, nodes, np.zeros(len(nodes), np.int32), (closed,))
 
     @classmethod
@@ -298,7 +298,7 @@ def _components(triangles: IntArray, n_points: int) -> IntArray:
     return place[label]
 
 
-def _is_closed(triangles: IntArray) -> bool:
+def is_closed(triangles: IntArray) -> bool:
     """Return whether each edge of triangles has as many that run along it one way as the other."""
     halves = triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2).astype(np.int64)
     n = int(halves.max()) + 1
