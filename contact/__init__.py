@@ -1,4 +1,4 @@
-"""Contact energies: rigid obstacles with the penalty law."""
+"""Contact: of nodes with rigid obstacles, and between the surfaces of bodies."""
 
 from symplex.base.lazy import public
 
@@ -8,5 +8,6 @@ __all__, __getattr__, __dir__ = public(
         ".massless": ("redistributed_mass",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
+        ".surfaces": ("Surface",),
     },
 )

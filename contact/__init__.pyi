@@ -1,4 +1,4 @@
-"""Contact energies: rigid obstacles with the penalty law."""
+"""Contact: of nodes with rigid obstacles, and between the surfaces of bodies."""
 
 # Made by tests/write_stubs.py.
 from symplex.contact.massless import redistributed_mass as redistributed_mass
@@ -8,3 +8,4 @@ from symplex.contact.obstacles import Cylinder as Cylinder
 from symplex.contact.obstacles import HalfSpace as HalfSpace
 from symplex.contact.obstacles import Sphere as Sphere
 from symplex.contact.rigid import RigidContact as RigidContact
+from symplex.contact.surfaces import Surface as Surface
