@@ -295,16 +295,17 @@ class BodyContact(ChangingEnergy):
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m about what closed contact adds to its stiffness; infinite for a barrier.
 
-        k (A + 2 max(A, Â)) with A the area of the node and Â the largest of a node of the bodies that its own may
-        touch: a vertex on a face, the face under vertices, and crossing edges give about k times an area each. It is
-        no strict bound, as any number of vertices may meet at a place.
+        3 k (A + 2 B), with A the area of the node and B that, or the largest area of a node which it may touch. A vertex on
+        a face, a face under vertices, and crossing edges have about k times an area each; where faces lie on each
+        other pairs that share a place have it several times. This is above what meshes in general position have;
+        vertices exactly above each other may have more than twice as much.
         """
         latent, surface = np.zeros(n_nodes), self.surface
         largest = np.zeros(len(surface.names))
         np.maximum.at(largest, surface.vertex_bodies, surface.vertex_areas)
         opposite = np.where(self.between, largest, 0.0).max(axis=1)[surface.vertex_bodies]
         touches = self.between.any(axis=1)[surface.vertex_bodies]
-        areas = surface.vertex_areas + 2.0 * np.maximum(surface.vertex_areas, opposite)
+        areas = 3.0 * (surface.vertex_areas + 2.0 * np.maximum(surface.vertex_areas, opposite))
         k = self.stiffness if self.bounded_stiffness else np.inf
         latent[surface.vertices[touches]] = k * areas[touches]
         return latent
@@ -333,7 +334,9 @@ class BodyContact(ChangingEnergy):
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             deepest = max(found, key=lambda intersection: intersection.depth)
-            raise InvalidSystem(f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact.")
+            raise InvalidSystem(
+                f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact."
+            )
 
     # -- for output ---------------------------------------------------------------------------------------------
 

@@ -23,7 +23,9 @@ class Sample:
         return np.arange(16 * len(self.x), dtype=np.int32).reshape(-1, 4, 4)
 
     def _run(self, loop, out, *arguments):
-        loop(*[a if isinstance(a, bool) else a.reshape(-1, 3) for a in arguments], self.pairs, self.law, scratch(), *out)
+        loop(
+            *[a if isinstance(a, bool) else a.reshape(-1, 3) for a in arguments], self.pairs, self.law, scratch(), *out
+        )
         return out[-1]
 
     def value(self, x):
