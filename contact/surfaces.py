@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -181,7 +182,7 @@ class Surface(Copyable):
         )
 
     def shifted(self, first: int) -> Surface:
-        """Return the surface with its nodes counted from another one on: of a body whose nodes follow those of others.
+        """Return the surface with ``first`` added to its nodes: of a body whose nodes follow those of others.
 
         Raises
         ------
@@ -192,6 +193,19 @@ class Surface(Copyable):
             raise InvalidSystem(f"the nodes {self.vertices[0]} to {self.vertices[-1]} cannot be shifted by {first}.")
         moved = {name: (getattr(self, name) + first).astype(np.int32) for name in ("vertices", "edges", "triangles")}
         return replace(self, **moved)
+
+    def renamed(self, *names: str) -> Surface:
+        """Return the surface with other names of its bodies.
+
+        Raises
+        ------
+        MeshError
+            If these are not as many, or two are the same.
+        """
+        if len(names) != len(self.names):
+            raise MeshError(f"{len(names)} names were given to {len(self.names)} bodies.")
+        _require_names(names)
+        return replace(self, names=names)
 
     def bodies_of(self, nodes: IntArray) -> IntArray:
         """Return the bodies [...] that nodes [...] of the surface belong to."""
@@ -312,11 +326,15 @@ def _require_triangles(triangles: IntArray) -> None:
         raise InvalidSystem(f"a triangle of the surface has one node twice: {triangles[twice[0]].tolist()}.")
 
 
+def _require_names(names: tuple[str, ...]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise MeshError(f"{count} bodies are named '{name}'; each needs a name of its own.")
+
+
 def _require_bodies(names: tuple[str, ...], nodes: IntArray, of_body: IntArray) -> None:
     """Check that bodies have names of their own and share no nodes, given nodes [m] with the body of each [m]."""
-    for name in names:
-        if names.count(name) > 1:
-            raise MeshError(f"two bodies are named '{name}'.")
+    _require_names(names)
     order = np.lexsort([of_body, nodes])
     nodes, of_body = nodes[order], of_body[order]
     shared = np.flatnonzero((nodes[1:] == nodes[:-1]) & (of_body[1:] != of_body[:-1]))
