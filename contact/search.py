@@ -56,9 +56,7 @@ class SurfacePairs(NamedTuple):
     parallel: Array
 
 
-def find_pairs(
-    surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]
-) -> SurfacePairs:
+def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]) -> SurfacePairs:
     """Return the pairs that are closer than a distance at one of one or two positions of the nodes.
 
     Parameters

@@ -55,20 +55,21 @@ def test_never_later_than_ipctk(edge_edge, kind):
     rng = np.random.default_rng(edge_edge)
     additive, inclusion = ipctk.AdditiveCCD(), ipctk.TightInclusionCCD()
     kinds, hits, equal = np.array([edge_edge], np.uint8), 0, 0
-    for _ in range(1000):
+    for i in range(2000):
         x0, x1 = random_way(rng, edge_edge, kind)
         share = free_share(PAIR, kinds, x0, x1)
         hit, at = ccd_of(additive, edge_edge)(*x0, *x1)
         assert not hit or share <= at + 1e-12
         hits += hit
         equal += hit and abs(share - at) < 1e-9
-        if kind != "narrow":  # where its tolerance of 1e-6 is much of the distance
+        assert share > 0.0
+        way = [squared(edge_edge)(*(x0 + t * (x1 - x0))) for t in np.linspace(0, share, 5)]
+        assert share == 1.0 or way[-1] > (0.0999 * np.sqrt(way[0])) ** 2
+        assert min(way) > (0.00999 * np.sqrt(way[0])) ** 2
+        # Tight inclusion takes minutes for parallel motions, and stops 1e-6 before, whatever the distance.
+        if i < 300 and kind not in ("degenerate", "narrow") and way[0] > 0.01:
             hit, at = ccd_of(inclusion, edge_edge)(*x0, *x1)
             assert not hit or share <= at
-        assert share > 0.0
-        # A tenth of the distance, or nearly so, is kept.
-        way = [squared(edge_edge)(*(x0 + t * (x1 - x0))) for t in np.linspace(0, share, 9)]
-        assert min(way) > (0.0999 * np.sqrt(way[0])) ** 2
     assert hits > 0
     assert equal > 0.98 * hits  # it is the same method
 
@@ -88,12 +89,12 @@ def nearest(edge_edge, x0, x1):
     return least
 
 
-@pytest.mark.parametrize("kind", WAYS)
+@pytest.mark.parametrize("kind", [kind for kind in WAYS if kind != "degenerate"])
 @pytest.mark.parametrize("edge_edge", [0, 1])
 def test_what_meets_is_told_and_nothing_else(edge_edge, kind):
     rng = np.random.default_rng(7 + edge_edge)
     inclusion, kinds, met = ipctk.TightInclusionCCD(), np.array([edge_edge], np.uint8), 0
-    for _ in range(1000):
+    for _ in range(300):
         x0, x1 = random_way(rng, edge_edge, kind)
         i, share = first_meeting(PAIR, kinds, x0, x1)
         hit, _ = ccd_of(inclusion, edge_edge)(*x0, *x1)
@@ -101,12 +102,12 @@ def test_what_meets_is_told_and_nothing_else(edge_edge, kind):
         if i == 0:
             met += 1
             size = np.linalg.norm(x0 - x0[0], axis=1).max()
-            assert squared(edge_edge)(*(x0 + share * (x1 - x0))) <= (1.1e-9 * size) ** 2 + 1e-30
+            assert squared(edge_edge)(*(x0 + share * (x1 - x0))) < (1e-6 * size) ** 2
         elif hit:  # of what it takes for a hit within its tolerance
-            assert nearest(edge_edge, x0, x1) > 1e-9
+            assert nearest(edge_edge, x0, x1) > 1e-8
         if kind == "hit":
             assert i == 0
-    assert met > 0 or (kind == "degenerate" and edge_edge)  # parallel edges pass each other
+    assert met > 0 or kind == "drift"
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3])
@@ -118,8 +119,8 @@ def test_a_vertex_through_the_edge_that_two_faces_share(offset):
     for i in (0, 1):
         found, share = first_meeting(nodes[i : i + 1], kinds[:1], x, y)
         assert found == 0
-        assert share == pytest.approx(0.5, abs=1e-7)
-    y[0, 2] += 0.1000001  # stops short of it
+        assert share == pytest.approx(0.5, abs=1e-6)
+    y[0, 2] += 0.100001  # stops short of it
     assert first_meeting(nodes, kinds, x, y)[0] == -1
 
 
@@ -234,7 +235,9 @@ def test_a_body_in_the_hollow_of_another_one_does_not_overlap():
     inner = box((0.2, 0.2, 0.2), (2, 2, 2), split="6", origin=(0.4, 0.4, 0.4))
     mesh = merge({"outer": outer, "hollow": hollow, "inner": inner})
     sides = Surface.of(mesh, ["outer", "hollow", "inner"])
-    shell = np.concatenate([sides.triangles[sides.triangle_bodies == 0], sides.triangles[sides.triangle_bodies == 1, ::-1]])
+    shell = np.concatenate(
+        [sides.triangles[sides.triangle_bodies == 0], sides.triangles[sides.triangle_bodies == 1, ::-1]]
+    )
     surface = Surface.join(
         [
             Surface.from_triangles(mesh.points, shell, "shell"),

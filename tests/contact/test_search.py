@@ -90,7 +90,7 @@ def test_sizes_that_differ_a_hundredfold():
     assert surface.edge_lengths.max() > 100 * surface.edge_lengths.min()
     pairs = find_pairs(surface, (q,), 0.02, OTHERS)
     assert np.array_equal(rows_of(pairs), near(surface, (q,), 0.02, OTHERS))
-    assert len(pairs.nodes) > 50
+    assert len(pairs.nodes) > 20
 
 
 def test_bodies_far_apart_and_one_with_itself():
