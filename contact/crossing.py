@@ -81,7 +81,7 @@ def largest_step(surface: Surface, q0: Array, q1: Array, between: NDArray[np.boo
 
 @kernel
 def free_share(nodes, edge_edge, q0, q1):
-    """Return the share in [0, 1] of the way from q0 to q1 [n, 3] on which pairs [m, 4] keep a tenth of their distance."""
+    """Return the share in [0, 1] of the way from q0 to q1 [n, 3] on which pairs [m, 4] keep a tenth of their gap."""
     share = 1.0
     x, w, c = np.empty((4, 3)), np.empty((4, 3)), np.empty(4)
     for i in range(len(nodes)):
@@ -121,8 +121,8 @@ def _set_way(nodes, i, q0, q1, x, w):
 def crossing(surface: Surface, pairs: SurfacePairs, q0: Array, q1: Array) -> str | None:
     """Return a clause on the first pair of a list that passes through on the way from q0 to q1 [n, 3], or None.
 
-    All pairs that meet on the way are found, and none that stay apart by more than a millionth of their size. What is not in
-    the list is not looked at.
+    All pairs that meet on the way are found, and none that stay apart by more than a millionth of their size. What is
+    not in the list is not looked at.
     """
     i, share = first_meeting(pairs.nodes, pairs.edge_edge, q0, q1)
     if i < 0:

@@ -85,8 +85,8 @@ def meeting(edge_edge, x, w, gap, c):
     """Return the share of displacements after which the two are nearer than a gap, or 2 if they never are up to 1.
 
     Steps are as long as they surely do not meet: by the sum of displacements, or in the present direction of their
-    distance, in which the separation of convex bodies changes linearly. If it has not ended after 2000 steps, it says that
-    they meet. The arguments are those of `free_way`.
+    distance, in which the separation of convex bodies changes linearly. If it has not ended after 2000 steps, it says
+    that they meet. The arguments are those of `free_way`.
     """
     way = relative_way(edge_edge, w)
     t = 0.0

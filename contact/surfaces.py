@@ -233,8 +233,8 @@ class Surface(Copyable):
         """
         if not self.has_volume[body]:
             raise InvalidSystem(
-                f"body '{self.names[body]}' cannot be in contact with itself: its surface is open and bounds no volume. "
-                "Take a body of volume cells or a closed surface, or contact with other bodies only."
+                f"body '{self.names[body]}' cannot be in contact with itself: its surface is open and bounds no "
+                "volume. Take a body of volume cells or a closed surface, or contact with other bodies only."
             )
 
     @classmethod
@@ -261,6 +261,9 @@ class Surface(Copyable):
             raise MeshError(f"the edge between nodes {a} and {b} of the surface has no length; merge these nodes.")
         x = points[triangles]
         third = np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1) / 6.0
+        vertex_areas, edge_areas = np.zeros(len(vertices)), np.zeros(len(edges))
+        np.add.at(vertex_areas, corner, third[:, None])
+        np.add.at(edge_areas, side.reshape(-1, 3), third[:, None])
         return cls(
             names,
             vertices,
@@ -269,8 +272,8 @@ class Surface(Copyable):
             vertex_bodies,
             vertex_bodies[np.searchsorted(vertices, edges[:, 0])],
             of_body,
-            np.bincount(corner.ravel(), np.repeat(third, 3), len(vertices)),
-            np.bincount(side.ravel(), np.repeat(third, 3), len(edges)),
+            vertex_areas,
+            edge_areas,
             lengths,
             volume,
         )
@@ -341,6 +344,6 @@ def _require_bodies(names: tuple[str, ...], nodes: IntArray, of_body: IntArray) 
     if len(shared):
         i = int(shared[0])
         raise MeshError(
-            f"the bodies '{names[of_body[i]]}' and '{names[of_body[i + 1]]}' share node {nodes[i]}: what hangs together "
-            "is one body. Name a group that holds both."
+            f"the bodies '{names[of_body[i]]}' and '{names[of_body[i + 1]]}' share node {nodes[i]}: what hangs "
+            "together is one body. Name a group that holds both."
         )

@@ -127,7 +127,8 @@ def test_a_vertex_through_the_edge_that_two_faces_share(offset):
 def test_sliding_takes_few_steps_and_all_of_the_way():
     # A micrometre above a face of a metre, over its whole length: bounds by speed alone take thousands of steps.
     x0 = np.array([[0.0, 0.3, 1e-6], [-1, 0, 0], [2, 0, 0], [0, 1, 0]])
-    x1 = x0 + [[1.0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    x1 = x0.copy()
+    x1[0, 0] += 1.0
     assert free_share(PAIR, np.array([0], np.uint8), x0, x1) == 1.0
     assert first_meeting(PAIR, np.array([0], np.uint8), x0, x1) == (-1, 1.0)
 
@@ -135,7 +136,7 @@ def test_sliding_takes_few_steps_and_all_of_the_way():
 def test_pairs_at_rest_and_in_one_motion():
     x = np.random.default_rng(0).normal(size=(4, 3))
     for kind in (0, 1):
-        for y in (x, x + [1e3, -2.0, 5.0]):
+        for y in (x, x + np.array([1e3, -2.0, 5.0])):
             assert free_share(PAIR, np.array([kind], np.uint8), x, y) == 1.0
     assert free_share(PAIR, np.array([0], np.uint8), np.zeros((4, 3)), x) == 0.0  # touching already
 
@@ -161,7 +162,9 @@ def test_the_largest_step_of_two_boxes():
     assert largest_step(surface, q, moved(surface, q, [0, 0, -0.2]), np.zeros((2, 2), bool)) == 1.0
     # The motion of both together does not matter, nor does it for boxes far from the origin.
     there = moved(surface, q, [0, 0, -0.2])
-    assert largest_step(surface, q + 100.0, there + [130.0, 100, 100], OTHERS) == pytest.approx(0.45, rel=1e-6)
+    assert largest_step(surface, q + 100.0, there + np.array([130.0, 100, 100]), OTHERS) == pytest.approx(
+        0.45, rel=1e-6
+    )
 
 
 def test_a_long_way_is_looked_at_in_part():
@@ -235,13 +238,11 @@ def test_a_body_in_the_hollow_of_another_one_does_not_overlap():
     inner = box((0.2, 0.2, 0.2), (2, 2, 2), split="6", origin=(0.4, 0.4, 0.4))
     mesh = merge({"outer": outer, "hollow": hollow, "inner": inner})
     sides = Surface.of(mesh, ["outer", "hollow", "inner"])
-    shell = np.concatenate(
-        [sides.triangles[sides.triangle_bodies == 0], sides.triangles[sides.triangle_bodies == 1, ::-1]]
-    )
+    of = [sides.triangles[sides.triangle_bodies == body] for body in range(3)]
     surface = Surface.join(
         [
-            Surface.from_triangles(mesh.points, shell, "shell"),
-            Surface.from_triangles(mesh.points, sides.triangles[sides.triangle_bodies == 2], "inner"),
+            Surface.from_triangles(mesh.points, np.concatenate([of[0], of[1][:, ::-1]]), "shell"),
+            Surface.from_triangles(mesh.points, of[2], "inner"),
         ]
     )
     assert surface.has_volume == (True, True)
