@@ -5,9 +5,11 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".bodies": ("BodyContact", "Contacts"),
         ".massless": ("redistributed_mass",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
+        ".stiffness": ("contact_stiffness",),
         ".surfaces": ("Surface",),
     },
 )

@@ -42,6 +42,21 @@ def combined(c, x):
     )
 
 
+@inlined
+def moved(edge_edge, c0, c1, x):
+    """Return Σ (c1_a − c0_a) x_a for c0 and c1 of C.
+
+    It lies in the face, in its edge if both are there, or in the plane of both edges, also where c1 − c0 is so small that
+    rounding makes its sum differ from zero.
+    """
+    if edge_edge:
+        u, v = c1[1] - c0[1], c1[3] - c0[3]
+        return along(times(u, minus(row(x, 1), row(x, 0))), v, minus(row(x, 3), row(x, 2)))
+    i = 2 if c0[1] == 0.0 and c1[1] == 0.0 else 1
+    u, v = c1[3 - i] - c0[3 - i], c1[3] - c0[3]
+    return along(times(u, minus(row(x, 3 - i), row(x, i))), v, minus(row(x, 3), row(x, i)))
+
+
 @formula
 def closest(edge_edge, x, c):
     """Set c [4] for positions x [4, 3] relative to the first one; return s."""
