@@ -56,9 +56,7 @@ class SurfacePairs(NamedTuple):
     parallel: Array
 
 
-def find_pairs(
-    surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]
-) -> SurfacePairs:
+def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]) -> SurfacePairs:
     """Return the pairs that are closer than a distance at one of one or two positions of the nodes.
 
     Parameters
@@ -182,7 +180,8 @@ def _search(
     *ahead, (boxes, members) = boxed
     grids = [Grid(*arrange(boxes, members, largest, 0.0))]
     grids[:0] = [Grid(*arrange(*those, largest, grids[0].size[grids[0].size > 0.0].min())) for those in ahead]
-    (*a,), (*b,) = (*sides[0], grids[0]), (*sides[-1], grids[-1])
+    a: tuple[IntArray, IntArray, Grid] = (*sides[0], grids[0])
+    b: tuple[IntArray, IntArray, Grid] = (*sides[-1], grids[-1])
     keys, complete = _keys(kind, way, False, *a, *b, near, q0, q1, distance, at_most)
     if complete and not same:  # and those with smaller boxes on the second side
         more, complete = _keys(kind, way, True, *b, *a, near, q0, q1, distance, at_most)
@@ -195,8 +194,8 @@ def _search(
 
 def _overlapping(boxes: Array) -> NDArray[np.bool_]:
     """Return which boxes [m, 6] overlap which [m, m]."""
-    below = (boxes[:, None, :3] <= boxes[None, :, 3:]).all(axis=2)
-    return below & below.T
+    below = np.all(boxes[:, None, :3] <= boxes[None, :, 3:], axis=2)
+    return np.logical_and(below, below.T)
 
 
 @kernel
