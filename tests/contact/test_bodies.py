@@ -22,7 +22,7 @@ SIDE = 0.1
 def two_cubes(n=2, gap=0.001, shift=(0.03, 0.02)):
     """A mesh of two cubes beside each other, off centre."""
     block = sx.box((SIDE,) * 3, (n,) * 3)
-    points = np.vstack([block.points, block.points + [SIDE + gap, *shift]])
+    points = np.vstack([block.points, block.points + np.array([SIDE + gap, *shift])])
     cells = block.cells["tetra"]
     return Mesh(points, {"tetra": np.vstack([cells, cells + len(block.points)])})
 
@@ -32,11 +32,11 @@ def in_contact(law="penalty", **options):
     return BodyContact(Surface.of(mesh), 5e7, law=law, **options), mesh.points
 
 
-# -- the potential ------------------------------------------------------------------------------------------------------
+# -- the potential ----------------------------------------------------------------------------------------------------
 
 
 def test_flat_faces_have_the_energy_and_pressure_of_the_law():
-    """Faces of two cubes that lie on each other: two to three times b(d) and k (d̂ − d) per area, as edges count as well."""
+    """Faces that lie on each other: two to three times b(d) and k (d̂ − d) per area, as edges count as well."""
     d, reach, k = 0.001, 0.002, 5e7
     mesh = two_cubes(n=2, gap=d, shift=(0.013, 0.021))
     area = (SIDE - 0.013) * (SIDE - 0.021)
@@ -81,8 +81,8 @@ def test_results_do_not_depend_on_the_list(law):
     np.testing.assert_array_equal(results[0], results[2])
 
 
-def test_copies_and_pickles_go_on(law="barrier"):
-    contact, q = in_contact(law)
+def test_copies_and_pickles_go_on():
+    contact, q = in_contact("barrier")
     contact.renewed(q)
     for other in (copy.copy(contact), copy.deepcopy(contact), pickle.loads(pickle.dumps(contact))):
         assert other.total(q) == contact.total(q)
@@ -105,7 +105,7 @@ def test_the_list_is_found_by_the_search():
         np.testing.assert_array_equal(one, other)
 
 
-# -- stiffness ----------------------------------------------------------------------------------------------------------
+# -- stiffness --------------------------------------------------------------------------------------------------------
 
 
 def test_default_stiffness_follows_from_the_softer_body():
@@ -126,7 +126,7 @@ def test_latent_stiffness_covers_what_closed_contact_adds():
     """The largest k/m of faces on each other is below what is declared, where vertices do not lie above each other."""
     coarse, fine = sx.box((SIDE,) * 3, (2,) * 3), sx.box((SIDE,) * 3, (3,) * 3)
     for shift, most in (((0.013, 0.021), 1.0), ((0.0, 0.0), 2.5)):
-        points = np.vstack([coarse.points, fine.points + [SIDE + 1e-3, *shift]])
+        points = np.vstack([coarse.points, fine.points + np.array([SIDE + 1e-3, *shift])])
         cells = np.vstack([coarse.cells["tetra"], fine.cells["tetra"] + len(coarse.points)])
         contact = BodyContact(Surface.of(Mesh(points, {"tetra": cells})), 1e8, distance=0.002)
         mass = lumped_mass(points, cells, 1000.0, len(points))
@@ -149,7 +149,7 @@ def test_a_barrier_has_no_greatest_stiffness():
     assert in_contact("penalty")[0].bounded_stiffness
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------------
+# -- what is refused --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_positions_that_are_not_finite_are_a_failed_step():
         contact.total(q)
 
 
-# -- collisions ---------------------------------------------------------------------------------------------------------
+# -- collisions -------------------------------------------------------------------------------------------------------
 
 
 def collision(law, speed=2.0):
