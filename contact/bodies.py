@@ -244,8 +244,9 @@ class BodyContact(ChangingEnergy):
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one pair at its positions x [4, 3] in m."""
-        one = slice(stencil, stencil + 1)
-        pair = SurfacePairs(np.arange(4, dtype=np.int32)[None], *[part[one] for part in self.pairs[1:]])
+        one, pairs = slice(stencil, stencil + 1), self.pairs
+        nodes = np.arange(4, dtype=np.int32)[None]
+        pair = SurfacePairs(nodes, pairs.edge_edge[one], pairs.weights[one], pairs.parallel[one])
         return float(set_values(_apart(x), pair, self._law, self._work, np.empty(1)))
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
@@ -287,8 +288,8 @@ class BodyContact(ChangingEnergy):
                 one, other = (self.surface.names[b] for b in self._bodies(pairs)[nearest])
                 at = ", ".join(f"{x:.4g}" for x in q[pairs.nodes[nearest, 0]])
                 raise StepFailed(
-                    f"BodyContact: '{one}' and '{other}' touch at ({at}) m, where a barrier has no finite energy. Try a "
-                    "smaller step, or a gap between them at the start."
+                    f"BodyContact: '{one}' and '{other}' touch at ({at}) m, where a barrier has no finite energy. Try "
+                    "a smaller step, or a gap between them at the start."
                 )
         raise StepFailed("BodyContact has no finite energy or force. Try a smaller step.")
 
@@ -304,7 +305,7 @@ class BodyContact(ChangingEnergy):
         largest = np.zeros(len(surface.names))
         np.maximum.at(largest, surface.vertex_bodies, surface.vertex_areas)
         opposite = np.where(self.between, largest, 0.0).max(axis=1)[surface.vertex_bodies]
-        touches = self.between.any(axis=1)[surface.vertex_bodies]
+        touches = np.asarray(self.between.any(axis=1))[surface.vertex_bodies]
         areas = 3.0 * (surface.vertex_areas + 2.0 * np.maximum(surface.vertex_areas, opposite))
         k = self.stiffness if self.bounded_stiffness else np.inf
         latent[surface.vertices[touches]] = k * areas[touches]
