@@ -28,6 +28,7 @@ _KEPT = 0.1  # of the distance at the beginning of a way
 _MET = 1e-7  # of the size of a pair: what comes nearer has met
 _SHALLOW = 1e-9  # of the largest triangle: what reaches less deep only touches
 _COMPARISONS = 32  # per triangle, vertex and edge, before the way that is looked at is halved
+_SHORTEST = 1e-3  # part of a way beyond which it is not halved
 _SAMPLES = 2000  # of points inside another body, among which the deepest is sought
 
 
@@ -72,10 +73,13 @@ def largest_step(surface: Surface, q0: Array, q1: Array, between: NDArray[np.boo
     between : bool [bodies, bodies]
         Which bodies may meet, symmetric; on the diagonal those with themselves.
     """
-    share = 1.0
+    share, end = 1.0, q1
     at_most = _COMPARISONS * (len(surface.triangles) + len(surface.vertices) + len(surface.edges))
-    while (pairs := find_swept(surface, q0, end := q0 + share * (q1 - q0), between, at_most)) is None:
+    while (pairs := find_swept(surface, q0, end, between, at_most)) is None:
         share *= 0.5
+        end = q0 + share * (q1 - q0)
+        if share < _SHORTEST:  # so many are near each other where they are
+            at_most = 0
     return share * free_share(pairs.nodes, pairs.edge_edge, q0, end)
 
 

@@ -24,7 +24,7 @@ from symplex.contact.grid import (
 )
 from symplex.contact.passing import cuts, relative_way, without_mean
 from symplex.contact.surfaces import Surface
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import formula, kernel
 
@@ -72,7 +72,9 @@ def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, betwe
     Raises
     ------
     InvalidSystem
-        If a position is not finite, or the surface has nodes that there are none of.
+        If the surface has nodes that there are none of.
+    StepFailed
+        If a position is not finite.
     """
     way = _NEAR_ONE if len(ends) == 1 else _NEAR_EITHER
     found = _found(surface, ends[0], ends[-1], distance, between, way, _NO_LIMIT)
@@ -98,7 +100,7 @@ def find_swept(
 
     Raises
     ------
-    InvalidSystem
+    InvalidSystem, StepFailed
         As `find_pairs`.
     """
     return _found(surface, q0, q1, 0.0, between, _SWEPT, at_most or _NO_LIMIT)
@@ -145,7 +147,7 @@ def _require_positions(surface: Surface, ends: tuple[Array, ...]) -> None:
             raise InvalidSystem(f"the surface has nodes up to {last} in three dimensions; positions are {q.shape}.")
         if not np.isfinite(q[surface.vertices]).all():
             bad = surface.vertices[~np.isfinite(q[surface.vertices]).all(axis=1)][0]
-            raise InvalidSystem(f"the position of node {bad} on the surface is not finite: {q[bad]}.")
+            raise StepFailed(f"the position of node {bad} on the surface is not finite: {q[bad]}. Try a smaller step.")
 
 
 def _search(

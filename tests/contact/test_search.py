@@ -6,7 +6,7 @@ import pytest
 
 from symplex.contact.search import edges_through_faces, find_pairs, find_swept
 from symplex.contact.surfaces import Surface
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import merge
 
@@ -176,5 +176,5 @@ def test_positions_that_do_not_fit_are_told():
     with pytest.raises(InvalidSystem, match="nodes up to"):
         find_pairs(surface, (q[:5],), 0.1, OTHERS)
     q[7] = np.nan
-    with pytest.raises(InvalidSystem, match="node 7 on the surface is not finite"):
+    with pytest.raises(StepFailed, match="node 7 on the surface is not finite"):
         find_pairs(surface, (q,), 0.1, OTHERS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from symplex.contact.surfaces import Surface, is_closed
-from symplex.errors import InvalidSystem, MeshError
+from symplex.errors import InvalidArgument, InvalidSystem, MeshError
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.midside_nodes import quadratic
@@ -150,6 +150,13 @@ TRIANGLE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
 def test_what_is_no_surface_is_told(make, sentence):
     with pytest.raises((MeshError, InvalidSystem), match=sentence):
         make()
+
+
+def test_arguments_of_another_kind_are_told():
+    with pytest.raises(InvalidArgument, match="mesh must be a Mesh"):
+        Surface.of("mesh")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InvalidArgument, match="points must be an array"):
+        Surface.from_triangles("points", [[0, 1, 2]])  # pyright: ignore[reportArgumentType]
 
 
 def test_an_open_surface_has_no_contact_with_itself():
