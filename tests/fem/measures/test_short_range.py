@@ -54,8 +54,8 @@ OTHERS = {
     "EnergyStepping": sx.EnergyStepping(0.1),
     "JacobiReduction": sx.reductions.JacobiReduction(sx.Newmark(STEP)),
     "AdaptiveVariational": sx.AdaptiveVariational(STEP),
-    "GrahamJelenic": sx.GrahamJelenic(STEP, "EM"),
-    "Composition of CM4": sx.Composition(sx.GrahamJelenic(STEP, "CM4"), 6),
+    "GrahamJelenic": sx.GrahamJelenic(STEP, "energy-momentum"),
+    "Composition of CM4": sx.Composition(sx.GrahamJelenic(STEP, "cayley-magnus-4"), 6),
 }
 
 
