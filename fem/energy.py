@@ -94,6 +94,8 @@ class Energy(Copyable, ABC):
         gradient for any energy needs it to keep momenta (see `generators` for others).
     version : int
         Another number after each change of the stencils (`symplex.fem.changing`).
+    bounded_stiffness : bool
+        Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
     columns : tuple of Column
         What `observed` tells, for histories; by default nothing.
     """
@@ -101,6 +103,7 @@ class Energy(Copyable, ABC):
     nodes: IntArray
     invariances: frozenset[Invariance] = frozenset()
     version: int = 0
+    bounded_stiffness: bool = True
     columns: tuple[Column, ...] = ()
 
     def observed(self, state: State, gradient: Array) -> dict[str, float]:
@@ -178,6 +181,19 @@ class Energy(Copyable, ABC):
                     A.append(turn)
                     b.append(np.zeros(dim))
         return np.reshape(A, (-1, dim, dim)), np.reshape(b, (-1, dim))
+
+    # What must not pass through each other, for contact between bodies.
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which nothing passes through.
+
+        It may be smaller than the largest one, and ends before things touch; 1 is all of the way.
+        """
+        return 1.0
+
+    def crossing(self, q0: Array, q1: Array) -> str | None:
+        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
+        return None
 
     # Optional, since not every energy has them: what some methods need beyond these.
 

@@ -225,7 +225,7 @@ class CompositionMotion(FixedStepMotion):
 
     def __init__(self, inner: FixedStepMotion, t0: float, dt: float, n: int, parts: list[float]):
         super().__init__(inner.system, t0, dt, n)
-        self.inner = inner
+        self.inner, self.filters_steps = inner, inner.filters_steps
         self._parts = parts
         self._starts = [math.fsum(parts[:i]) for i in range(len(parts))]
 

@@ -165,7 +165,7 @@ class LangevinMotion(FixedStepMotion):
     def __init__(self, method: Langevin, inner: Motion):
         assert isinstance(inner, FixedStepMotion), "methods that take a thermostat have fixed steps"
         super().__init__(inner.system, inner.t0, inner.dt, inner.n)
-        self.inner = inner
+        self.inner, self.filters_steps = inner, inner.filters_steps
         inner.n = 0  # steps are counted outside
         system = inner.system
         mass = np.asarray(system.mass)

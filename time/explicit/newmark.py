@@ -116,9 +116,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """A consistent mass by the implicit members only, compositions of the symmetric ones."""
+        """A consistent mass and barriers by the implicit members only, compositions of the symmetric ones."""
         composition: set[Trait] = {"composition"} if self.symmetric else set()
-        return (IMPLICIT - {"consistent mass"} if self.explicit else IMPLICIT) | composition
+        return (IMPLICIT - {"consistent mass", "barriers"} if self.explicit else IMPLICIT) | composition
 
     def __post_init__(self):
         if not (0.0 <= self.beta < math.inf and 0.5 <= self.gamma < math.inf):

@@ -28,13 +28,16 @@ class ImplicitMotion(FixedStepMotion):
     inertia: float
     impulse: float
     symmetric: bool
+    seen: tuple[float, ...] = (1.0,)
+    filters_steps = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
         super().__init__(system, t0, dt, n)
         shape = (system.n_nodes, system.dim)
         self.constant, self._buffer = np.zeros(shape), np.zeros(shape)
         self._corrections, self._halved, self._linear = np.zeros(1), np.zeros(1), np.zeros(len(COUNTS))
-        self._halvings = newton.halvings
+        # Where bodies collide, steps are halved by default: which step can be solved is not known before.
+        self._halvings = (6 if system.impassable else 0) if newton.halvings is None else newton.halvings
         self._solver = NewtonSolver(system, newton)
         # Of supports that move, zero elsewhere: increments and changes of velocity in the step
         self._given_dq, self._given_dv = (np.zeros(shape if self._moving else 0) for _ in range(2))
@@ -170,7 +173,7 @@ class ImplicitMotion(FixedStepMotion):
 
 # What implicit methods take as a rule.
 IMPLICIT: frozenset[Trait] = frozenset(
-    {"supports", "moving supports", "loads", "consistent mass", "changing stencils", "thermostat"}
+    {"supports", "moving supports", "loads", "consistent mass", "changing stencils", "barriers", "thermostat"}
 )
 
 
