@@ -423,6 +423,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
         (ROD.replace("x_min", "x_mim"), "rattle", "dt = 0.1", "body 'block' has no group 'x_mim'; it has: "),
         (HUNG.replace('body = "block"', 'body = "blok"'), "rattle", "dt = 0.1", "#1 'rods': there is no body 'blok'"),
         (HUNG.replace('"rods"', '"heat"'), "rattle", "dt = 0.1", "the name 'heat' is reserved"),
+        (FLOOR.replace('"floor"', '"work_push"') + BODY + PUSH, "newmark", "", "the name 'work_push' is reserved"),
         (HUNG.replace("0.0, 3.0]", "0.0, 0.0]"), "rattle", "dt = 0.1", "radius must be positive"),
         (
             HUNG.replace("density = 1.0 }", 'density = 1.0 }\nmass = "consistent"'),
