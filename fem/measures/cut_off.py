@@ -72,13 +72,17 @@ def mean_slope(law, a, b, end, s0, s1):
 @formula
 def quotient(law, a, b, end, m0, m1):
     """ξ = Δφ/(½ Δm), also across the end: there the quotient up to it, times the part of Δm that leads there."""
-    if is_beyond(end, m0) and is_beyond(end, m1):
-        return 0.0
-    e0, e1 = within(end, m0), within(end, m1)
+    limit, e0, e1, part = end[0], m0, m1, 1.0
+    if limit < np.inf:
+        if m0 >= limit and m1 >= limit:
+            return 0.0
+        if m0 >= limit or m1 >= limit:
+            e0, e1 = min(m0, limit), min(m1, limit)
+            part = (e1 - e0) / (m1 - m0)
     xi = law_formulas.quotient(law, a, b, e0, e1)
-    if end[0] < np.inf:
-        xi -= 2.0 * end[2] + end[3] * ((e0 - end[0]) + (e1 - end[0]))
-    return xi if m0 == e0 and m1 == e1 else xi * ((e1 - e0) / (m1 - m0))
+    if limit < np.inf:
+        xi = part * (xi - 2.0 * end[2] - end[3] * ((e0 - limit) + (e1 - limit)))
+    return xi
 
 
 @formula
@@ -86,15 +90,9 @@ def quotient_slope(law, a, b, end, m0, m1):
     """∂ξ/∂m1."""
     if is_beyond(end, m1):
         return 0.0 if is_beyond(end, m0) else -quotient(law, a, b, end, m0, m1) / (m1 - m0)
-    e0 = within(end, m0)
+    e0 = end[0] if is_beyond(end, m0) else m0
     rate = law_formulas.quotient_slope(law, a, b, e0, m1) - end[3]
     if e0 == m0:
         return rate
     part = (m1 - e0) / (m1 - m0)
     return rate * part + quotient(law, a, b, end, e0, m1) * (1.0 - part) / (m1 - m0)
-
-
-@inlined
-def within(end, m):
-    """Return m, or the end if it is beyond."""
-    return end[0] if is_beyond(end, m) else m
