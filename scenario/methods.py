@@ -35,7 +35,7 @@ Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 Order = Literal[2, 4, 6, 8]
 MOST_HALVINGS = 30  # to 1e-9 of a step
 LARGEST_SEED = 2**63 - 1
-WITH_SECANT: tuple[Scheme, ...] = tuple(name for name, scheme in SCHEMES.items() if "secant" in scheme.needs)
+WITH_SECANT: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if "secant" in scheme.needs)
 
 
 class FixedStepTable(Table):

@@ -31,7 +31,7 @@ Scheme = Literal[
 ]
 Abbreviation = Literal["SM", "EM", "EM-theta", "A-theta", "M4", "CM4", "CM6", "CM8"]
 
-SCHEMES: Mapping[Scheme, type[ConservingScheme]] = {
+SCHEMES: Mapping[str, type[ConservingScheme]] = {
     "symplectic-momentum": SymplecticMomentum,
     "energy-momentum": EnergyMomentumScheme,
     "assumed-distance": AssumedDistance,
@@ -44,7 +44,7 @@ SCHEMES: Mapping[Scheme, type[ConservingScheme]] = {
     "cayley-magnus-8": CayleyMagnus8,
 }
 # Of the paper, and for the Cayley-Magnus schemes, which are not in it, in its manner.
-ABBREVIATIONS: Mapping[Abbreviation, Scheme] = {
+ABBREVIATIONS: Mapping[str, Scheme] = {
     "SM": "symplectic-momentum",
     "EM": "energy-momentum",
     "EM-theta": "energy-momentum-exact-angle",
