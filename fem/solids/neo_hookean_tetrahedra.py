@@ -9,10 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
+from symplex.fem.forms import Form
 from symplex.fem.solids import neo_hookean, neo_hookean_discrete, tetrahedra
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.materials import NeoHookean
+
+Kernel = Callable[..., Any]
+
+HAND_WRITTEN: dict[Form, Kernel] = {
+    forms.GRADIENT: neo_hookean.add_gradient,
+    forms.HESSIAN: neo_hookean.add_hessian,
+    forms.DISCRETE_GRADIENT: neo_hookean_discrete.add_gradient,
+    forms.INCREMENT_GRADIENT: neo_hookean_discrete.add_increment_gradient,
+    forms.DISCRETE_HESSIAN: neo_hookean_discrete.add_hessian,
+}
 
 
 class NeoHookeanTetrahedra:
@@ -31,28 +43,21 @@ class NeoHookeanTetrahedra:
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return sum(self._run(neo_hookean.total, (q,)))
+        return sum(self._run(neo_hookean.total, (q,), (q,)))
 
-    def add_gradient(self, q: Array, out: Array) -> None:
-        """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        self._run(neo_hookean.add_gradient, (q,), out)
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`).
 
-    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
-        """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._run(neo_hookean.add_hessian, (q,), self._elements.blocks.elements, slots, out)
-
-    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
-        self._run(neo_hookean_discrete.add_gradient, (q0, q1), out)
-
-    def add_increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + compensation to q + compensation + Δq [n, 3] to out [n, 3]."""
-        nodal = q, compensation, dq
-        self._run(neo_hookean_discrete.add_increment_gradient, nodal, out, at=(q, q + dq))
-
-    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._run(neo_hookean_discrete.add_hessian, (q0, q1), self._elements.blocks.elements, slots, out)
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+        kernel = HAND_WRITTEN.get(form)
+        if kernel is None:
+            self._elements.add(form, nodal, out, slots)
+        else:
+            to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
+            self._run(kernel, nodal, form.positions(nodal), *to)
 
     def lattice_functions(self) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""
@@ -62,13 +67,11 @@ class NeoHookeanTetrahedra:
         G = tetrahedra.shape_gradients(elements.points, elements.nodes)
         return neo_hookean_lattice(*self._moduli, elements.volumes, G)
 
-    def _run(
-        self, kernel: Callable[..., Any], nodal: tuple[Array, ...], *arguments: Any, at: tuple[Array, ...] | None = None
-    ) -> list[Any]:
-        """Run a kernel on all blocks, and return what it returns for each slab."""
+    def _run(self, kernel: Kernel, nodal: tuple[Array, ...], at: tuple[Array, ...], *arguments: Any) -> list[Any]:
+        """Run a kernel on all blocks, and return what it returns for each slab; where it fails, say why."""
         results = self._elements.blocks.run(kernel, *nodal, *self._in_blocks, *arguments)
         if not all(map(isfinite, results)):
-            raise self._elements.failure([q[self._elements.nodes] for q in at or nodal])
+            raise self._elements.failure([q[self._elements.nodes] for q in at])
         return results
 
     @cached_property

@@ -11,6 +11,7 @@ from symplex.fem.kernels import inlined
 CONSTANTS = ('c10', 'c01', 'bulk', )
 FIBRES = 0
 GAUSS_POINTS = 1
+HAS_I2 = True
 
 
 @inlined

@@ -11,6 +11,7 @@ from symplex.fem.kernels import inlined
 CONSTANTS = ('lmbda', 'mu', )
 FIBRES = 0
 GAUSS_POINTS = 1
+HAS_I2 = True
 
 
 @inlined

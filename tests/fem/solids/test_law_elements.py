@@ -8,7 +8,7 @@ import pytest
 
 import symplex as sx
 from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem import threads
+from symplex.fem import forms, threads
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids.elements import element_of
 from symplex.fem.solids.isoparametric import Isoparametric
@@ -86,18 +86,18 @@ def test_hand_written_kernels_of_tetrahedra_agree():
     q0, q1, zero = moved(solid, 0.01), moved(solid, 0.02, 2), np.zeros_like(solid.points)
     pattern = Pattern(len(q0), [solid.nodes])
     assert solid._fast is not None
-    forms = {
-        "gradient": (q0,),
-        "discrete_gradient": (q0, q1),
-        "increment_gradient": (q0, zero, q1 - q0),
-        "hessian": (q0, pattern.slots[0]),
-        "discrete_hessian": (q0, q1, pattern.slots[0]),
+    nodal = {
+        forms.GRADIENT: (q0,),
+        forms.DISCRETE_GRADIENT: (q0, q1),
+        forms.INCREMENT_GRADIENT: (q0, zero, q1 - q0),
+        forms.HESSIAN: (q0,),
+        forms.DISCRETE_HESSIAN: (q0, q1),
     }
-    for form, arguments in forms.items():
-        found = [pattern.zeros(3) if "hessian" in form else np.zeros_like(q0) for _ in range(2)]
+    for form, arguments in nodal.items():
+        found = [pattern.zeros(3) if form.is_matrix else np.zeros_like(q0) for _ in range(2)]
         for elements, out in zip((solid._elements, solid._fast), found, strict=True):
-            getattr(elements, f"add_{form}")(*arguments, out)
-        np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14 * abs(found[1]).max(), err_msg=form)
+            elements.add(form, arguments, out, pattern.slots[0])
+        np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14 * abs(found[1]).max(), err_msg=form.name)
     assert solid._elements.total(q0) == pytest.approx(solid._fast.total(q0), rel=1e-13)
 
 
