@@ -7,6 +7,9 @@ all numbers of nodes and points.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -16,7 +19,12 @@ LANES = 16
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
 
-@intrinsic
+def _compiled(function: Callable[..., Any]) -> Callable[..., None]:
+    """Return the intrinsic as compiled code calls it: without the typing context."""
+    return intrinsic(function)
+
+
+@_compiled
 def add_lanes(typingctx, kept, factors, first, stride, x, at, step, n, out, to):
     """Set out[to + l] to (out[to + l] if kept else 0) + Σ_m factors[first + m stride] x[at + m step + l].
 

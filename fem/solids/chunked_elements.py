@@ -53,8 +53,8 @@ class ChunkedElements(ElementEnergy):
     nodes : int32 [m, k]
         The nodes of the elements.
     material : Material
-    directions : float64 [F, 3]
-        Undeformed directions a0 for which loops shall know a0·∇ξ_a.
+    directions : float64 [F, 3] or [F, m, 3]
+        Undeformed directions a0 for which loops shall know a0·∇ξ_a, in the whole body or of each element.
 
     Attributes
     ----------
@@ -119,7 +119,9 @@ class ChunkedElements(ElementEnergy):
         inverse = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape).swapaxes(-1, -2) / det[..., None, None]
         M = inverse @ inverse.swapaxes(-1, -2)
         known = [M[..., a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))] + [det]
-        along = np.einsum("fi,egai->egfa", self._directions, inverse).reshape(*det.shape, 3 * len(self._directions))
+        F, m = len(self._directions), len(self.nodes)
+        directions = np.broadcast_to(self._directions.reshape(F, -1, 3), (F, m, 3))
+        along = np.einsum("fei,egai->egfa", directions, inverse).reshape(*det.shape, 3 * F)
         return np.concatenate([np.stack(known, axis=-1), along], axis=-1)
 
     # -- forms ------------------------------------------------------------------------------------------------

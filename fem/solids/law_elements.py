@@ -24,7 +24,7 @@ from symplex.fem.solids import (
 from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_functions import LawFunctions
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.materials import InvariantMaterial
 
 
 def _at_positions(order: str) -> Callable[[Any], tuple[Any, ...]]:
@@ -57,7 +57,9 @@ class LawElements(ChunkedElements):
     element, points, nodes, material
         See `ChunkedElements`.
     law : LawFunctions
-        Those of the material; with fibres the material has their ``directions`` [F, 3].
+        Those of the material.
+    directions : float64 [F, 3] or [F, m, 3]
+        Of the families of fibres, of length 1: in the whole body, or of each element.
     """
 
     loops: ClassVar[Mapping[Form, Loop | None]] = {
@@ -73,8 +75,16 @@ class LawElements(ChunkedElements):
     }
     values: ClassVar[Loop] = Loop(law_gradients.set_values, _at_positions("value"))
 
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, law: LawFunctions):
-        super().__init__(element, points, nodes, material, getattr(material, "directions", np.empty((0, 3))))
+    def __init__(
+        self,
+        element: Element,
+        points: Array,
+        nodes: IntArray,
+        material: InvariantMaterial,
+        law: LawFunctions,
+        directions: Array,
+    ):
+        super().__init__(element, points, nodes, material, directions)
         self.law = law
 
     @cached_property

@@ -54,10 +54,7 @@ from symplex.fem.solids.edge_algebra import (
 @inlined
 def set_invariants(d, geometry, fibres, has_i2, invariants):
     """Set the rows of the invariants of a chunk, that of I2 if the law has it; return how many are not inverted."""
-    if has_i2:
-        valid = _set_strains(d, geometry, True, invariants)
-    else:
-        valid = _set_strains(d, geometry, False, invariants)
+    valid = _set_strains(d, geometry, True, invariants) if has_i2 else _set_strains(d, geometry, False, invariants)
     for p in range(CHUNK):  # apart: each is a long chain of operations, of which more can be under way in a short loop
         invariants[place(2, p)] = log(invariants[place(2, p)])
     for f in range(fibres):
