@@ -18,7 +18,7 @@ from symplex.fem.solids import elements, failures, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK, elements_per_chunk
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import TETRAHEDRON, Element
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.material import Material
 
 
 class Loop(NamedTuple):
@@ -159,7 +159,7 @@ class ChunkedElements(ElementEnergy):
         if self.material.objective and not (tensors.determinants(F) > 0.0).all():
             return inf
         with np.errstate(all="ignore"):
-            W = self.material.energy_density(failures.strains(self.material, F)[0])
+            W = self._law_of(one).energy_density(failures.strains(self.material, F)[0])
         return float(W @ (det[0] * self.element.stiffness.weights))
 
     # -- running loops ----------------------------------------------------------------------------------------
@@ -219,8 +219,12 @@ class ChunkedElements(ElementEnergy):
         d = np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
         return d @ np.linalg.inv(J), tensors.determinants(J)
 
+    def _law_of(self, chosen: slice) -> Material:
+        """Return the material as it is asked about all points of chosen elements."""
+        return self.material
+
     def failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
         """Return the error about the first element that is inverted, or has no finite energy or stress, at x."""
         with np.errstate(all="ignore"):  # positions may be infinite
             F = [self._deformations(x, self.nodes)[0] for x in positions]
-        return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F)
+        return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F, self._law_of(slice(None)))

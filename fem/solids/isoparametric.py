@@ -22,7 +22,7 @@ from symplex.fem.forms import Form
 from symplex.fem.solids import element_kernels, elements, failures, tensors
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.material import Material
 from symplex.fem.solids.numpy_forms import INTEGRALS, Part, energies, flat
 
 TOGETHER = 4  # blocks for which a law is called once, so that the call itself costs little
@@ -238,4 +238,4 @@ class Isoparametric(ElementEnergy):
         The positions [m, k, 3] are in the order of the blocks.
         """
         F = [np.einsum("eai,egKa->egiK", x, self._gradients, optimize=True) for x in positions]
-        return failures.failure(self.material, self.nodes, self._order, F)
+        return failures.failure(self.material, self.nodes, self._order, F, self.material)

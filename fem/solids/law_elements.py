@@ -24,7 +24,7 @@ from symplex.fem.solids import (
 from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_functions import LawFunctions
-from symplex.fem.solids.materials import InvariantMaterial
+from symplex.fem.solids.material import InvariantMaterial, Material, Oriented
 
 
 def _at_positions(order: str) -> Callable[[Any], tuple[Any, ...]]:
@@ -86,6 +86,12 @@ class LawElements(ChunkedElements):
     ):
         super().__init__(element, points, nodes, material, directions)
         self.law = law
+        self._invariant = material
+
+    def _law_of(self, chosen: slice) -> Material:
+        if self._directions.ndim == 2:
+            return self.material
+        return Oriented(self._invariant, np.repeat(self._directions[:, chosen], len(self._slopes), axis=1))
 
     @cached_property
     def rule(self) -> Array:

@@ -18,7 +18,8 @@ from symplex.fem.solids.elements import TETRAHEDRON, element_of
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
-from symplex.fem.solids.materials import LinearElastic, Material, NeoHookean
+from symplex.fem.solids.material import InvariantMaterial, Material
+from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
@@ -40,9 +41,14 @@ class Solid(ElementEnergy):
     cells : int [m, k]
         The nodes of the elements: k = 4 linear tetrahedra, 8 hexahedra, 10 quadratic tetrahedra, as meshio orders them.
     material : Material
+    fibres : float64 [m, 3] or [F, m, 3], optional
+        Undeformed directions of the material's families of fibres in each element, of any length; default: those of the
+        material in all elements.
 
     Attributes
     ----------
+    fibres : float64 [F, m, 3] or None
+        These directions, of length 1.
     nodes : int32 [m, k]
         The nodes of the elements.
     kind : str
@@ -58,7 +64,7 @@ class Solid(ElementEnergy):
         If an undeformed element is inverted or flat.
     """
 
-    def __init__(self, points: ArrayLike, cells: Nodes, material: Material):
+    def __init__(self, points: ArrayLike, cells: Nodes, material: Material, fibres: ArrayLike | None = None):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
         self.nodes = connectivity("Solid", cells)
         self.material = material
@@ -68,10 +74,13 @@ class Solid(ElementEnergy):
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
         law = material.law_functions()
+        self.fibres = None if fibres is None else self._directions(fibres)
         self._elements: LawElements | LinearElements | Isoparametric
         self._fast: NeoHookeanTetrahedra | None = None
         if law is not None:
-            self._elements = LawElements(element, self.points, self.nodes, material, law)
+            assert isinstance(material, InvariantMaterial)
+            directions = material.directions if self.fibres is None else self.fibres
+            self._elements = LawElements(element, self.points, self.nodes, material, law, directions)
             if element is TETRAHEDRON and isinstance(material, NeoHookean):
                 self._fast = NeoHookeanTetrahedra(self._elements, material)
         elif isinstance(material, LinearElastic):
@@ -83,7 +92,34 @@ class Solid(ElementEnergy):
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)
-        return Solid(self.points, self.nodes[chosen], self.material)
+        fibres = None if self.fibres is None else self.fibres[:, chosen]
+        return Solid(self.points, self.nodes[chosen], self.material, fibres)
+
+    def _directions(self, fibres: ArrayLike) -> Array:
+        """Return the directions of fibres of each element [F, m, 3], of length 1."""
+        a = np.array(fibres, dtype=float)
+        a = a[None] if a.ndim == 2 else a
+        law, m = self.material.law_functions(), len(self.nodes)
+        F = 0 if law is None else law.fibres
+        if F == 0:
+            raise InvalidSystem(
+                f"Solid: {type(self.material).__name__} has no fibres, but is given their directions; "
+                "take a material with them, as material(…, fibres=[1, 0, 0])."
+            )
+        if a.shape != (F, m, 3):
+            one = " or (m, 3)" if F == 1 else ""
+            raise InvalidSystem(
+                f"Solid: the directions of fibres have shape {np.shape(fibres)}; wanted is ({F}, {m}, 3): {F} of the "
+                f"material's families, m = {m} elements{one}."
+            )
+        length = np.linalg.norm(a, axis=2, keepdims=True)
+        bad = np.argwhere(~((length > 0) & (length < np.inf))[:, :, 0])
+        if len(bad):
+            f, e = bad[0]
+            raise InvalidSystem(
+                f"Solid: the direction of fibres {tuple(a[f, e])} of element {e} has no finite length above zero."
+            )
+        return a / length
 
     # -- forms ------------------------------------------------------------------------------------------------
 
