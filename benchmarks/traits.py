@@ -31,6 +31,7 @@ COLUMNS = {
     "consistent mass": "consistent mass",
     "massless nodes": "nodes without mass",
     "changing stencils": "stencils that change",
+    "barriers": "barriers",
     "constraints": "constraints",
     "composition": "`Composition`",
     "thermostat": "`Langevin`",

@@ -16,17 +16,35 @@ from symplex.fem.forms import Form
 from symplex.fem.kernels import kernel
 
 
+class IncompleteStencils(StepFailed):
+    """A matrix at positions where nodes may be near each other that the list does not have.
+
+    Attributes
+    ----------
+    ends : tuple of float64 [n, dim]
+        The positions: one, or those of the two ends of an increment.
+    """
+
+    def __init__(self, message: str, ends: tuple[Array, ...]):
+        super().__init__(message)
+        self.ends = ends
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[Array, ...]]]:
+        return type(self), (str(self), self.ends)
+
+
 class ChangingEnergy(Energy):
     """An energy of the nodes that are near each other, with a list of them that is renewed between steps.
 
     A stencil has energy where its nodes are closer than ``reach`` only. The list holds those closer than reach +
     margin, so that it is complete until a node has moved by half the margin; it is renewed at a quarter, which leaves a
     quarter for a step. What is assembled does not depend on the list: elsewhere stencils are found anew for one
-    evaluation. Only matrices need the list, as it is what their pattern is made of.
+    evaluation. Only matrices need the list, as it is what their pattern is made of. In a step that goes farther, an
+    implicit method has it found anew (`cover`), for both ends of the step, and once more after the step.
 
-    The list follows from the positions at which it was found. A checkpoint holds these, so that a motion goes on with
-    the same list, and the same bits, however old it is. (To renew it at each checkpoint would make the motion depend
-    on when they are taken.)
+    The list between steps follows from the positions at which it was found. A checkpoint holds these, so that a motion
+    goes on with the same list, and the same bits, however old it is. (To renew it at each checkpoint would make the
+    motion depend on when they are taken.)
 
     Attributes
     ----------
@@ -43,52 +61,80 @@ class ChangingEnergy(Energy):
     reach: float
     margin: float
     listed_at: Array
+    _covered: tuple[Array, ...] = ()  # the ends of a step for which the list was found, within it
 
     @abstractmethod
-    def stencils(self, q: Array, distance: float) -> IntArray:
-        """Return all stencils [m, k] whose nodes at q [n, dim] are closer than a distance in m, in a fixed order.
+    def find(self, ends: tuple[Array, ...], distance: float) -> None:
+        """Let ``nodes`` be all stencils [m, k] whose nodes are closer than a distance in m, in a fixed order.
 
+        They are looked for at the positions [n, dim], or at any of two. What else belongs to a stencil is set as well.
         The order is that of the nodes, so that sums over a longer list give the same bits.
+
+        Raises
+        ------
+        StepFailed
+            If it cannot be found.
         """
 
     def renewed(self, q: Array) -> bool:
-        """Renew the list at the positions q [n, dim] if a node has moved by a quarter of the margin; return whether."""
-        if len(self.listed_at) == len(q) and _farthest(q, self.listed_at) <= (0.25 * self.margin) ** 2:
+        """Renew the list at the positions q [n, dim] if a node has moved by a quarter of the margin; return whether.
+
+        It is renewed as well if it was found for the ends of a step.
+        """
+        listed = len(self.listed_at) == len(q) and not self._covered
+        if listed and _farthest(q, self.listed_at) <= (0.25 * self.margin) ** 2:
             return False
         self.list_at(q.copy())
         return True
 
     def list_at(self, q: Array) -> None:
         """Find the list at the positions q [n, dim], which stay as they are."""
-        self.listed_at = q
-        self.nodes = self.stencils(q, self.reach + self.margin) if len(q) else self.nodes[:0]
+        self.listed_at, self._covered = q, ()
+        if len(q):
+            self.find((q,), self.reach + self.margin)
+        else:
+            self.nodes = self.nodes[:0]
         self.version += 1
+
+    def cover(self, ends: tuple[Array, ...]) -> bool:
+        """Find the list for the ends [n, dim] of a step, if it is not complete there; return whether."""
+        if self._is_complete(ends):
+            return False
+        self._covered = tuple(q.copy() for q in ends)
+        self.find(self._covered, self.reach + self.margin)
+        self.version += 1
+        return True
+
+    def settle(self, q: Array) -> None:
+        """Find the list at the end q [n, dim] of a step alone, if it was found for both."""
+        if self._covered:
+            self.list_at(q.copy())
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, dim]."""
-        return self._complete(q).listed_total(q)
+        return self._complete((q,)).listed_total(q)
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy.add`), whether the list is complete there or not.
 
         Raises
         ------
-        StepFailed
-            If it is a matrix, and the list is not; or if a node moves by more than ``reach`` in an increment.
+        IncompleteStencils
+            If it is a matrix, and the list is not.
         """
         ends = nodal[: form.ends]
         if form is forms.INCREMENT_GRADIENT:
             ends = nodal[0], nodal[0] + nodal[2]
-        complete = self._complete(*ends)
-        if form.is_matrix and complete is not self:
+        if form.is_matrix and not self._is_complete(ends):
             if len(self.listed_at) != len(nodal[0]):
                 raise StepFailed(f"{type(self).__name__} has found no stencils yet; system.renew(q) does that.")
-            raise StepFailed(
-                f"{type(self).__name__}: nodes have moved by {self._moved(*ends):.3g} m since the list of their "
+            raise IncompleteStencils(
+                f"{type(self).__name__}: nodes have moved by {self._moved(ends):.3g} m since the list of their "
                 f"neighbours was found, which is more than half its margin, {0.5 * self.margin:.3g} m. Try a smaller "
-                "step, or a larger margin."
+                "step, or a larger margin.",
+                ends,
             )
-        complete.add_listed(form, nodal, out, slots)
+        self._complete(ends).add_listed(form, nodal, out, slots)
 
     def listed_total(self, q: Array) -> float:
         """Return the energy in J of the stencils in the list; an energy with compiled loops overrides it."""
@@ -98,23 +144,22 @@ class ChangingEnergy(Energy):
         """Add a form of the stencils in the list; an energy with compiled loops overrides it."""
         super().add(form, nodal, out, slots)
 
-    def _complete(self, *ends: Array) -> Self:
+    def _complete(self, ends: tuple[Array, ...]) -> Self:
         """Return the energy, or a copy, with a list that is complete at the given positions, one or two of them."""
-        if len(self.listed_at) == len(ends[0]) and self._moved(*ends) <= 0.5 * self.margin:
+        if self._is_complete(ends):
             return self
-        shift = np.sqrt(_farthest(*ends)) if len(ends) == 2 else 0.0
-        if not shift <= self.reach:
-            raise StepFailed(
-                f"{type(self).__name__}: a node moves by {shift:.3g} m within the step, farther than the range of the "
-                f"forces, {self.reach:.3g} m. Try a smaller step."
-            )
         other = copy.copy(self)
-        other.nodes = self.stencils(ends[0], self.reach + 2.0 * shift)
+        other.find(ends, self.reach)
         return other
 
-    def _moved(self, *ends: Array) -> float:
+    def _is_complete(self, ends: tuple[Array, ...]) -> bool:
+        """Return whether the list has all stencils that are near each other at the given positions."""
+        return len(self.listed_at) == len(ends[0]) and self._moved(ends) <= 0.5 * self.margin
+
+    def _moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a node is from where the list was found, at most."""
-        return float(np.sqrt(max(_farthest(q, self.listed_at) for q in ends)))
+        found = self._covered or (self.listed_at,)
+        return float(np.sqrt(max(min(_farthest(q, at) for at in found) for q in ends)))
 
 
 @kernel

@@ -8,12 +8,14 @@ from typing import Literal
 
 import numpy as np
 
+from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.projected_gradient import difference_slope, projected_gradient, projected_hessian
+from symplex.fem.state import State
 
 # What the local energies are invariant to: motions of all nodes of a stencil together.
 Invariance = Literal["translations", "rotations"]
@@ -92,11 +94,28 @@ class Energy(Copyable, ABC):
         gradient for any energy needs it to keep momenta (see `generators` for others).
     version : int
         Another number after each change of the stencils (`symplex.fem.changing`).
+    bounded_stiffness : bool
+        Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
+    columns : tuple of Column
+        What `observed` tells, for histories; by default nothing.
     """
 
     nodes: IntArray
     invariances: frozenset[Invariance] = frozenset()
     version: int = 0
+    bounded_stiffness: bool = True
+    columns: tuple[Column, ...] = ()
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return the numbers that ``columns`` declares, at a state.
+
+        Parameters
+        ----------
+        state : State
+        gradient : float64 [m, k, dim]
+            ∂φ/∂x in N as it acts in the motion, which need not be that of the state.
+        """
+        return {}
 
     @abstractmethod
     def value(self, x: Array) -> Array:
@@ -162,6 +181,19 @@ class Energy(Copyable, ABC):
                     A.append(turn)
                     b.append(np.zeros(dim))
         return np.reshape(A, (-1, dim, dim)), np.reshape(b, (-1, dim))
+
+    # What must not pass through each other, for contact between bodies.
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which nothing passes through.
+
+        It may be smaller than the largest one, and ends before things touch; 1 is all of the way.
+        """
+        return 1.0
+
+    def crossing(self, q0: Array, q1: Array) -> str | None:
+        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
+        return None
 
     # Optional, since not every energy has them: what some methods need beyond these.
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import IntArray, Pattern
 from symplex.fem.changing import ChangingEnergy
@@ -156,9 +156,21 @@ class Potential(Copyable):
     def renew(self, q: Array) -> bool:
         """Let energies renew their stencils at the positions q [n, dim]; return whether any did.
 
-        To be called between steps, never within one: the pattern changes with the stencils.
+        To be called between steps; the pattern changes with the stencils.
         """
         return any([energy.renewed(q) for energy in self.changing.values()])
+
+    def cover(self, ends: tuple[Array, ...]) -> bool:
+        """Let energies find their stencils for the ends [n, dim] of a step that goes far; return whether any did.
+
+        After the step, `settle` finds those of its end alone.
+        """
+        return any([energy.cover(ends) for energy in self.changing.values()])
+
+    def settle(self, q: Array) -> None:
+        """Let energies that have found their stencils for a step find those at its end q [n, dim] alone."""
+        for energy in self.changing.values():
+            energy.settle(q)
 
     @property
     def listed_at(self) -> dict[str, Array]:
@@ -186,6 +198,29 @@ class Potential(Copyable):
     def _other_stencils(self) -> list[IntArray]:
         """Return stencils [m, k] of other matrices that the pattern has room for."""
         return []
+
+    # -- what must not pass through each other ----------------------------------------------------------------
+
+    @cached_property
+    def impassable(self) -> list[Energy]:
+        """The energies of what must not pass through each other."""
+        return [e for e in self.energies.values() if type(e).largest_step is not Energy.largest_step]
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which nothing passes through."""
+        return min((energy.largest_step(q0, q1) for energy in self.impassable), default=1.0)
+
+    def require_no_crossing(self, q0: Array, q1: Array) -> None:
+        """Check that nothing has passed through on the straight way from q0 to q1 [n, dim].
+
+        Raises
+        ------
+        StepFailed
+            If something has.
+        """
+        for energy in self.impassable:
+            if what := energy.crossing(q0, q1):
+                raise StepFailed(f"{what}. Try a smaller step, or a stiffer contact.")
 
     # -- sums over nodes --------------------------------------------------------------------------------------
     #

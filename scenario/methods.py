@@ -48,7 +48,7 @@ class ImplicitTable(FixedStepTable):
     """What methods with implicit steps have in common."""
 
     solver: Solver = "auto"
-    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
+    halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
 
 
 class NewmarkTable(Table):
@@ -61,7 +61,7 @@ class NewmarkTable(Table):
     order: Order = 2
     safety: Annotated[float, positive("1")] = 0.8
     solver: Solver = "auto"
-    halvings: Annotated[int, whole(0, MOST_HALVINGS)] = 0
+    halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
 
     @property
     def implicit(self) -> bool:

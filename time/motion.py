@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from symplex.base.arguments import described, is_real
+from symplex.base.columns import Column
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
-from symplex.time.work import WorkLedger, with_work
+from symplex.time.work import WorkLedger, with_work, work_columns
 
 if TYPE_CHECKING:
     from symplex.time.integrator import Integrator
@@ -64,6 +65,11 @@ class Motion(ABC):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J of a state just returned, with those that only the integrator knows (``V_h``)."""
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What histories may have of it: of the system, of the work done on it, and of the method."""
+        return (*self.system.columns, *work_columns(self.system), *self._method.columns)
+
     def gradient(self, energy: Energy, state: State) -> Array:
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
         return energy.gradient(state.q[energy.nodes])
@@ -109,9 +115,12 @@ class FixedStepMotion(Motion):
         How messages call the method; by default as its class.
     loads_at_ends : bool
         Whether loads are taken at the ends of steps (see `WorkLedger`).
+    filters_steps : bool
+        Whether steps are found on a way on which nothing passes through. The ends of all others are looked at.
     """
 
     name: str = ""
+    filters_steps: bool = False
     loads_at_ends: ClassVar[bool] = False
 
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
@@ -244,11 +253,23 @@ class FixedStepMotion(Motion):
 
         The system may have been with another motion since; what it lists then is of this one again.
         """
-        self.system.listed_at = self._listed_at
+        system = self.system
+        system.listed_at = self._listed_at
         for _ in range(n_steps):
-            self.system.renew(self.arrays()["q"])
+            system.renew(self.arrays()["q"])
+            before = self.arrays()["q"].copy() if system.impassable and not self.filters_steps else None
             self._run(1)
-        self._listed_at = self.system.listed_at
+            q = self.arrays()["q"]
+            if before is not None:
+                self._require_no_crossing(before, q)
+            system.settle(q)
+        self._listed_at = system.listed_at
+
+    def _require_no_crossing(self, before: Array, q: Array) -> None:
+        try:
+            self.system.require_no_crossing(before, q)
+        except StepFailed as error:
+            raise with_context(error, f"{self.name} at t = {self.t:.6g} s (dt = {self.dt:.4g} s): {error}") from None
 
     def _steps_to(self, t: float) -> int:
         """Return the number of the step that ends at the time t in s."""

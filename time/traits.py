@@ -32,6 +32,7 @@ Feature = Literal[
     "consistent mass",
     "massless nodes",
     "changing stencils",
+    "barriers",
     "constraints",
 ]
 # and what may be done with a method.
@@ -70,6 +71,13 @@ def _changing_stencils(system: System) -> str:
     return ""
 
 
+def _barriers(system: System) -> str:
+    for name, energy in system.energies.items():
+        if not energy.bounded_stiffness:
+            return f"needs forces of bounded stiffness, and the barrier of energy '{name}' has none"
+    return ""
+
+
 def _loads(system: System) -> str:
     if not system.loads:
         return ""
@@ -96,6 +104,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "supports": _supports,
     "loads": _loads,
     "changing stencils": _changing_stencils,
+    "barriers": _barriers,
 }
 
 

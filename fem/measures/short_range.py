@@ -78,13 +78,21 @@ class ShortRangeLennardJones(ChangingEnergy):
         self.listed_at = np.empty((0, dim))
         self._law = _constants(self.depth, self.diameter, self.reach)
 
-    def stencils(self, q: Array, distance: float) -> IntArray:
-        """Return all pairs [m, 2] of nodes at q [n, dim] that are closer than a distance in m, sorted."""
-        if q.ndim != 2 or q.shape[1] != self.dim:
-            raise InvalidSystem(f"ShortRangeLennardJones: positions have shape {q.shape}, wanted (n, {self.dim}).")
-        if not np.isfinite(q).all():
-            raise StepFailed("ShortRangeLennardJones: positions are not finite.")
-        return neighbours(np.ascontiguousarray(q, dtype=float), distance)
+    def find(self, ends: tuple[Array, ...], distance: float) -> None:
+        """Find all pairs [m, 2] of nodes that are closer than a distance in m at any of the positions, sorted."""
+        for q in ends:
+            if q.ndim != 2 or q.shape[1] != self.dim:
+                raise InvalidSystem(f"ShortRangeLennardJones: positions have shape {q.shape}, wanted (n, {self.dim}).")
+            if not np.isfinite(q).all():
+                raise StepFailed("ShortRangeLennardJones: positions are not finite.")
+        shift = max(float(np.linalg.norm(q - ends[0], axis=1).max(initial=0.0)) for q in ends)
+        if shift > self.reach:
+            raise StepFailed(
+                f"ShortRangeLennardJones: a node moves by {shift:.3g} m within the step, farther than the range of the "
+                f"forces, {self.reach:.3g} m. Try a smaller step."
+            )
+        near = [neighbours(np.ascontiguousarray(q, dtype=float), distance) for q in ends]
+        self.nodes = near[0] if len(near) == 1 else np.unique(np.concatenate(near), axis=0)
 
     # -- local functions --------------------------------------------------------------------------------------
 

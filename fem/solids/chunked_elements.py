@@ -16,9 +16,9 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import elements, failures, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK, elements_per_chunk
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import TETRAHEDRON, Element
-from symplex.fem.solids.material import Material
 
 
 class Loop(NamedTuple):
@@ -136,10 +136,14 @@ class ChunkedElements(ElementEnergy):
         self._add(form, nodal, out, slots, apart=False)
 
     def local(self, form: Form, *x: Array) -> Array:
-        """Return a form of each element: what is assembled of elements that share no nodes."""
+        """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3]."""
+        return self.of_each(form, x, self._add)
+
+    def of_each(self, form: Form, x: tuple[Array, ...], add: Callable[..., None]) -> Array:
+        """Return what a function adds for a form, in place, if elements share no nodes."""
         m, k = self.nodes.shape
         out = np.zeros(form.shape(m * k, m * k * k, 3))
-        self._add(form, tuple(y.reshape(-1, 3) for y in x), out, self._own_slots, apart=True)
+        add(form, tuple(y.reshape(-1, 3) for y in x), out, self._own_slots, apart=True)
         if form.kind == "block":
             out = out.reshape(m, k, k, 3, 3).transpose(0, 1, 3, 2, 4)
         return out.reshape(form.local_shape(m, k, 3))
@@ -182,12 +186,18 @@ class ChunkedElements(ElementEnergy):
         self, loop: Loop, nodal: tuple[Array, ...], at: tuple[Array, ...], *arguments: Any, apart: bool = False
     ) -> None:
         """Run a loop on all chunks; where it fails, say why from the positions ``at``."""
-        nodes = self._apart if apart else self.blocks.nodes
-        chunks = nodes, self.blocks.counts, self._geometry, self._weights, self._slopes
+        chunks = self.chunk_nodes(apart), self.blocks.counts, self._geometry, self._weights, self._slopes
         results = self.blocks.run(loop.kernel, *nodal[: loop.takes], *chunks, *loop.constants(self), *arguments)
         if not all(map(isfinite, results)):
-            places = np.arange(self.nodes.size).reshape(self.nodes.shape) if apart else self.nodes
-            raise self.failure([q[places] for q in at])
+            raise self.failure(self.gathered(at, apart))
+
+    def chunk_nodes(self, apart: bool) -> NDArray[np.uint32]:
+        """Return the nodes [chunks, E · k] of each chunk; ``apart`` if elements share none."""
+        return self._apart if apart else self.blocks.nodes
+
+    def gathered(self, nodal: tuple[Array, ...], apart: bool) -> list[Array]:
+        """Return nodal arrays [n, 3] at the nodes of the elements [m, k, 3]."""
+        return [q.reshape(*self.nodes.shape, 3) if apart else q[self.nodes] for q in nodal]
 
     @cached_property
     def _apart(self) -> NDArray[np.uint32]:

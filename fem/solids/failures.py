@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.solids import tensors
-from symplex.fem.solids.material import Material
+from symplex.fem.solids.constitutive import Material
 
 
 def strains(material: Material, F: Array) -> Array:

@@ -20,9 +20,9 @@ from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import element_kernels, elements, failures, tensors
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
-from symplex.fem.solids.material import Material
 from symplex.fem.solids.numpy_forms import INTEGRALS, Part, energies, flat
 
 TOGETHER = 4  # blocks for which a law is called once, so that the call itself costs little

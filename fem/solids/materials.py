@@ -12,8 +12,8 @@ from symplex.base.arguments import checked
 from symplex.errors import MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.solids import tensors
+from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.law_functions import LawFunctions, shipped
-from symplex.fem.solids.material import InvariantMaterial, Material
 
 
 def finite_constants(law: str, **constants: float) -> None:

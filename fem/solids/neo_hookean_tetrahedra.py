@@ -52,12 +52,24 @@ class NeoHookeanTetrahedra:
         ------
         InvertedElement, MaterialFailed
         """
-        kernel = HAND_WRITTEN.get(form)
-        if kernel is None:
-            self._elements.add(form, nodal, out, slots)
+        if form in HAND_WRITTEN:
+            self._add(form, nodal, out, slots)
         else:
-            to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
-            self._run(kernel, nodal, form.positions(nodal), *to)
+            self._elements.add(form, nodal, out, slots)
+
+    def local(self, form: Form, *x: Array) -> Array:
+        """Return a form of each element apart, as its local function does, for gathered arrays [m, 4, 3]."""
+        if form in HAND_WRITTEN:
+            return self._elements.of_each(form, x, self._add)
+        return self._elements.local(form, *x)
+
+    def first_piola(self, q: Array) -> Array:
+        """Return P [m, 3, 3] in Pa at the nodal positions q [n, 3]."""
+        return self._elements.first_piola_of(self.local(forms.GRADIENT, q[self._elements.nodes]))
+
+    def cauchy(self, q: Array) -> Array:
+        """Return σ [m, 3, 3] in Pa at the nodal positions q [n, 3]."""
+        return self._elements.cauchy_of(self.local(forms.GRADIENT, q[self._elements.nodes]), q)
 
     def lattice_functions(self) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""
@@ -67,11 +79,20 @@ class NeoHookeanTetrahedra:
         G = tetrahedra.shape_gradients(elements.points, elements.nodes)
         return neo_hookean_lattice(*self._moduli, elements.volumes, G)
 
-    def _run(self, kernel: Kernel, nodal: tuple[Array, ...], at: tuple[Array, ...], *arguments: Any) -> list[Any]:
+    def _add(
+        self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None, apart: bool = False
+    ) -> None:
+        to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
+        self._run(HAND_WRITTEN[form], nodal, form.positions(nodal), *to, apart=apart)
+
+    def _run(
+        self, kernel: Kernel, nodal: tuple[Array, ...], at: tuple[Array, ...], *arguments: Any, apart: bool = False
+    ) -> list[Any]:
         """Run a kernel on all blocks, and return what it returns for each slab; where it fails, say why."""
-        results = self._elements.blocks.run(kernel, *nodal, *self._in_blocks, *arguments)
+        elements = self._elements
+        results = elements.blocks.run(kernel, *nodal, elements.chunk_nodes(apart), *self._in_blocks, *arguments)
         if not all(map(isfinite, results)):
-            raise self._elements.failure([q[self._elements.nodes] for q in at])
+            raise elements.failure(elements.gathered(at, apart))
         return results
 
     @cached_property
@@ -80,4 +101,4 @@ class NeoHookeanTetrahedra:
         elements = self._elements
         constants = np.empty((len(elements.nodes), neo_hookean.CONSTANTS))
         neo_hookean.constants(elements.points[elements.nodes], self._moduli[1], constants)
-        return elements.blocks.nodes, elements.blocks.counts, elements.blocks.pack(constants), *self._moduli
+        return elements.blocks.counts, elements.blocks.pack(constants), *self._moduli

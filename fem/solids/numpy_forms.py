@@ -30,7 +30,7 @@ from symplex.fem import forms
 from symplex.fem.assembly import Array
 from symplex.fem.forms import Form
 from symplex.fem.solids import element_kernels, third_solid
-from symplex.fem.solids.material import Material
+from symplex.fem.solids.constitutive import Material
 
 
 class Part(NamedTuple):

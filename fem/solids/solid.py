@@ -13,12 +13,12 @@ from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import TETRAHEDRON, element_of
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
-from symplex.fem.solids.material import InvariantMaterial, Material
 from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 
@@ -130,7 +130,7 @@ class Solid(ElementEnergy):
     def local(self, form: Form, *x: Array) -> Array:
         """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3]."""
         self._require(form)
-        return self._elements.local(form, *map(self._gathered, x))
+        return self._computed.local(form, *map(self._gathered, x))
 
     def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a law that is not objective has no secant form."""
@@ -146,7 +146,7 @@ class Solid(ElementEnergy):
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return self._assembled.total(self._positions(q))
+        return self._computed.total(self._positions(q))
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
@@ -156,7 +156,7 @@ class Solid(ElementEnergy):
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
             message = _WANTED[form.kind] if form.is_matrix else wanted
             raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {message}.")
-        self._assembled.add(form, tuple(arrays), out, slots)
+        self._computed.add(form, tuple(arrays), out, slots)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
@@ -167,10 +167,10 @@ class Solid(ElementEnergy):
         return self._elements.jacobians(self._positions(q))
 
     def first_piola(self, q: Array) -> Array:
-        return self._elements.first_piola(self._positions(q))
+        return self._computed.first_piola(self._positions(q))
 
     def cauchy(self, q: Array) -> Array:
-        return self._elements.cauchy(self._positions(q))
+        return self._computed.cauchy(self._positions(q))
 
     def von_mises(self, q: Array) -> Array:
         """Return the von Mises stress √(3/2 s:s) [m] in Pa, s the deviator of the mean σ, at the positions q [n, 3].
@@ -203,7 +203,7 @@ class Solid(ElementEnergy):
             raise self.lacks(form.optional)
 
     @property
-    def _assembled(self) -> ElementEnergy | NeoHookeanTetrahedra:
+    def _computed(self) -> ElementEnergy | NeoHookeanTetrahedra:
         return self._fast or self._elements
 
     @cached_property

@@ -73,6 +73,11 @@ def has(feature):
     mass = MASS
     if feature == "changing stencils":
         return sx.System(MASS, {"argon": sx.measures.ShortRangeLennardJones(0.1, 0.8, cutoff=1.5)})
+    if feature == "barriers":
+        forms = {"gradient", "hessian", "discrete_gradient"}
+        wall = spy(forms, set())
+        wall.bounded_stiffness = False
+        return sx.System(MASS, {"wall": wall})
     if feature in ("consistent mass", "jumping supports"):
         mass = csr_array(np.diag(MASS) + 0.1)
     if feature == "massless nodes":
@@ -131,7 +136,7 @@ def test_a_form_that_is_missing_is_refused(method):
 @pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature != "constraints"])
 def test_features_are_taken_or_refused(method, feature):
     system = has(feature)
-    if feature == "changing stencils" and "third" in method.needs:
+    if feature in ("changing stencils", "barriers") and "third" in method.needs:
         pytest.skip("the energy has none")
     if {feature, *NEEDED_FOR.get(feature, ())} <= method.takes:
         assert runs_on(method, system)

@@ -204,7 +204,7 @@ class _Balance:
     is: a structure without stress may lack all stiffness along the axis (a flat truss).
     """
 
-    inertia, impulse, symmetric = 0.0, 1.0, True
+    inertia, impulse, symmetric, seen = 0.0, 1.0, True, ()
 
     def __init__(self, system: System, centre: Array, omega: Array):
         self.system = system

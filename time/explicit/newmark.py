@@ -9,13 +9,14 @@ from typing import Any, Literal, final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
-from symplex.time.implicit.implicit import IMPLICIT
-from symplex.time.integrator import FixedStepIntegrator
+from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
+from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import latent_frequency, require_stable, stable_step
@@ -87,6 +88,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         return self.beta == 0.0
 
     @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is counted: steps, or what implicit methods count."""
+        return (STEPS,) if self.explicit else IMPLICIT_COLUMNS
+
+    @property
     def order(self) -> float:
         """2 for γ = ½, else 1."""
         return 2 if self.gamma == 0.5 else 1
@@ -110,9 +116,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """A consistent mass by the implicit members only, compositions of the symmetric ones."""
+        """A consistent mass and barriers by the implicit members only, compositions of the symmetric ones."""
         composition: set[Trait] = {"composition"} if self.symmetric else set()
-        return (IMPLICIT - {"consistent mass"} if self.explicit else IMPLICIT) | composition
+        return (IMPLICIT - {"consistent mass", "barriers"} if self.explicit else IMPLICIT) | composition
 
     def __post_init__(self):
         if not (0.0 <= self.beta < math.inf and 0.5 <= self.gamma < math.inf):

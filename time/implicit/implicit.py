@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from symplex.base.columns import count_column
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
-from symplex.time.integrator import FixedMotion, FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.traits import Trait
+
+_RARE = ("linear_iterations", *COUNTS[2:])
+IMPLICIT_COLUMNS = (STEPS, *map(count_column, ("corrections", "halved", "factorisations", *_RARE)))
 
 
 class ImplicitMotion(FixedStepMotion):
@@ -24,13 +28,16 @@ class ImplicitMotion(FixedStepMotion):
     inertia: float
     impulse: float
     symmetric: bool
+    seen: tuple[float, ...] = (1.0,)
+    filters_steps = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
         super().__init__(system, t0, dt, n)
         shape = (system.n_nodes, system.dim)
         self.constant, self._buffer = np.zeros(shape), np.zeros(shape)
         self._corrections, self._halved, self._linear = np.zeros(1), np.zeros(1), np.zeros(len(COUNTS))
-        self._halvings = newton.halvings
+        # Where bodies collide, steps are halved by default: which step can be solved is not known before.
+        self._halvings = (6 if system.impassable else 0) if newton.halvings is None else newton.halvings
         self._solver = NewtonSolver(system, newton)
         # Of supports that move, zero elsewhere: increments and changes of velocity in the step
         self._given_dq, self._given_dv = (np.zeros(shape if self._moving else 0) for _ in range(2))
@@ -73,7 +80,7 @@ class ImplicitMotion(FixedStepMotion):
             counts["halved"] = int(self._halved[0])
         factorisations, iterations, *matrices = map(int, self._counted())
         counts["factorisations"] = factorisations
-        rare = zip(("linear_iterations", *COUNTS[2:]), (iterations, *matrices), strict=True)
+        rare = zip(_RARE, (iterations, *matrices), strict=True)
         return counts | {name: count for name, count in rare if count}
 
     def _counted(self) -> Array:
@@ -166,7 +173,7 @@ class ImplicitMotion(FixedStepMotion):
 
 # What implicit methods take as a rule.
 IMPLICIT: frozenset[Trait] = frozenset(
-    {"supports", "moving supports", "loads", "consistent mass", "changing stencils", "thermostat"}
+    {"supports", "moving supports", "loads", "consistent mass", "changing stencils", "barriers", "thermostat"}
 )
 
 
@@ -192,6 +199,7 @@ class ImplicitIntegrator(FixedStepIntegrator[FixedMotion]):
 
     needs = frozenset({"gradient", "hessian"})
     takes = IMPLICIT
+    columns = IMPLICIT_COLUMNS
 
     def __post_init__(self):
         require_step(self, self.dt)

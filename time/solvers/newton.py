@@ -10,6 +10,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import StepFailed
+from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import System
@@ -45,8 +46,9 @@ class Newton:
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
         incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
-    halvings : int, default 0
-        How often a step that fails may be halved: its parts are then steps of the method of their own. They keep what
+    halvings : int, optional
+        How often a step that fails may be halved; default: 6 where bodies must not pass through each other, else 0. Its
+        parts are then steps of the method of their own. They keep what
         the method keeps in each step; but with steps of different sizes it is no longer symmetric, nor bounded in
         energy where it was so by being symplectic. How many were halved is among the statistics.
 
@@ -58,12 +60,12 @@ class Newton:
 
     iterations: int = 50
     linear: Linear = "auto"
-    halvings: int = 0
+    halvings: int | None = None
 
     def __post_init__(self):
         if self.iterations < 1:
             raise ValueError(f"Newton: iterations must be at least 1; it is {self.iterations}.")
-        if self.halvings < 0:
+        if self.halvings is not None and self.halvings < 0:
             raise ValueError(f"Newton: halvings must not be negative; it is {self.halvings}.")
         if self.linear not in Linear.__args__:
             raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
@@ -80,12 +82,15 @@ class StepEquations(Protocol):
         In kg m/s.
     symmetric : bool
         Whether ∂G/∂Δq is.
+    seen : tuple of float
+        The parts of Δq at which nothing must have passed through: 1 at the end, and where forces are evaluated.
     """
 
     inertia: float
     impulse: float
     constant: Array
     symmetric: bool
+    seen: tuple[float, ...]
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write G(Δq) [n, dim] in N to out; `StepFailed` where there is none."""
@@ -104,6 +109,9 @@ class NewtonSolver:
     which the residual takes for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted
     element). The end is where the residual is as small as round-off lets it be: no longer falling, and below
     16 ε (inertia |M||Δq| + |constant| + impulse (|G| + |∂G/∂Δq||q|)).
+
+    Where bodies must not pass through each other, a correction begins with the largest part of it on which nothing
+    does, so that a way from the start of the step to its end exists.
 
     Parameters
     ----------
@@ -137,6 +145,13 @@ class NewtonSolver:
         self._linear = linear_solver(self.settings.linear, self._pattern, system.dim)
         self._blocks = self._pattern.zeros(system.dim)
 
+    def _follow_pattern(self) -> None:
+        """Take another linear solver if stencils have changed."""
+        if self.system.pattern is not self._pattern:
+            counts = self.counts
+            self._take_pattern(self.system)
+            self.counts.update(counts)
+
     @property
     def counts(self) -> dict[str, int]:
         """What the linear solver counts (see `symplex.time.solvers.linear_solver.COUNTS`)."""
@@ -162,12 +177,10 @@ class NewtonSolver:
         StepFailed
             If there is none to be found.
         """
-        if self.system.pattern is not self._pattern:  # stencils have changed
-            counts = self.counts
-            self._take_pattern(self.system)
-            self.counts.update(counts)
+        self._follow_pattern()
         limit = self.settings.iterations
-        if not follow:
+        self._q0 = q0
+        if not follow or self.system.impassable:  # on what is followed, things might pass through
             return self._converge(equations, q0, start, limit)
         try:
             count = self._converge(equations, q0, start, limit)
@@ -186,6 +199,9 @@ class NewtonSolver:
         """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
         self._smooth, self._impatient = True, False
         self._trial[...] = start
+        self.increment.fill(0.0)
+        if np.any(self._trial) and self._free_part(equations) < 1.0:
+            raise StepFailed("supports, or what moves with them, pass through a body within the step.")
         norm = self._evaluate(equations)
         if not isfinite(norm):
             raise StepFailed("the forces at the beginning of the step are not finite.")
@@ -239,7 +255,12 @@ class NewtonSolver:
     def _linearise(self, equations: StepEquations, q0: Array) -> float:
         """Hand the tangent matrix to the linear solver; return the floor of the residual's norm."""
         system = self.system
-        equations.blocks(self.increment, self._blocks)
+        try:
+            equations.blocks(self.increment, self._blocks)
+        except IncompleteStencils as error:
+            system.cover(error.ends)
+            self._follow_pattern()
+            equations.blocks(self.increment, self._blocks)
         squared = _tangent(
             equations.inertia,
             system.mass_values,
@@ -274,6 +295,10 @@ class NewtonSolver:
         that the correction knew nothing of, only the next one can.
         """
         part, largest = 1.0, None
+        if self.system.impassable:
+            np.subtract(self.increment, correction, out=self._trial)
+            part = self._free_part(equations)
+            self._smooth &= part == 1.0
         for _ in range(1 if at_floor else _HALVINGS + 1):
             improved = self._try(equations, correction, part)
             if improved < (1.0 - _DESCENT * part) * norm:
@@ -297,6 +322,14 @@ class NewtonSolver:
             return self._evaluate(equations)
         except StepFailed:
             return np.inf
+
+    def _free_part(self, equations: StepEquations) -> float:
+        """Return a part of the way from the increment to the trial one on which nothing passes through."""
+        system, part = self.system, 1.0
+        for seen in equations.seen if system.impassable else ():
+            q0, q1 = self._q0 + seen * self.increment, self._q0 + seen * self._trial
+            part = min(part, system.largest_step(q0, q1))
+        return part
 
     def _next_is_shorter(self, correction: Array, part: float) -> bool:
         """Return whether the same matrix gives a shorter correction at the trial increment."""
@@ -370,7 +403,7 @@ class _Part:
 
     def __init__(self, whole: StepEquations):
         self.forces, self.blocks, self.symmetric = whole.forces, whole.blocks, whole.symmetric
-        self.inertia, self._whole = whole.inertia, whole
+        self.inertia, self.seen, self._whole = whole.inertia, whole.seen, whole
 
     def take(self, part: float) -> None:
         """Be those of a part of the step."""

@@ -195,6 +195,7 @@ class _Backward:
 
     symmetric = True
     impulse = 1.0
+    seen = ()
 
     def __init__(self, system: System, newton: Newton):
         self._system, self._newton = system, NewtonSolver(system, newton)

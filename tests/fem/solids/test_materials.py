@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import MaterialError
-from symplex.fem.solids.material import Material
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 
 LAWS = [
