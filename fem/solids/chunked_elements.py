@@ -120,7 +120,8 @@ class ChunkedElements(ElementEnergy):
         M = inverse @ inverse.swapaxes(-1, -2)
         known = [M[..., a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))] + [det]
         F, m = len(self._directions), len(self.nodes)
-        directions = np.broadcast_to(self._directions.reshape(F, -1, 3), (F, m, 3))
+        each = self._directions if self._directions.ndim == 3 else self._directions[:, None]
+        directions = np.broadcast_to(each, (F, m, 3))
         along = np.einsum("fei,egai->egfa", directions, inverse).reshape(*det.shape, 3 * F)
         return np.concatenate([np.stack(known, axis=-1), along], axis=-1)
 

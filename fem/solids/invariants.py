@@ -116,8 +116,8 @@ def invariants(C: Array, fibres: Array) -> Array:
 
 def _of_points(fibres: Array, C: Array) -> Array:
     """Return the directions [F, p, 3]."""
-    F = len(fibres)
-    return np.broadcast_to(fibres.reshape(F, -1, 3), (F, len(C), 3))
+    each = fibres if fibres.ndim == 3 else fibres[:, None]
+    return np.broadcast_to(each, (len(fibres), len(C), 3))
 
 
 def _gradients(C: Array, fibres: Array) -> list[Array]:

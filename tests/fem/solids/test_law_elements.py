@@ -222,7 +222,7 @@ def test_lattice_functions_are_differences_of_the_energy(kind, law):
     assert value(far) == difference(far, 0, 0.1) == mixed(far, 0, 1, 0.1, 0.1) == np.inf
 
 
-# -- directions of fibres of each element -------------------------------------------------------------------------------
+# -- directions of fibres of each element -----------------------------------------------------------------
 
 TWO_FAMILIES = {"mu": 3e3, "K": 1e5, "k1": 2e3, "k2": 0.8, "density": 1000.0}
 
@@ -288,7 +288,7 @@ def test_an_element_that_fails_is_named_with_its_own_fibres():
         body.total(mesh.points * [1.0, 1.0, 1.3])
 
 
-# -- another element ------------------------------------------------------------------------------------------------------
+# -- another element ------------------------------------------------------------------------------------
 
 
 def _wedge(points):
