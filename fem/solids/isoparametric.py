@@ -85,7 +85,7 @@ class Isoparametric(ElementEnergy):
         scatter = forms.SCATTER[form.kind]
 
         def store(part: slice, local: Array) -> None:
-            scatter(local, self._nodes[part] if slots is None else slots[self._order[part]], out)
+            scatter(local, self._nodes[part] if not form.is_matrix or slots is None else slots[self._order[part]], out)
 
         self._sweep(INTEGRALS[form], form, nodal, lambda q, part: q[self._nodes[part]], store)
 
