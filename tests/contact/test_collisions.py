@@ -30,7 +30,7 @@ def collision(law):
     block = sx.box((SIDE,) * 3, (2, 2, 2))
     n = len(block.points)
     mesh = Mesh(
-        np.vstack([block.points, block.points + [SIDE + 0.006, 0.03, 0.02]]),
+        np.vstack([block.points, block.points + np.array([SIDE + 0.006, 0.03, 0.02])]),
         {"tetra": np.vstack([block.cells["tetra"], block.cells["tetra"] + n])},
     )
     contact = BodyContact.from_materials(Surface.of(mesh), RUBBER, speed=SPEED, law=law)
@@ -40,7 +40,9 @@ def collision(law):
     )
     v = np.zeros_like(mesh.points)
     for nodes, push, spin in ((slice(n), 0.5, (0.0, 0.0, 10.0)), (slice(n, None), -0.5, (0.0, 8.0, 0.0))):
-        v[nodes] = [push * SPEED, 0.0, 0.0] + np.cross(spin, mesh.points[nodes] - mesh.points[nodes].mean(axis=0))
+        v[nodes] = np.array([push * SPEED, 0.0, 0.0]) + np.cross(
+            spin, mesh.points[nodes] - mesh.points[nodes].mean(axis=0)
+        )
     return system, system.state(mesh.points, v)
 
 
