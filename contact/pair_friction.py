@@ -33,7 +33,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
 from symplex.fem.solids.edge_algebra import along, cross, dot, times
 
-_BETA = 1.0 / 16.0
+_BETA = 1.0 / 64.0
 _STEEP, _FLAT = 0.7, 0.8  # cosines of the tilts from which on n is p̂, and the normal of the face
 _SINGULAR = 1e-14  # det I, relative to (tr I)³, of nodes on one line
 _DIFFERENCE = 1e-6  # of the distance of a pair, for derivatives
