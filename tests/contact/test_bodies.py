@@ -199,6 +199,9 @@ def test_overlap_at_the_start_has_a_place():
         InvalidSystem, match=r"'body 1' and 'body 2' overlap by about .* m at \(.*\) m\. Move them apart"
     ):
         contact.check_start(into)
+    system = sx.System(np.ones(len(into)), {"contact": contact})
+    with pytest.raises(InvalidSystem, match="overlap by"):
+        sx.EnergyMomentum(1e-3).start(system, system.state(into, np.zeros_like(into)))
 
 
 def test_touching_barriers_have_no_energy():
