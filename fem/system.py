@@ -113,8 +113,8 @@ class System(Potential):
         for name, load in self.loads.items():
             if isinstance(load, IncrementLoad) and all(load.energy is not energy for energy in self.energies.values()):
                 raise InvalidSystem(
-                    f"load '{name}' ({type(load).__name__}) follows from a {type(load.energy).__name__} that is not one "
-                    "of the system's energies; add that, the same object."
+                    f"load '{name}' ({type(load).__name__}) follows from a {type(load.energy).__name__} that is not "
+                    "one of the system's energies; add that, the same object."
                 )
 
     def _shape_and_wanted(self, given: NDArray[Any]) -> str:
