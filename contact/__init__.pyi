@@ -3,6 +3,7 @@
 # Made by tests/write_stubs.py.
 from symplex.contact.bodies import BodyContact as BodyContact
 from symplex.contact.bodies import Contacts as Contacts
+from symplex.contact.friction import Friction as Friction
 from symplex.contact.massless import redistributed_mass as redistributed_mass
 from symplex.contact.obstacles import Box as Box
 from symplex.contact.obstacles import Capsule as Capsule
