@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from symplex.base.arguments import checked
+from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidArgument, ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -28,6 +29,7 @@ from symplex.fem.system import Load, State, System
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
+from symplex.scenario.contacts import body_contact
 from symplex.scenario.integrators import fitted_integrator
 from symplex.scenario.obstacles import obstacle_of
 from symplex.scenario.prescribed import factor, support_motion
@@ -190,6 +192,11 @@ class Problem:
     def contacts(self) -> dict[str, RigidContact]:
         """The contact energies by obstacle."""
         return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, RigidContact)}
+
+    @cached_property
+    def body_contacts(self) -> dict[str, BodyContact]:
+        """The energies of contact between bodies, by name."""
+        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, BodyContact)}
 
 
 class _Builder:
@@ -370,6 +377,13 @@ class _Builder:
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
                 energies[obstacle.name] = contact
+        self._raise_mistakes()  # contact needs all bodies
+        solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
+        for k, table in enumerate(tables.contact):
+            here = place("contact", k, table.name)
+            contact = self._try(here, body_contact, table, self._mesh, solids, self._velocities())
+            if contact is not None:
+                energies[table.name] = contact
         if tables.gravity is not None:
             mass = np.sum([*self._body_mass.values(), self._carried_mass], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
