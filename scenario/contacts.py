@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.contact.bodies import BodyContact
-from symplex.contact.crossing import intersections
 from symplex.contact.stiffness import contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
@@ -18,8 +17,6 @@ from symplex.fem.energy import Array
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.quantities import Name, Quantity, Table, check_text, listed, not_negative, positive, shown
-
-_TOUCH = 1e-9  # of the distance at which forces begin: bodies that are as near as that touch
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:
@@ -119,9 +116,9 @@ def body_contact(table: ContactTable, mesh: Mesh, solids: Mapping[str, Solid], v
             self_contact=table.with_itself,
             margin=table.margin,
         )
+        contact.check_start(mesh.points)
     except InvalidSystem as error:
         raise ScenarioError(str(error).removeprefix("BodyContact: ")) from None
-    _refuse_overlap(contact, mesh.points)
     return contact
 
 
@@ -141,22 +138,3 @@ def _closing_speed(table: ContactTable, bodies: list[_Body]) -> float:
         float(np.linalg.norm(means[one] - means[other])) + spreads[one] + spreads[other]
         for one, other in table.pairs([body.name for body in bodies])
     )
-
-
-def _refuse_overlap(contact: BodyContact, q: Array) -> None:
-    """Refuse bodies that pass through each other at the positions q [n, 3], or touch."""
-    found = intersections(contact.surface, q, contact.between)
-    if found:
-        more = f" (and {len(found) - 1} more overlap)" if len(found) > 1 else ""
-        deepest = max(found, key=lambda one: one.depth)
-        raise ScenarioError(f"{deepest} at the start{more}. Move one of them (translate), or leave it out of bodies.")
-    near = contact.contacts(q)
-    if len(near.gaps) and near.gaps.min() <= _TOUCH * contact.reach:
-        nearest = int(near.gaps.argmin())
-        one, other = (contact.surface.names[body] for body in near.bodies[nearest])
-        at = ", ".join(f"{x:.4g}" for x in q[near.nodes[nearest, 0]])
-        who = f"the bodies '{one}' and '{other}' touch" if one != other else f"body '{one}' touches itself"
-        raise ScenarioError(
-            f"{who} at the start at ({at}) m, where no direction is known in which they could be pushed apart; leave a "
-            f"gap between them (forces begin at {contact.reach:.4g} m)."
-        )

@@ -151,17 +151,17 @@ def test_check_knows_of_no_stable_step_with_a_barrier():
         (
             body("lower") + body("upper", 0.09),
             "",
-            ["the bodies 'lower' and 'upper' overlap by about 0.01 m at (", "Move one of them (translate)"],
+            ["the bodies 'lower' and 'upper' overlap by about 0.01 m at (", "Move them apart, or take one of them out"],
         ),
         (
             body("lower") + body("upper", 0.1),
             "",
-            ["the bodies 'lower' and 'upper' touch at the start at (", "leave a gap between them (forces begin at 0.01 m)"],
+            ["the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.01 m"],
         ),
         (
             body("lower") + body("upper", 0.09) + body("top", 0.15),
             "",
-            ["the bodies 'upper' and 'top' overlap by about 0.0333 m at (", "(and 1 more overlap)"],
+            ["the bodies 'upper' and 'top' overlap by about 0.0333 m at (", "(and 1 more)"],
         ),
     ],
 )
