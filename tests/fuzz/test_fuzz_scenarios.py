@@ -135,6 +135,14 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "energy-stepping"} | terraces, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
     friction = {"temperature": 300, "friction": 1e-3}
     two = {"name": "other", "mesh": {"file": "box.msh"}, "material": SOFT, "group": "body", "translate": [1, 0, 0]}
+    meeting = {"velocity": [0, 0, 1], "translate": [0, 0, -0.12]}
+    touching = {"name": "touch", "bodies": ["cube", "other"], "law": "penalty", "distance": 0.004, "margin": 0.02}
+    three = [two | meeting, two | {"name": "third", "translate": [0.3, 0, 0]}]
+    pair = case({"kind": "newmark", "dt": "auto"}, contact=[touching | {"factor": 2, "speed": 1}], gravity=GRAVITY)
+    yield pair | {"body": [*pair["body"], *three]}
+    folding = {"name": "folds", "bodies": "all", "self": True, "law": "barrier", "stiffness": 1e8}
+    alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
+    yield alone | {"body": [*alone["body"], three[0]]}
     both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
 
