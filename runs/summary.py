@@ -62,7 +62,7 @@ def drifts(history: Rows, possible: Mapping[str, float] = _NOTHING) -> dict[str,
     """Return the largest change since the start of all columns that declare it: energies and momenta.
 
     Energies relative to the energy exchanged (`symplex.time.totals.EnergyExchange`), others to the largest size of
-    theirs; where that is rounding only, as of momenta of bodies that fly towards each other, to what it could have been.
+    theirs; where that is rounding only, as of momenta of bodies that fly towards each other, to what it could be.
 
     Parameters
     ----------

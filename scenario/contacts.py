@@ -16,7 +16,7 @@ from symplex.errors import InvalidSystem, ScenarioError
 from symplex.fem.energy import Array
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import Name, Quantity, Table, check_text, listed, not_negative, positive, shown
+from symplex.scenario.quantities import Name, Quantity, Table, check_text, not_negative, positive, shown
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:

@@ -84,7 +84,7 @@ def test_groups_of_one_mesh_are_bodies_and_faces_in_its_file_are_no_surfaces(tmp
     """Two layers with a gap, each a group; triangles of one side only are in the file."""
     mesh = box((0.1, 0.1, 0.1), (1, 1, 1), split="6")
     n, m = len(mesh.points), len(mesh.cells["tetra"])
-    points = np.concatenate([mesh.points, mesh.points + [0, 0, 0.11]])
+    points = np.concatenate([mesh.points, mesh.points + np.array([0, 0, 0.11])])
     groups = {"low": {"tetra": np.arange(m, dtype=np.int32)}, "high": {"tetra": np.arange(m, 2 * m, dtype=np.int32)}}
     side = mesh.cells["triangle"][mesh.cell_groups["x_min"]["triangle"]]
     groups["side"] = {"triangle": np.arange(len(side), dtype=np.int32)}
@@ -145,8 +145,7 @@ def test_check_knows_of_no_stable_step_with_a_barrier():
         (
             TWO,
             'law = "barrier"',
-            ['law = "barrier" has no greatest stiffness, so no step of explicit newmark is stable; take law = "penalty"']
-            + ['kind = "energy-momentum" or "midpoint"'],
+            ['law = "barrier" has no greatest stiffness, so no step of explicit newmark is stable;', 'or "midpoint"'],
         ),
         (
             body("lower") + body("upper", 0.09),
