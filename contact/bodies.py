@@ -28,7 +28,7 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, LatticeFunctions
 from symplex.fem.forms import Form
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 
 _TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that touches
