@@ -16,7 +16,8 @@ from symplex.contact.surfaces import Surface
 from symplex.fem.assembly import Array, IntArray
 
 GAP = Column("gap", "m", "length", plot="gap", summary="least", combined="smallest")
-_TOLD, _PLOTTED = 50, 4  # pairs of bodies at most whose forces histories and their plots have
+# Pairs of bodies at most of which histories, and plots of them, tell one by one.
+MOST_PAIRS, _PLOTTED = 50, 4
 
 
 class Contacts(NamedTuple):
@@ -113,7 +114,7 @@ class ContactState:
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
         told = {GAP.name: float(self.gaps.min(initial=self.reach))}
-        if len(_different(self.between)) <= _TOLD:
+        if len(_different(self.between)) <= MOST_PAIRS:
             for pair, force in self.resultants().items():
                 told |= components(_force_of(*pair), force)
         return told
@@ -131,7 +132,7 @@ def columns_of(names: Sequence[str], between: NDArray[np.bool_]) -> tuple[Column
     """
     pairs = [(names[i], names[j]) for i, j in _different(between)]
     columns: list[Column] = []
-    for one, other in pairs if len(pairs) <= _TOLD else []:
+    for one, other in pairs if len(pairs) <= MOST_PAIRS else []:
         plot = f"contact force of {other} on {one}" if len(pairs) <= _PLOTTED else ""
         columns += vector_columns(_force_of(one, other), "N", "force", plot, "peak")
     return *columns, GAP

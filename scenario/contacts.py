@@ -10,13 +10,15 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.contact.bodies import BodyContact
+from symplex.contact.output import MOST_PAIRS
 from symplex.contact.stiffness import contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
 from symplex.fem.energy import Array
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import Name, Quantity, Table, check_text, not_negative, positive, shown
+from symplex.scenario.friction import FrictionTable
+from symplex.scenario.quantities import Name, Quantity, check_text, not_negative, positive, shown
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:
@@ -34,7 +36,7 @@ def _bodies(value: Any) -> str | tuple[str, ...]:
     return names
 
 
-class ContactTable(Table):
+class ContactTable(FrictionTable):
     """Contact between bodies, and of bodies with themselves."""
 
     name: Name = "contact"
@@ -68,6 +70,18 @@ class ContactTable(Table):
         """Return the names of the bodies that may touch each other, given those of all; some may be no bodies."""
         names = self.among(bodies)
         return [*combinations(names, 2), *((name, name) for name in names if self.with_itself)]
+
+    def frictions(self, bodies: list[str]) -> dict[str, tuple[str, str] | None]:
+        """Return what frictions are called and between which bodies they are: one for each pair, or one of them all.
+
+        So the history tells the work of each, unless pairs are many.
+        """
+        if not self.has_friction:
+            return {}
+        pairs = self.pairs(bodies)
+        if len(pairs) > MOST_PAIRS:
+            return {f"friction_{self.name}": None}
+        return {f"friction_{one}_{other}": (one, other) for one, other in pairs}
 
 
 class _Body(NamedTuple):

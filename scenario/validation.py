@@ -140,6 +140,13 @@ def _wrong_names(tables: Tables) -> list[str]:
     bodies = [body.name for body in tables.body]
     between = [f"{one}_{other}" for contact in tables.contact for one, other in contact.pairs(bodies)]
     reserved |= {f"contact_force_{pair}_{axis}" for pair in between for axis in AXES}
+    frictions = [name for contact in tables.contact for name in contact.frictions(bodies)]
+    frictions += [f"friction_{item.name}" for item in tables.obstacle if item.has_friction]
+    reserved |= {*frictions, *(f"work_{name}" for name in frictions)}
+    lines += [
+        f"two kinds of friction are called '{name}', after an obstacle and bodies; give one of these another name."
+        for name in dict.fromkeys(name for name in frictions if frictions.count(name) > 1)
+    ]
     for table in SEVERAL:
         for k, item in enumerate(getattr(tables, table)):
             if item.name is None:
@@ -227,6 +234,13 @@ def _unsupported(tables: Tables) -> list[str]:
                 f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
                 f"take another integrator, such as {_kinds('loads', method)}, or a constant nodal load or traction."
             )
+        lines += [
+            f"{place(table, k, item.name)}: friction has no potential, which {kind} needs; take another "
+            f"integrator, such as {_kinds('loads', method)}, or leave friction out."
+            for table in ("obstacle", "contact")
+            for k, item in enumerate(getattr(tables, table))
+            if item.has_friction
+        ]
     lines += _unsupported_contacts(tables, method, explicit)
     return [*lines, *_wrong_rods(tables, method), *_wrong_thermostat(tables, method)]
 

@@ -265,5 +265,7 @@ def test_what_energies_tell_of_a_state_is_added_up_by_column(mesh):
     assert names[-3:] == ["pull_x", "tightest", "loosest"]
     assert len(set(names)) == len(names)
     one.columns = one.columns[:1]
-    with pytest.raises(InvalidSystem, match=r"'one' \(Tether\) tells pull_x, tightest, loosest .* its columns are pull_x\."):
+    with pytest.raises(
+        InvalidSystem, match=r"'one' \(Tether\) tells pull_x, tightest, loosest .* its columns are pull_x\."
+    ):
         system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))
