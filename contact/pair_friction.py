@@ -149,9 +149,7 @@ def _slip_operator(edge_edge, w, threshold, law, work, space):
     p = mean_distance(work)
     size = dot(p, p) ** 0.5
     (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
-    m = 0.5 * (
-        mollifier.value(mollifier.ratio(threshold, a0, b0)) + mollifier.value(mollifier.ratio(threshold, a1, b1))
-    )
+    m = 0.5 * (mollifier.value(mollifier.ratio(threshold, a0, b0)) + mollifier.value(mollifier.ratio(threshold, a1, b1)))
     N = 2.0 * w * m * abs(laws.quotient(law.kind, law.stiffness, law.reach, s0, s1)) * size
     if not N > 0.0:
         return 0.0
@@ -204,7 +202,9 @@ def add_friction(q0, q1, v, pairs, law, friction, work, space, out):
         gather(q0, pairs.nodes, e, work.x0)
         gather(q1, pairs.nodes, e, work.x1)
         gather(v, pairs.nodes, e, space.v)
-        N = _set_force(pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, friction, work, space, work.force)
+        N = _set_force(
+            pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, friction, work, space, work.force
+        )
         if N != 0.0:
             check += add_force(work.force, pairs.nodes, e, out)
     return check

@@ -198,10 +198,7 @@ def test_a_motion_goes_on_bit_identically_and_copies_keep_the_contact():
 
 
 def test_coefficients_may_differ_by_bodies():
-    boxes = {
-        name: sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="6", origin=(1.05 * k, 0.1 * k, 0.07 * k))
-        for k, name in enumerate("abc")
-    }
+    boxes = {name: sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="6", origin=(1.05 * k, 0.1 * k, 0.07 * k)) for k, name in enumerate("abc")}
     mesh = sx.merge(boxes)
     contact = BodyContact(Surface.of(mesh, list("abc")), 1e3, distance=0.1)
     q, v = mesh.points, np.random.default_rng(1).normal(size=mesh.points.shape)
@@ -216,10 +213,7 @@ def test_what_makes_no_sense_is_refused():
     floor = RigidContact([0], HalfSpace((0.0, 0.0), (0.0, 1.0)), 1.0)
     for message, arguments in (
         (r"^Friction: the coefficient must not be negative; it is -0\.1\.$", {"coefficient": -0.1}),
-        (
-            r"^Friction: the static coefficient, 0\.2, is below the dynamic one, 0\.3; ",
-            {"coefficient": 0.3, "static": 0.2},
-        ),
+        (r"^Friction: the static coefficient, 0\.2, is below the dynamic one, 0\.3; ", {"coefficient": 0.3, "static": 0.2}),
         (r"^Friction: the smoothing speed must be positive; it is 0 m/s\.$", {"coefficient": 0.3, "slip_speed": 0.0}),
         (r"^Friction: the bodies 'a' and 'a' are not in contact\.$", {"coefficient": 0.3, "between": ("a", "a")}),
     ):
@@ -227,9 +221,7 @@ def test_what_makes_no_sense_is_refused():
             Friction(contact, **arguments)
     with pytest.raises(InvalidSystem, match="^Friction: bodies are named, but the contact is with an obstacle; "):
         Friction(floor, 0.3, between=("a", "b"))
-    with pytest.raises(
-        InvalidSystem, match=r"^load 'rub' \(Friction\) follows from a RigidContact that is not one of "
-    ):
+    with pytest.raises(InvalidSystem, match=r"^load 'rub' \(Friction\) follows from a RigidContact that is not one of "):
         sx.System(np.ones(1), {}, dim=2, loads={"rub": Friction(floor, 0.3)})
 
 

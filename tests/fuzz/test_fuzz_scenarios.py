@@ -143,6 +143,7 @@ def own_cases() -> Iterator[Data]:
     two = {"name": "other", "mesh": {"file": "box.msh"}, "material": SOFT, "group": "body", "translate": [1, 0, 0]}
     meeting = {"velocity": [0, 0, 1], "translate": [0, 0, -0.12]}
     touching = {"name": "touch", "bodies": ["cube", "other"], "law": "penalty", "distance": 0.004, "margin": 0.02}
+    touching |= {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
     three = [two | meeting, two | {"name": "third", "translate": [0.3, 0, 0]}]
     pair = case({"kind": "newmark", "dt": "auto"}, contact=[touching | {"factor": 2, "speed": 1}], gravity=GRAVITY)
     yield pair | {"body": [*pair["body"], *three]}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from symplex.contact.friction import Friction
 from symplex.contact.stiffness import contact_stiffness
 from symplex.errors import ScenarioError
 from symplex.meshes.formats.save import save_mesh
@@ -99,6 +100,29 @@ def test_groups_of_one_mesh_are_bodies_and_faces_in_its_file_are_no_surfaces(tmp
     assert np.bincount(surface.triangle_bodies).tolist() == [12, 12]
 
 
+def test_friction_is_a_load_for_each_pair_of_bodies():
+    keys = "friction = 0.3\nstatic_friction = 0.4\nslip_speed = 0.01\nself = true\n"
+    problem = built(TWO + "[[contact]]\n" + keys)
+    assert list(problem.system.loads) == ["friction_lower_upper", "friction_lower_lower", "friction_upper_upper"]
+    for friction in problem.system.loads.values():
+        assert isinstance(friction, Friction)
+        assert friction.energy is problem.body_contacts["contact"]
+        assert (friction.law.dynamic, friction.law.static, friction.law.slip_speed) == (0.3, 0.4, 0.01)
+    assert not built(TWO + "[[contact]]\nfriction = 0\n").system.loads
+
+
+def test_methods_without_loads_refuse_friction():
+    method = NEWMARK.replace('"newmark"', '"force-stepping"\ngrid = 1e-4')
+    lines = refused(TWO + "[[contact]]\nfriction = 0.3\n", method)
+    assert "[[contact]] #1 'contact': friction has no potential, which force-stepping needs" in "\n".join(lines)
+
+
+def test_friction_of_an_obstacle_and_of_bodies_cannot_have_one_name():
+    floor = '[[obstacle]]\nname = "lower_upper"\nkind = "half-space"\npoint = [0, 0, -1]\nnormal = [0, 0, 1]\n'
+    (line,) = refused(TWO + floor + "stiffness = 1e3\nfriction = 0.1\n[[contact]]\nfriction = 0.1\n")
+    assert "two kinds of friction are called 'friction_lower_upper'" in line
+
+
 def test_check_tells_distance_stiffness_triangles_and_the_stable_step():
     report, failure = check_report(built(TWO + "[[contact]]\nstiffness = 2e8\n"))
     assert not failure
@@ -142,6 +166,11 @@ def test_check_knows_of_no_stable_step_with_a_barrier():
         (TWO, 'name = "upper"', ["the name 'upper' is taken by [[body]] #2"]),
         (TWO, 'name = "gap"', ["the name 'gap' is reserved"]),
         (TWO, "self = 1", ["self is 1, must be true or false"]),
+        (TWO, "friction = -0.2", ["friction is -0.2, must not be negative"]),
+        (TWO, "friction = 0.3\nstatic_friction = 0.2", ["static_friction is 0.2, must not be below friction, 0.3"]),
+        (TWO, "friction = 0.3\nslip_speed = 0", ["slip_speed is 0, must be positive (m/s)"]),
+        (TWO, "slip_speed = 1e-3", ["slip_speed goes with friction"]),
+        (TWO, 'friction = 0.3\nname = "work_friction_lower_upper"', ["the name 'work_friction_lower_upper' is reserved"]),
         (
             TWO,
             'law = "barrier"',
