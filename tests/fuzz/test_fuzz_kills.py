@@ -81,7 +81,7 @@ HUNG = BODY.replace("[0.1, 0.0, -0.4]", "[0.1, 0.0, 0.0]") + RODS
 # What is run, and how long it should be in s of the motion: some tenths of a second of wall time.
 CASES = {
     "newmark": (BODY + FLOOR, "dt = 0.001", 20.0),
-    "newmark, contact": (BODY + OTHER, "dt = 0.002", 4.0),
+    "newmark, contact": (BODY + OTHER, "dt = 0.001", 4.0),
     "newmark, loads and supports": (BODY + PUSHED, "dt = 0.002", 6.0),
     "newmark, trapezoidal": (BODY + FLOOR, "dt = 0.02\nbeta = 0.25", 4.0),
     "newmark, thermostat": (BODY + FLOOR + BATH, "dt = 0.002", 6.0),

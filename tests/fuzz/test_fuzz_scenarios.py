@@ -111,6 +111,8 @@ def own_cases() -> Iterator[Data]:
     yield case(
         {"kind": "energy-momentum", "order": 2, "compensated": True} | implicit, support=[turning], obstacle=[FLOOR]
     )
+    rough = FLOOR | {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
+    yield case({"kind": "newmark"}, body=moving, obstacle=[rough], gravity=GRAVITY)
     yield case({"kind": "midpoint", "order": 4} | implicit, body={"material": rubber}, support=[quake])
     yield case({"kind": "generalized-alpha", "rho_inf": 0.5} | implicit, body=turned, support=[drawn])
     yield case({"kind": "hht", "alpha": -0.1} | implicit, support=[STILL], gravity=GRAVITY, obstacle=[BALL])
