@@ -228,7 +228,7 @@ class _Builder:
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
-        state = self._try("at the start", system.state, self._positions(), self._velocities())
+        state = self._try("at the start", system.state, self._positions(), self._velocities)
         self._raise_mistakes()
         assert state is not None, "a mistake would have been raised"
         integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
@@ -293,8 +293,9 @@ class _Builder:
         centers = [table.center for table in self._tables.moving_obstacles]
         return np.concatenate([self._mesh.points, np.reshape(centers, (-1, 3))])
 
+    @cached_property
     def _velocities(self) -> Array:
-        """Return v + ω × (x − centre of mass) [n, 3], body by body."""
+        """v + ω × (x − centre of mass) [n, 3], body by body."""
         points = self._positions()
         v = np.zeros_like(points)
         for table in self._tables.moving_obstacles:
@@ -385,7 +386,7 @@ class _Builder:
         solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
         for k, table in enumerate(tables.contact):
             here = place("contact", k, table.name)
-            contact = self._try(here, body_contact, table, self._mesh, solids, self._velocities())
+            contact = self._try(here, body_contact, table, self._mesh, solids, self._velocities)
             if contact is not None:
                 energies[table.name] = contact
                 for name, pair in table.frictions([body.name for body in tables.body]).items():

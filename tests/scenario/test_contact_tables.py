@@ -170,7 +170,11 @@ def test_check_knows_of_no_stable_step_with_a_barrier():
         (TWO, "friction = 0.3\nstatic_friction = 0.2", ["static_friction is 0.2, must not be below friction, 0.3"]),
         (TWO, "friction = 0.3\nslip_speed = 0", ["slip_speed is 0, must be positive (m/s)"]),
         (TWO, "slip_speed = 1e-3", ["slip_speed goes with friction"]),
-        (TWO, 'friction = 0.3\nname = "work_friction_lower_upper"', ["the name 'work_friction_lower_upper' is reserved"]),
+        (
+            TWO,
+            'friction = 0.3\nname = "work_friction_lower_upper"',
+            ["the name 'work_friction_lower_upper' is reserved"],
+        ),
         (
             TWO,
             'law = "barrier"',
