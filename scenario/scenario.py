@@ -295,7 +295,7 @@ class _Builder:
 
     @cached_property
     def _velocities(self) -> Array:
-        """v + ω × (x − centre of mass) [n, 3], body by body."""
+        """The velocities v + ω × (x − centre of mass) [n, 3], body by body."""
         points = self._positions()
         v = np.zeros_like(points)
         for table in self._tables.moving_obstacles:
