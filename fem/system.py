@@ -37,6 +37,7 @@ MOMENTA = (
 
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
+_COMBINED = {"sum": sum, "largest": max, "smallest": min}  # what several parts tell
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
@@ -364,7 +365,7 @@ class System(Potential):
             for column in part.columns:
                 value, before = told[column.name], found.get(column.name)
                 if before is not None:
-                    value = max(before, value) if column.combined == "largest" else before + value
+                    value = _COMBINED[column.combined]((before, value))
                 found[column.name] = value
         return found
 
