@@ -32,11 +32,12 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
-from symplex.time.events.force_stepping import ForceStepping, ForceSteppingMotion
+from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import FOUR, partner_at, split
 from symplex.time.events.lattice_differences import difference, mixed_difference
 from symplex.time.events.lattice_lanes import LANES
+from symplex.time.events.lattice_motion import ForceSteppingMotion
 from symplex.time.events.lattice_schedule import schedule
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -98,8 +99,8 @@ def time_events(system: System, state: State, repeats: int) -> dict:
 def memory(motion: ForceSteppingMotion) -> int:
     """Return the bytes of all tables of a motion."""
     tracks = motion._tracks
-    parts = [*motion._tables, *tracks.arrays().values(), *tracks.calendar, *motion._lattice]
-    parts += [functions.parameters for functions in motion._functions]
+    parts = [*motion._lists.tables, *tracks.arrays().values(), *tracks.calendar, *motion._lattice]
+    parts += [functions.parameters for functions in motion._lists.functions.values()]
     return sum(np.asarray(part).nbytes for part in parts)
 
 
