@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from symplex.contact.bodies import BodyContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
+from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
@@ -32,6 +34,7 @@ from symplex.fem.solids.formula import material
 from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
+from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
 
 # -- the energies -------------------------------------------------------------------------------------------------
@@ -246,6 +249,21 @@ def short_range():
     return energy, q
 
 
+def two_bodies(law):
+    """Two tetrahedra above each other, with pairs of all kinds within reach, nearly parallel edges among them."""
+
+    def make():
+        upper = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.05), (0.1, 1.0, 0.0), (0.3, 0.2, 1.0)]
+        lower = [(0.3, 0.1, -0.2), (1.2, 0.12, -0.15), (0.1, 1.1, -0.25), (0.2, 0.3, -1.0)]
+        mesh = Mesh(np.array(upper + lower), {"tetra": np.array([[0, 1, 2, 3], [4, 6, 5, 7]])})
+        energy = BodyContact(Surface.of(mesh), 1e3, law=law, distance=0.6)
+        q = shaken(mesh.points, 0.01)
+        energy.renewed(q)
+        return energy, q
+
+    return make
+
+
 def in_jacobi_coordinates(make):
     def made():
         energy, q = make()
@@ -300,6 +318,8 @@ CASES = {
     "penalised rods": Case(penalised_rods, 1.0, rigid=True),
     "truss in Jacobi coordinates": Case(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),
     "Lennard-Jones with a cut-off": Case(short_range, 1.0, rigid=True),
+    "contact of two bodies, penalty": Case(two_bodies("penalty"), 0.3, rigid=True),
+    "contact of two bodies, barrier": Case(two_bodies("barrier"), 0.1, rigid=True),
     "user's solid": Case(users(solid, WithHessian, *RIGID), 0.05, rigid=True),
     "user's pairs without Hessian": Case(
         users(bars(LennardJones(2.0, 1.1)), WithoutMore, *RIGID), 1.0, rigid=True, rounding=1e-8

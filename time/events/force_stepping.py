@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.columns import count_column
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.events.lattice_choice import require_lattice, spread
 from symplex.time.events.lattice_motion import ForceSteppingMotion
 from symplex.time.integrator import Integrator
+from symplex.time.totals import LATTICE_TOTAL
 
 
 @checked
@@ -67,7 +69,13 @@ class ForceStepping(Integrator):
 
     order = 1.5
     conserves = frozenset({"energy", "symplectic form"})
-    energy = "lattice_total"
+    energy = LATTICE_TOTAL.name
+    columns = (
+        count_column("events", plotted=True),
+        *map(count_column, ("integer_events", "pair_events", "renewals", "searches", "other_crossings")),
+        count_column("crossings", plotted=True),
+        LATTICE_TOTAL,
+    )
     symmetric = True
     needs = frozenset({"lattice_functions"})
     takes = frozenset({"supports", "changing stencils"})

@@ -21,6 +21,7 @@ from symplex.time.events.lattice_energy import lattice_slopes
 from symplex.time.events.pieces import Pieces
 from symplex.time.events.stencil_lists import StencilLists
 from symplex.time.motion import Motion, require_time
+from symplex.time.totals import LATTICE_TOTAL
 
 if TYPE_CHECKING:
     from symplex.time.events.force_stepping import ForceStepping
@@ -155,7 +156,7 @@ class ForceSteppingMotion(Motion):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J: those of the system, and ``lattice_total`` = K + V_h, which is conserved."""
         found = self.system.energies_of(state)
-        found["lattice_total"] = found["kinetic"] + self.lattice_potential(state.q)
+        found[LATTICE_TOTAL.name] = found["kinetic"] + self.lattice_potential(state.q)
         return found
 
     def gradient(self, energy: Energy, state: State) -> Array:

@@ -26,7 +26,7 @@ from symplex.time.events.interaction import Interactions, interactions, lattice_
 from symplex.time.events.lattice_energy import lattice_energy
 from symplex.time.events.lattice_tracks import Lattice
 
-_LEAST_CELLS = 4.0  # how far a coordinate may move between two searches at least, in grid sizes
+_CELLS = 6.0  # how far a coordinate may move between two searches, in grid sizes: some hundred events
 
 
 @final
@@ -61,8 +61,7 @@ class StencilLists:
         self._axes, self._shape = axes, spacing.shape
         self.changing = {name: copy.copy(energy) for name, energy in system.changing.items()}
         self.energies: dict[str, Energy] = system.energies | self.changing
-        least = 2.0 * np.sqrt(system.dim) * _LEAST_CELLS * float(spacing.max(initial=0.0))
-        self._room = max([least, *(energy.margin for energy in self.changing.values())])
+        self._room = 2.0 * np.sqrt(system.dim) * _CELLS * float(spacing.max(initial=0.0))
         self._reach = 0.5 * self._room / (np.sqrt(system.dim) * spacing)  # of each coordinate to a side, in cells
         diagonal = float(np.sqrt(np.max(np.sum(spacing**2, axis=1), initial=0.0)))
         for energy in self.changing.values():
