@@ -5,7 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        ".massless": ("redistributed_mass",),
+        ".massless": ("mass_moved_inward", "redistributed_mass"),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
     },

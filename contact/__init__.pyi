@@ -1,6 +1,7 @@
 """Contact energies: rigid obstacles with the penalty law."""
 
 # Made by tests/write_stubs.py.
+from symplex.contact.massless import mass_moved_inward as mass_moved_inward
 from symplex.contact.massless import redistributed_mass as redistributed_mass
 from symplex.contact.obstacles import Box as Box
 from symplex.contact.obstacles import Capsule as Capsule
