@@ -1,12 +1,15 @@
-"""Contact energies: rigid obstacles with the penalty law."""
+"""Contact: of nodes with rigid obstacles, and between the surfaces of bodies."""
 
 from symplex.base.lazy import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".bodies": ("BodyContact", "Contacts"),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
+        ".stiffness": ("contact_stiffness",),
+        ".surfaces": ("Surface",),
     },
 )

@@ -51,7 +51,7 @@ class ForceSteppingMotion(Motion):
         self._t = t
         self._stopped = ""  # why the motion cannot go on
         self._lattice = layout.Lattice(
-            spacing=np.ascontiguousarray(spacing),
+            spacing=np.array(spacing),  # one that can be written: a loop is compiled for each kind of array
             offset=integrator._offset(mirrored).ravel().astype(float),
             dim=np.uint32(system.dim),
             mirrored=mirrored.ravel(),
