@@ -154,10 +154,10 @@ def profile(system: System, state: State) -> dict:
     """Time the parts of an event: scheduling a dof, its gradient, a mixed difference with a random dof of its star."""
     motion = ForceStepping(GRID).start(system, state)
     motion.advance(START)
-    tables = motion._tables, motion._lattice, motion._tracks
+    tables = motion._lists.tables, motion._lattice, motion._tracks
     rng = np.random.default_rng(0)
     dofs = rng.permutation((LANES * np.arange(system.n_nodes)[:, None] + np.arange(3)).ravel()).astype(np.uint32)
-    stars = np.diff(motion._tables.node[:, STAR].astype(int))[dofs // LANES]
+    stars = np.diff(motion._lists.tables.node[:, STAR].astype(int))[dofs // LANES]
     near = (rng.random(len(dofs)) * stars).astype(np.uint32)
     places = (LANES * near + rng.integers(0, 3, len(dofs))).astype(np.uint32)
     now = START - motion._tracks.epoch[0]

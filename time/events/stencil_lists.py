@@ -20,6 +20,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.events.interaction import Interactions, interactions, lattice_functions
@@ -27,6 +28,7 @@ from symplex.time.events.lattice_energy import lattice_energy
 from symplex.time.events.lattice_tracks import Lattice
 
 _CELLS = 6.0  # how far a coordinate may move between two searches, in grid sizes: some hundred events
+_FINE = 0.05  # of the distance at which forces between surfaces begin: a grid that has these within some per cent
 
 
 @final
@@ -55,6 +57,11 @@ class StencilLists:
         The positions in m that lists are of.
     searches : int64 []
         How often they were found.
+
+    Raises
+    ------
+    InvalidSystem
+        If the grid is too coarse for an energy of what must not pass through each other.
     """
 
     def __init__(self, system: System, axes: Array | None, spacing: Array):
@@ -64,7 +71,13 @@ class StencilLists:
         self._room = 2.0 * np.sqrt(system.dim) * _CELLS * float(spacing.max(initial=0.0))
         self._reach = 0.5 * self._room / (np.sqrt(system.dim) * spacing)  # of each coordinate to a side, in cells
         diagonal = float(np.sqrt(np.max(np.sum(spacing**2, axis=1), initial=0.0)))
-        for energy in self.changing.values():
+        for name, energy in self.changing.items():
+            if system.energies[name] in system.impassable and 2.0 * diagonal > energy.reach:
+                raise InvalidSystem(
+                    f"the grid of force-stepping, {spacing.max():.3g} m, is too coarse for '{name}', whose forces "
+                    f"begin at a distance of {energy.reach:.3g} m: lattice points would be beyond a surface before "
+                    f"that. Take a grid of {_FINE * energy.reach:.2g} m."
+                )
             energy.margin = 2.0 * diagonal + self._room
         self.listed_at = np.zeros((0, system.dim))
         self.searches = np.array(0)
