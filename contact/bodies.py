@@ -26,7 +26,7 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, LatticeFunctions
 from symplex.fem.forms import Form
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.constitutive import Material
 
 
 class Contacts(NamedTuple):

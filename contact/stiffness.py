@@ -9,7 +9,7 @@ import numpy as np
 
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.constitutive import Material
 
 _SHARE = 0.1  # of the shortest edge
 # χ of bodies that come close slowly, and what it grows by with ((v/c) h/d̂)².
