@@ -61,7 +61,7 @@ class System(Potential):
         Supports whose motion is given as a function of time, by name.
     massless : bool [n], optional
         True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
-        that declare it take such nodes, and only with lumped masses.
+        that declare it take such nodes. In a consistent mass their rows and columns must be zero.
 
     Raises
     ------
@@ -311,7 +311,7 @@ class System(Potential):
     def _mass_solver(self) -> MassSolver:
         from symplex.fem.actions.mass_solve import MassSolver  # compiled when first needed
 
-        return MassSolver(sp.csr_array(self.mass), self.fixed)
+        return MassSolver(sp.csr_array(self.mass), self.fixed, self.massless)
 
     # -- what is conserved ----------------------------------------------------------------------------------
 

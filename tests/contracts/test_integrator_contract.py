@@ -417,7 +417,7 @@ def test_a_resumed_motion_is_bit_identical(case):
 
 def test_a_motion_stopped_on_its_way_goes_on_bit_identically(case, monkeypatch):
     for name in ("_EVENTS_AT_FIRST", "_EVENTS_AT_ONCE"):
-        monkeypatch.setattr(f"symplex.time.events.force_stepping.{name}", 37)
+        monkeypatch.setattr(f"symplex.time.events.lattice_motion.{name}", 37)
     system, q, v = body()
     integrator, t = case.make(case.size, 0), 1.0 + 23 * case.size
     at_once = integrator.start(system, system.state(q, v, t=1.0)).advance(t)
