@@ -101,10 +101,19 @@ class Friction(IncrementLoad):
         return out
 
     def add_derivatives(
-        self, t: float, ends: tuple[Array, Array], v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
+        self,
+        t: float,
+        ends: tuple[Array, Array],
+        v: Array,
+        by_q: float,
+        by_v: float,
+        slots: IntArray,
+        out: Array,
+        *,
+        secant: bool = False,
     ) -> None:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]."""
-        self._require_finite(self._forces.add_derivatives(*ends, v, by_q, by_v, slots, out))
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]; see `IncrementLoad`."""
+        self._require_finite(self._forces.add_derivatives(*ends, v, (by_q, by_v), secant, slots, out))
 
     def _require_finite(self, total: float) -> None:
         if not isfinite(total):

@@ -28,7 +28,7 @@ class FrictionLaw(NamedTuple):
 
 @formula
 def pull(law, slip):
-    """Return t/(N |σ|) in s/m, and its derivative with |σ| over |σ|, for the speed |σ| of slip in m/s."""
+    """Return r = t/(N |σ|) in s/m, and its derivative with |σ| over |σ|, for the speed |σ| of slip in m/s."""
     u = slip / law.slip_speed
     scale = 1.0 / law.slip_speed
     if u < 1.0:

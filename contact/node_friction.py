@@ -44,17 +44,17 @@ class NodeFriction(Copyable):
         return check
 
     def add_derivatives(
-        self, q0: Array, q1: Array, v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
+        self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
     ) -> float:
         """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are."""
         rows, F, w = self._acting(q0, q1, v)
         nodes, dim = self.nodes, v.shape[1]
         by_force, by_velocity = np.empty((2, len(rows), dim, dim))
-        check = _set_derivatives(F, w, self._friction, by_force, by_velocity)
+        check = _set_derivatives(F, w, self._friction, secant, by_force, by_velocity)
         of_first = self._contact.discrete_hessian(q0[nodes], q1[nodes])[rows, :dim]  # −∂F/∂q1
         signs = [1.0, -1.0][: nodes.shape[1]]
-        change = by_v * np.concatenate([sign * by_velocity for sign in signs], axis=2)
-        change -= 2.0 * by_q * by_force @ of_first
+        change = by[1] * np.concatenate([sign * by_velocity for sign in signs], axis=2)
+        change -= 2.0 * by[0] * by_force @ of_first
         scatter_blocks(np.concatenate([sign * change for sign in signs], axis=1), slots[rows], out)
         return check
 
@@ -98,17 +98,19 @@ def _set_forces(F, w, law, out):
 
 
 @kernel
-def _set_derivatives(F, w, law, by_force, by_velocity):
+def _set_derivatives(F, w, law, secant, by_force, by_velocity):
     """Set ∂f/∂F and ∂f/∂w [m, dim, dim]; return a sum that is finite if all are.
 
     With f = −N r σ, r of |σ|, and R = r 1 + (r'/|σ|) σ ⊗ σ: ∂f/∂w = −N R P, and as ∂n/∂F = P/N and
-    ∂σ/∂n = −(w·n) 1 − n ⊗ w:  ∂f/∂F = −r σ ⊗ n + R [(w·n) P + n ⊗ σ].
+    ∂σ/∂n = −(w·n) 1 − n ⊗ w:  ∂f/∂F = −r σ ⊗ n + R [(w·n) P + n ⊗ σ]. With the secant r' is left out.
     """
     check = 0.0
     n, slip = np.empty(F.shape[1]), np.empty(F.shape[1])
     for e in range(len(F)):
         N, size, along = _set_slip(F[e], w[e], n, slip)
         ratio, rate = pull(law, size)
+        if secant:
+            rate = 0.0
         for i in range(len(n)):
             for j in range(len(n)):
                 # R is r on n, and R P = P R.

@@ -211,10 +211,10 @@ def add_friction(q0, q1, v, pairs, law, friction, work, space, out):
 
 
 @kernel
-def add_friction_derivatives(q0, q1, v, by_q, by_v, pairs, law, friction, work, space, slots, out):
+def add_friction_derivatives(q0, q1, v, by_q, by_v, secant, pairs, law, friction, work, space, slots, out):
     """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, 3, 3].
 
-    The derivative with v is −Sᵀ (∂t/∂σ) S; that with q1 is a difference.
+    The derivative with v is −Sᵀ (∂t/∂σ) S, with t/σ for ∂t/∂σ if the secant is wanted; that with q1 is a difference.
     """
     check = 0.0
     for e in range(len(pairs.nodes)):
@@ -228,7 +228,7 @@ def add_friction_derivatives(q0, q1, v, by_q, by_v, pairs, law, friction, work, 
         slip = _slip(space)
         ratio, rate = pull(friction, dot(slip, slip) ** 0.5)
         for r in range(12):
-            along_slip = rate * dot(row(space.S, r), slip)
+            along_slip = 0.0 if secant else rate * dot(row(space.S, r), slip)
             change = along(times(ratio, row(space.S, r)), along_slip, slip)
             for s in range(12):
                 work.matrix[s, r] = -by_v * N * dot(change, row(space.S, s))

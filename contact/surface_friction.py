@@ -44,14 +44,14 @@ class SurfaceFriction(Copyable):
         return add_friction(q0, q1, v, self._of(near), self._law, self._friction, self._work, self._room, out)
 
     def add_derivatives(
-        self, q0: Array, q1: Array, v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
+        self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
     ) -> float:
         """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, 3, 3]; return a sum that is finite if all are.
 
         The list must be complete, as it is where the Hessian of the contact is added.
         """
         arguments = self._of(self._contact), self._law, self._friction, self._work, self._room
-        return add_friction_derivatives(q0, q1, v, by_q, by_v, *arguments, slots, out)
+        return add_friction_derivatives(q0, q1, v, *by, secant, *arguments, slots, out)
 
     def _of(self, contact: BodyContact) -> SurfacePairs:
         """Return the pairs in the list of the contact that have this friction."""

@@ -140,6 +140,11 @@ class System(Potential):
         """The loads that have derivatives."""
         return [load for load in self.loads.values() if isinstance(load, DifferentiableLoad | IncrementLoad)]
 
+    @cached_property
+    def increment_loads(self) -> list[IncrementLoad]:
+        """The loads that see both ends of an increment."""
+        return [load for load in self.loads.values() if isinstance(load, IncrementLoad)]
+
     def load_over(self, load: Load, t: float, ends: tuple[Array, Array], v: Array) -> Array:
         """Return the forces [n, dim] in N of a load on an increment, at the middle unless it sees both ends."""
         return load.over(t, *ends, v) if isinstance(load, IncrementLoad) else load(t, 0.5 * (ends[0] + ends[1]), v)
@@ -153,6 +158,7 @@ class System(Potential):
         by_v: float,
         out: Array,
         ends: tuple[Array, Array] | None = None,
+        secant: bool = False,
     ) -> None:
         """Add by_q ∂f/∂q + by_v ∂f/∂v of the loads that have derivatives to the blocks out [nnz, dim, dim].
 
@@ -166,11 +172,13 @@ class System(Potential):
             Blocks on `pattern`.
         ends : (float64 [n, dim], float64 [n, dim]), optional
             Of the increment with the middle q, for loads that see both.
+        secant : bool, default False
+            Whether these give secants with the velocity (see `IncrementLoad.add_derivatives`).
         """
         slots = self.pattern.slots[len(self.energies) :]
         for load, places in zip(self.differentiable_loads, slots, strict=False):
             if isinstance(load, IncrementLoad):
-                load.add_derivatives(t, (q, q) if ends is None else ends, v, by_q, by_v, places, out)
+                load.add_derivatives(t, (q, q) if ends is None else ends, v, by_q, by_v, places, out, secant=secant)
                 continue
             f_q, f_v = load.derivatives(t, q[load.nodes], v[load.nodes])
             scatter_blocks(by_q * f_q + by_v * f_v, places, out)

@@ -41,9 +41,20 @@ class IncrementLoad(Copyable, ABC):
 
     @abstractmethod
     def add_derivatives(
-        self, t: float, ends: tuple[Array, Array], v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
+        self,
+        t: float,
+        ends: tuple[Array, Array],
+        v: Array,
+        by_q: float,
+        by_v: float,
+        slots: IntArray,
+        out: Array,
+        *,
+        secant: bool = False,
     ) -> None:
         """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim].
 
-        Where both ends are one, 2 ∂f/∂q1 is the derivative with their position.
+        Where both ends are one, 2 ∂f/∂q1 is the derivative with their position. With ``secant`` ∂f/∂v is that of a
+        force in proportion to v which is the same here: of forces with a limit, an iteration with it comes near from
+        afar.
         """

@@ -31,6 +31,7 @@ class ImplicitMotion(FixedStepMotion):
     symmetric: bool
     seen: tuple[float, ...] = (1.0,)
     filters_steps = True
+    _secant = False  # whether loads give secants for their derivatives with the velocity
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
         super().__init__(system, t0, dt, n)
@@ -108,20 +109,42 @@ class ImplicitMotion(FixedStepMotion):
 
     def _solve(self, h: float) -> None:
         """Find the increment of the step; where supports move, if need be from a start at which all else moves, too."""
-        solver = self._solver
         if not self._moving:
-            self._corrections += solver.solve(self, self._q, follow=True)
+            self._corrections += self._found_from(0.0)
             return
         try:
-            self._corrections += solver.solve(self, self._q, self._given_dq, follow=True)
+            self._corrections += self._found_from(self._given_dq)
         except StepFailed:
             # Supports that move far against all else tear their elements; a body that flies with them is not torn.
             carried = np.where(self.system.fixed, self._given_dq, h * self._v)
             try:
-                self._corrections += solver.solve(self, self._q, carried, follow=True)
+                self._corrections += self._found_from(carried)
             except StepFailed as error:
                 far = np.abs(self._given_dq).max()
                 raise with_context(error, f"{error} In this step the supports move by up to {far:.3g} m.") from None
+
+    def _found_from(self, start: Array | float) -> int:
+        """Find the increment by Newton's method, with friction if need be from where its secants lead to.
+
+        Where bodies begin to stick, or to slip, its corrections may go back and forth between both.
+        """
+        solver = self._solver
+        try:
+            return solver.solve(self, self._q, start, follow=True)
+        except StepFailed:
+            if not self.system.increment_loads:
+                raise
+            self._secant = True
+            try:
+                return solver.solve(self, self._q, start)
+            except StepFailed as error:
+                near, failure = solver.increment.copy(), error
+            finally:
+                self._secant = False
+        try:
+            return solver.solve(self, self._q, near)
+        except StepFailed:
+            raise failure from None
 
     def _end_step(self, h: float, dq: Array, forces: Array) -> None:
         """Move by the solution of the step, and add up the work of loads and supports."""
@@ -169,7 +192,7 @@ class ImplicitMotion(FixedStepMotion):
     def _subtract_load_derivatives(self, dq: Array, by_q: float, by_v: float, out: Array) -> None:
         """Take their derivatives off the blocks, where q and v change by by_q and by_v (in 1/s) times Δq."""
         if self.system.differentiable_loads:
-            self.system.add_load_derivatives(*self._loaded(dq), -by_q, -by_v, out, self._ends(dq))
+            self.system.add_load_derivatives(*self._loaded(dq), -by_q, -by_v, out, self._ends(dq), self._secant)
 
     def _works_of_loads(self, h: float, dq: Array) -> list[float]:
         """Return the work in J of each load in a step of size h in s, before the motion has moved."""
