@@ -345,3 +345,35 @@ def test_a_block_slides_down_an_inclined_plate():
     v = mass[nodes] @ state.v[nodes] / mass[nodes].sum()
     friction = mu * (10.0 * t * math.cos(slope) + v[2])
     assert 1.0 + 10.0 * t * math.sin(slope) - v[0] == pytest.approx(friction, rel=0.02)
+
+
+@pytest.mark.slow
+def test_the_stick_zone_of_a_ball_that_is_pushed_aside():
+    """Cattaneo and Mindlin: of a contact of radius a a disc of c = a (1 − Q/μP)^(1/3) sticks; 4 elements to a."""
+    h, cells, mu, steps = 0.025, (20, 20, 10), 0.3, 6
+    block = sx.box(np.multiply(cells, h), cells, split="6", origin=(-10 * h, -10 * h, -10 * h))
+    points, n = block.points, len(block.points)
+    solid = sx.Solid(points, block.cells["tetra"], sx.NeoHookean.from_young(1.0, 0.3, 1e-9))
+    near = np.flatnonzero((points[:, 2] > -0.5 * h) & (np.hypot(points[:, 0], points[:, 1]) < 8 * h))
+    ball = RigidContact(near, Sphere((0.0, 0.0, 0.0), 1.0), 20.0 * h, carrier=n)
+    mass = np.append(sx.lumped_mass(points, block.cells["tetra"], 1e-9, n), 1e-9)  # as if at rest
+    fixed = np.zeros((n + 1, 3), bool)
+    fixed[block.nodes_of("z_min")] = True
+
+    def moved(q, way, loads):
+        drive = {"ball": sx.actions.SupportTranslation([n], way, ([0.0, 1.0], [0.0, 1.0]))}
+        system = sx.System(mass, {"solid": solid, "contact": ball}, fixed=fixed, moving=drive, loads=loads)
+        motion = sx.EnergyMomentum(1.0 / steps).start(system, system.state(q))
+        return [motion.advance(k / steps).q for k in range(steps + 1)]
+
+    pressed = moved(np.vstack([points, [0.0, 0.0, 1.0]]), (0.0, 0.0, -0.0113), {})[-1]
+    friction = Friction(ball, mu, slip_speed=9e-5)
+    path = moved(pressed, (0.003, 0.0, 0.0), {"friction": friction})
+    for q0, q1 in ((path[4], path[5]), (path[5], path[6])):
+        normal = np.linalg.norm(ball.discrete_gradient(q0[ball.nodes], q1[ball.nodes])[:, 0], axis=1)
+        f = friction.over(0.0, q0, q1, (q1 - q0) * steps)[near]
+        touching = normal > 0.0
+        sticking = np.linalg.norm(f[touching], axis=1) < 0.99 * mu * normal[touching]
+        part = f[:, 0].sum() / (mu * normal.sum())
+        assert 0.4 < part < 0.6
+        assert math.sqrt(sticking.mean()) == pytest.approx((1.0 - part) ** (1.0 / 3.0), rel=0.05)
