@@ -7,11 +7,16 @@ from typing import final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column, components, vector_columns
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.nodes import Nodes, distinct_nodes, node_pairs
+from symplex.fem.state import State
+
+_PENETRATION = Column("penetration", "m", "length", plot="penetration", summary="peak", combined="largest")
+COLUMNS = (*vector_columns("contact_force", "N", "force", plot="contact force", summary="peak"), _PENETRATION)
 
 
 @checked
@@ -72,6 +77,16 @@ class RigidContact(MeasureEnergy):
             latent *= 2.0
             latent[self.carrier] = 2.0 * stiffness * len(self.nodes)
         return latent
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The force of all obstacles on the bodies, and how deep nodes are inside at most."""
+        return (*COLUMNS[: self.obstacle.dim], _PENETRATION)
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return the force on the nodes as it acts, and the depth of the deepest, at least 0."""
+        deepest = max(self.deepest(state.q)[1], 0.0) if len(self.nodes) else 0.0
+        return components("contact_force", -gradient[:, 0].sum(axis=0)) | {_PENETRATION.name: deepest}
 
     # -- for output -------------------------------------------------------------------------------------------
 

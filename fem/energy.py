@@ -8,12 +8,14 @@ from typing import Literal
 
 import numpy as np
 
+from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.projected_gradient import difference_slope, projected_gradient, projected_hessian
+from symplex.fem.state import State
 
 # What the local energies are invariant to: motions of all nodes of a stencil together.
 Invariance = Literal["translations", "rotations"]
@@ -94,12 +96,26 @@ class Energy(Copyable, ABC):
         Another number after each change of the stencils (`symplex.fem.changing`).
     bounded_stiffness : bool
         Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
+    columns : tuple of Column
+        What `observed` tells, for histories; by default nothing.
     """
 
     nodes: IntArray
     invariances: frozenset[Invariance] = frozenset()
     version: int = 0
     bounded_stiffness: bool = True
+    columns: tuple[Column, ...] = ()
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return the numbers that ``columns`` declares, at a state.
+
+        Parameters
+        ----------
+        state : State
+        gradient : float64 [m, k, dim]
+            ∂φ/∂x in N as it acts in the motion, which need not be that of the state.
+        """
+        return {}
 
     @abstractmethod
     def value(self, x: Array) -> Array:

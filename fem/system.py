@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.actions.mass import require_masses
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
+
+MOMENTA = (
+    *vector_columns("momentum", "kg m/s", "momentum", plot="linear momentum", summary="drift"),
+    *vector_columns("angular_momentum", "kg m²/s", "momentum", plot="angular momentum", summary="drift"),
+)
 
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
@@ -293,6 +299,49 @@ class System(Potential):
         parts |= {name: energy.total(state.q) for name, energy in self.energies.items()}
         parts["total"] = sum(parts.values())
         return parts
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What histories have of any motion of it: energies, momenta, and what energies tell, each name once."""
+        told = {column.name: column for part in self.energies.values() for column in part.columns}
+        return (
+            energy_column("kinetic"),
+            *map(energy_column, self.energies),
+            total_column("total"),
+            *MOMENTA,
+            *told.values(),
+        )
+
+    def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
+        """Return what energies tell of a state, by column.
+
+        Parameters
+        ----------
+        state : State
+        gradient : callable
+            Returns ∂φ/∂x of an energy as it acts, as `Motion.gradient`.
+
+        Raises
+        ------
+        InvalidSystem
+            If a part tells something else than it declares.
+        """
+        found: dict[str, float] = {}
+        for name, part in self.energies.items():
+            if not part.columns:
+                continue
+            told = part.observed(state, gradient(part, state))
+            if told.keys() != {column.name for column in part.columns}:
+                raise InvalidSystem(
+                    f"energy '{name}' ({type(part).__name__}) tells {', '.join(told) or 'nothing'} of a state, but its "
+                    f"columns are {', '.join(column.name for column in part.columns)}."
+                )
+            for column in part.columns:
+                value, before = told[column.name], found.get(column.name)
+                if before is not None:
+                    value = max(before, value) if column.combined == "largest" else before + value
+                found[column.name] = value
+        return found
 
     def momentum(self, state: State) -> Array:
         """Return the linear momentum Σ m v [dim] in kg m/s."""

@@ -2,34 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.files import WAY_OUT, read_whole, reason_of, write_whole
+from symplex.base.columns import Column, energy_column, work_column
+from symplex.base.files import WAY_OUT, damage_reported, read_whole, reason_of, write_whole
 from symplex.errors import OutputError
 
-History = dict[str, NDArray[np.float64]]
+Rows = Mapping[str, NDArray[np.float64]]
 
 _LARGEST = 1e150  # far beyond anything physical; squares and sums of smaller numbers are finite
+
+
+class History(dict[str, NDArray[np.float64]]):
+    """The columns [rows] of a history by name, and what each of them is.
+
+    Attributes
+    ----------
+    columns : dict of str to Column
+    """
+
+    def __init__(self, rows: Rows, declared: Mapping[str, Column]):
+        super().__init__(rows)
+        self.columns = _described(list(rows), declared)
+
+
+def columns_of(history: Rows) -> dict[str, Column]:
+    """Return what the columns of a history are: as it was declared, or what their names tell."""
+    return history.columns if isinstance(history, History) else guessed_columns(history)
+
+
+def guessed_columns(names: Iterable[str]) -> dict[str, Column]:
+    """Return what the columns of a history without a declaration are, as earlier versions have left, by their names."""
+    from symplex.scenario.integrators import reserved_columns  # which imports all methods; declarations need none
+
+    known, found, in_energies = reserved_columns(), {}, False
+    for name in names:
+        if name in known:
+            found[name] = known[name]
+        elif in_energies:
+            found[name] = energy_column(name)
+        elif name.startswith("work_"):
+            found[name] = work_column(name)
+        else:
+            found[name] = Column(name)
+        in_energies = (in_energies or name == "kinetic") and name != "total"
+    return found
+
+
+def _described(names: list[str], declared: Mapping[str, Column]) -> dict[str, Column]:
+    """Return what columns are, guessed where it is not declared."""
+    if declared.keys() >= set(names):
+        return {name: declared[name] for name in names}
+    return {name: declared.get(name, column) for name, column in guessed_columns(names).items()}
+
+
+def declaration_of(path: Path) -> Path:
+    """Return the file beside a history that tells what its columns are."""
+    return path.with_suffix(".json")
 
 
 @final
 class HistoryWriter:
     """Appends rows to a CSV file, each on the disk when ``append`` returns; a context manager.
 
-    Numbers are written so that reading them gives the same floats again.
+    Numbers are written so that reading them gives the same floats again. What the columns are is in a JSON file beside
+    it, which is there before the first row.
 
     Parameters
     ----------
     path : path-like
         A file that does not exist yet.
+    declared : mapping of str to Column, optional
+        What columns are; of others it is guessed.
 
     Raises
     ------
@@ -37,13 +90,16 @@ class HistoryWriter:
         If the file exists or cannot be written.
     """
 
-    def __init__(self, path: str | Path):
+    def __init__(self, path: str | Path, declared: Mapping[str, Column] = MappingProxyType({})):
         self.path = Path(path)
         self.columns: list[str] = []
+        self._declared = declared
         self._file = self._open("x")
 
     @classmethod
-    def resume(cls, path: str | Path, up_to: float) -> HistoryWriter:
+    def resume(
+        cls, path: str | Path, up_to: float, declared: Mapping[str, Column] = MappingProxyType({})
+    ) -> HistoryWriter:
         """Reopen a history to append to it, without the rows whose ``t`` is later than ``up_to``.
 
         Raises
@@ -57,11 +113,9 @@ class HistoryWriter:
         kept = lines[: 1 + int(np.count_nonzero(past["t"] <= up_to))]
         writer = cls.__new__(cls)
         writer.path = path
-        writer.columns = list(past)
-        try:
-            write_whole(path, "".join(f"{line}\n" for line in kept).encode())
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
+        writer.columns, writer._declared = list(past), declared
+        writer._declare()
+        _replace(path, "".join(f"{line}\n" for line in kept))
         writer._file = writer._open("a")
         return writer
 
@@ -89,7 +143,13 @@ class HistoryWriter:
         if odd := next((name for name in row if set(name) & set(',"\r\n')), None):
             raise OutputError(f"{self.path.name}: {odd!r} cannot name a column; leave out commas, quotes and breaks.")
         self.columns = ["t", *(name for name in row if name != "t")]
+        self._declare()
         self._write(",".join(self.columns))
+
+    def _declare(self) -> None:
+        """Write what the columns are."""
+        columns = [column.plain() for column in _described(self.columns, self._declared).values()]
+        _replace(declaration_of(self.path), json.dumps({"columns": columns}, indent=1, ensure_ascii=False) + "\n")
 
     def _write(self, line: str) -> None:
         try:
@@ -119,9 +179,18 @@ class HistoryWriter:
         self.close()
 
 
+def _replace(path: Path, text: str) -> None:
+    try:
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
+
+
 @checked
 def read_history(path: str | Path) -> History:
     """Return the columns [rows] of a history by name; a last line that was cut short is left out.
+
+    What the columns are is read from the file beside it, if there is one.
 
     Raises
     ------
@@ -130,7 +199,17 @@ def read_history(path: str | Path) -> History:
         later ones below earlier ones.
     """
     path = Path(path)
-    return _parsed(path, _whole_lines(path))
+    return History(_parsed(path, _whole_lines(path)), _read_declaration(declaration_of(path)))
+
+
+def _read_declaration(path: Path) -> dict[str, Column]:
+    """Return what columns are, by name: of none, if there is no such file."""
+    with damage_reported(path, "declaration of columns", "remove it: then their names tell what columns are"):
+        try:
+            columns = json.loads(read_whole(path))["columns"]
+        except FileNotFoundError:
+            return {}
+        return {column.name: column for column in map(Column.of, columns)}
 
 
 def _whole_lines(path: Path) -> list[str]:
@@ -144,7 +223,7 @@ def _whole_lines(path: Path) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")[:-1]
 
 
-def _parsed(path: Path, lines: list[str]) -> History:
+def _parsed(path: Path, lines: list[str]) -> dict[str, NDArray[np.float64]]:
     """Return the columns of a history given as lines."""
     columns = _columns(path, lines)
     values = np.empty((len(lines) - 1, len(columns)))

@@ -21,13 +21,14 @@ from symplex.scenario.integrators import step_of
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
-from symplex.time.totals import LESS_WORK
+from symplex.time.totals import BALANCE
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
 _TRIAL = 0.5  # s of wall time to measure the speed in
 _WARM_UP = 20.0  # s of wall time for the first piece, with compiling
 _FIRST_PIECE = 2.0**-200  # of the duration
 _CENTURY = 3.15576e9  # s
+_UNITS = {"peak_contact_force": "N", "peak_penetration": "m"}  # of what earlier versions have summarised
 
 
 def table(rows: Sequence[tuple[str, str]]) -> str:
@@ -70,10 +71,10 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
     ]
-    if "peak_contact_force" in summary:
-        force, depth = summary["peak_contact_force"], summary["peak_penetration"]
-        deep = f", {si(depth, 'm')} deep" if depth > 0 else ""
-        rows.append(("peak contact", f"{si(force, 'N', 4)}{deep} (at the samples)"))
+    for name, unit in summary.get("units", _UNITS).items():
+        if name in summary and name not in _OF_HEAT:
+            sampled = " (at the samples)" if name.startswith("peak_") else ""
+            rows.append((name.replace("_", " "), f"{si(summary[name], unit, 4)}{sampled}"))
     rows.append(("wall time", _wall_time(summary["wall_time"])))
     rows.append(("results", f"{folder}: {', '.join(_files(Path(folder)))}"))
     return table(rows)
@@ -86,7 +87,7 @@ def _status(summary: Mapping[str, Any]) -> str:
 def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Return a row on the change of the total energy, and of the one that is kept instead."""
     drift, loads, kept = summary["drift"], ", ".join(summary.get("loads", ())), summary["energy_kept"]
-    if (balance := LESS_WORK["total"]) in drift:
+    if (balance := BALANCE.name) in drift:
         taken = [*([f"the work of {loads}"] if loads else []), *(["the heat"] if "heat" in summary else [])]
         discrete = "" if kept == balance else f"; {drift[kept]:.1e} of {kept}"
         return "energy balance", f"{drift[balance]:.1e} (relative), {' and '.join(taken)} taken off{discrete}"
@@ -98,6 +99,9 @@ def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
     nearly = "" if "energy" in summary["conserves"] else "nearly "
     finer = ", less on a finer grid" if kept == "lattice_total" else ""
     return "energy drift", f"{drift[kept]:.1e} of {kept}, which it {nearly}keeps; {total} of total{finer} (relative)"
+
+
+_OF_HEAT = ("heat", "mean_temperature")
 
 
 def _heat(summary: Mapping[str, Any]) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from symplex.fem.system import State
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.meshes.series.series import Block
+from symplex.runs.history import declaration_of
 from symplex.runs.shapes import block_of, globe
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
@@ -125,7 +126,8 @@ class Folder:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
         pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
-        whole = [self.checkpoint, self.summary, self.history, self.scenario, *pictures, *indices]
+        history = [self.history, declaration_of(self.history)]
+        whole = [self.checkpoint, self.summary, *history, self.scenario, *pictures, *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1])]
         return [*whole, *asides, *logs, *files_beside(indices[0])]

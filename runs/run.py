@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, ScenarioError
-from symplex.fem.energy import Array
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
 from symplex.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -28,12 +28,12 @@ from symplex.runs.inputs import (
 )
 from symplex.runs.interrupts import Stop, heeded
 from symplex.runs.progress import Display, compilation_announced, display
-from symplex.runs.results import Folder, Shown, contact_forces, fields_of
+from symplex.runs.results import Folder, Shown, fields_of
+from symplex.runs.rows import RowsOfRun
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
-from symplex.time.langevin import Langevin
 from symplex.time.motion import Motion
-from symplex.time.totals import EnergyExchange, kept_energy
+from symplex.time.totals import EnergyExchange
 
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
@@ -202,6 +202,7 @@ class _Run:
         self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._columns: list[str] = []  # of the history
+        self._watched = ""  # among them the energy that is kept
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._exchange, self._drift = EnergyExchange(), 0.0
@@ -298,7 +299,9 @@ class _Run:
         folder, opened = self._folder, self._opened
         assert self._started is not None, "it would have been resumed"
         motion, state = self._started
-        history = opened.enter_context(HistoryWriter(folder.history))
+        # What is counted only once it occurs is not in the first row, but in the summary.
+        self._columns = list(RowsOfRun(self._problem, motion).row(state))
+        history = opened.enter_context(HistoryWriter(folder.history, self._described(motion)))
         series = opened.enter_context(open_series(folder.series, self._drawn.points, self._drawn.blocks))
         self._record(0, state, motion, history, series)
         self._save(0, motion)
@@ -310,11 +313,13 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
+        self._columns = list(checkpoint.columns)
+        described = self._described(motion)
         for energies in self._energies_until(checkpoint):  # before anything is cut
             self._watch(*energies)
         frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
         series = opened.enter_context(resume_series(folder.series, t, frames))
-        history = opened.enter_context(HistoryWriter.resume(folder.history, t))
+        history = opened.enter_context(HistoryWriter.resume(folder.history, t, described))
         self._statistics = motion.statistics()
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
@@ -329,7 +334,6 @@ class _Run:
                 f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
                 f"wanted {sample + 1} at the times of the scenario; {WAY_OUT}."
             )
-        self._columns = list(checkpoint.columns)
         if list(past) != self._columns:
             odd = [name for name in (*self._columns, *past) if (name in self._columns) != (name in past)]
             what = f"'{odd[0]}'" if odd else "in another order"
@@ -337,7 +341,7 @@ class _Run:
                 f"{self._folder.path} cannot be resumed: the columns of {path.name} are not those that the run wrote "
                 f"({what}); {WAY_OUT}."
             )
-        names = (kept_energy(self._problem.integrator.energy, past), "kinetic", "total")
+        names = (self._watched, "kinetic", "total")
         return zip(*(past[name][: sample + 1] for name in names), strict=True)
 
     def _advanced(self, motion: Motion, k: int) -> State:
@@ -348,30 +352,20 @@ class _Run:
     # -- what is kept -----------------------------------------------------------------------------------------
 
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
-        row = self._row(state, motion)
+        row = RowsOfRun(self._problem, motion).row(state)
+        self._statistics = motion.statistics()
         if k % self._problem.scenario.samples_per_frame == 0:
             at_points, at_cells = fields_of(self._problem, self._drawn, motion, state)
             series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
-        # After the frame: a row that is there has its frame. What is counted only once it occurs is in the summary.
-        self._columns = self._columns or list(row)
+        # After the frame: a row that is there has its frame.
         history.append({name: row[name] for name in self._columns})
-        self._watch(row[kept_energy(self._problem.integrator.energy, row)], row["kinetic"], row["total"])
+        self._watch(row[self._watched], row["kinetic"], row["total"])
 
-    def _row(self, state: State, motion: Motion) -> dict[str, float]:
-        """Return a row of the history: energies, momenta, contact and the integrator's counts."""
-        system = self._problem.system
-        row = {"t": state.t, **motion.energies(state)}
-        row |= _components("momentum", system.momentum(state))
-        row |= _components("angular_momentum", system.angular_momentum(state))
-        if self._problem.contacts:
-            row |= _components("contact_force", contact_forces(self._problem, motion, state).sum(axis=0))
-            row["penetration"] = max(max(c.deepest(state.q)[1], 0.0) for c in self._problem.contacts.values())
-        for name, node in self._problem.carriers.items():
-            row |= _components(f"position_{name}", state.q[node])
-        if isinstance(self._problem.integrator, Langevin):
-            row["temperature"] = self._problem.temperature(state)
-        self._statistics = motion.statistics()
-        return row | self._statistics
+    def _described(self, motion: Motion) -> dict[str, Column]:
+        """Return what the columns of the history are, and watch one of them."""
+        columns = RowsOfRun(self._problem, motion).describe(self._columns)
+        self._watched = next(column.name for column in columns.values() if column.watched)
+        return columns
 
     def _watch(self, energy: float, kinetic: float, total: float) -> None:
         """Keep the energy drift up to date that the display shows."""
@@ -389,7 +383,3 @@ class _Run:
         moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
         save_checkpoint(self._folder.checkpoint, moment)
         self._saved = perf_counter()
-
-
-def _components(name: str, vector: Array) -> dict[str, float]:
-    return {f"{name}_{axis}": float(x) for axis, x in zip("xyz", vector, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from symplex.base.columns import Column
 from symplex.base.version import VERSION
 from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
-from symplex.runs.history import read_history
+from symplex.runs.history import Rows, columns_of, read_history
 from symplex.runs.results import Folder
 from symplex.scenario.scenario import Problem
-from symplex.time.totals import ALL_TOTALS, kept_energy, relative_energy_changes
+from symplex.time.totals import relative_energy_changes
 
 _PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
 
@@ -54,22 +55,56 @@ class Clock:
             self.parts[name] = self.parts.get(name, 0.0) + perf_counter() - start
 
 
-def drifts(history: Mapping[str, Array]) -> dict[str, float]:
-    """Return the largest change of energies and momenta since the start.
+def drifts(history: Rows) -> dict[str, float]:
+    """Return the largest change since the start of all columns that declare it: energies and momenta.
 
-    Energies relative to the energy exchanged (`symplex.time.totals.EnergyExchange`), momenta to the largest of their
-    kind.
+    Energies relative to the energy exchanged (`symplex.time.totals.EnergyExchange`), others to the largest size of
+    theirs.
     """
     found = {}
-    for name in ALL_TOTALS:
-        if name in history:
-            found[name] = float(np.abs(relative_energy_changes(history, name)).max())
-    for kind in ("momentum", "angular_momentum"):
-        vectors = np.stack([history[f"{kind}_{axis}"] for axis in "xyz"], axis=1)
-        scale = np.linalg.norm(vectors, axis=1).max()
-        for axis, change in zip("xyz", np.abs(vectors - vectors[0]).max(axis=0), strict=True):
-            found[f"{kind}_{axis}"] = float(change / scale) if scale > 0 else 0.0
+    for subject, columns in _subjects(history, "drift").items():
+        if columns[0].kind == "total":
+            found[subject] = float(np.abs(relative_energy_changes(history, subject)).max())
+            continue
+        vectors, scale = _together(history, columns), _sizes(history, columns).max()
+        for column, change in zip(columns, np.abs(vectors - vectors[0]).max(axis=0), strict=True):
+            found[column.name] = float(change / scale) if scale > 0 else 0.0
     return found
+
+
+def _subjects(history: Rows, *summaries: str) -> dict[str, list[Column]]:
+    """Return the columns that declare one of the given summaries, those of a vector together."""
+    found: dict[str, list[Column]] = {}
+    for column in columns_of(history).values():
+        if column.summary in summaries:
+            found.setdefault(column.subject, []).append(column)
+    return found
+
+
+def _together(history: Rows, columns: Sequence[Column]) -> Array:
+    """Return columns beside each other [rows, columns]."""
+    return np.stack([history[column.name] for column in columns], axis=1)
+
+
+def _sizes(history: Rows, columns: Sequence[Column]) -> Array:
+    """Return the size [rows] of a vector, or of a number."""
+    return np.linalg.norm(_together(history, columns), axis=1)
+
+
+def _summarised(history: Rows) -> tuple[dict[str, float], dict[str, str], dict[str, float]]:
+    """Return what columns declare to be summarised, the units of it, and the work of actions, each by name."""
+    values: dict[str, float] = {}
+    units: dict[str, str] = {}
+    works: dict[str, float] = {}
+    for subject, columns in _subjects(history, "end", "mean", "peak").items():
+        kind, rows = columns[0].summary, _sizes(history, columns) if len(columns) > 1 else history[columns[0].name]
+        if subject.startswith("work_"):
+            works[subject.removeprefix("work_")] = float(rows[-1])
+            continue
+        value = {"end": rows[-1], "mean": rows.mean(), "peak": rows.max()}[kind]
+        name = subject if kind == "end" else f"{kind}_{subject}"
+        values[name], units[name] = float(value), columns[0].unit
+    return values, units, works
 
 
 def _plain(value: Any) -> Any:
@@ -124,28 +159,20 @@ def _loads(problem: Problem) -> list[str]:
     return [*problem.system.loads, *problem.system.moving.motions]
 
 
-def _of_history(problem: Problem, history: Mapping[str, Array], mass: float) -> dict[str, Any]:
+def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:
+    values, units, works = _summarised(history)
     strain = sum(history[name] for name in problem.solids)
     found = {
         "t_end": float(history["t"][-1]),
         "samples": len(history["t"]) - 1,
         "energy_start": float(history["total"][0]),
         "energy_end": float(history["total"][-1]),
-        "energy_kept": kept_energy(problem.integrator.energy, history),
+        "energy_kept": next((name for name, column in columns_of(history).items() if column.watched), "total"),
         "drift": drifts(history),
         "mean_velocity_end": [float(history[f"momentum_{axis}"][-1]) / mass for axis in "xyz"],
         "peak_strain_energy": float(np.max(strain)),
     }
-    if work := {name: float(history[f"work_{name}"][-1]) for name in _loads(problem) if f"work_{name}" in history}:
-        found["work"] = work
-    if "heat" in history:
-        found["heat"] = float(history["heat"][-1])
-        found["mean_temperature"] = float(history["temperature"].mean())
-    if problem.contacts:
-        force = np.stack([history[f"contact_force_{axis}"] for axis in "xyz"], axis=1)
-        found["peak_contact_force"] = float(np.linalg.norm(force, axis=1).max())
-        found["peak_penetration"] = float(history["penetration"].max())
-    return found
+    return found | values | {"units": units} | ({"work": works} if works else {})
 
 
 def versions() -> dict[str, str]:

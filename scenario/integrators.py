@@ -9,12 +9,14 @@ from typing import cast
 
 import numpy as np
 
+from symplex.base.columns import Column, energy_column, total_column
+from symplex.contact.rigid import COLUMNS as CONTACT
 from symplex.errors import InfeasibleStart, ScenarioError
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.relative import axes_from
-from symplex.fem.system import State, System
+from symplex.fem.system import MOMENTA, State, System
 from symplex.scenario.methods import (
     METHODS,
     AdaptiveVariationalTable,
@@ -37,6 +39,7 @@ from symplex.scenario.methods import (
     ZhangSkeelTable,
 )
 from symplex.scenario.tables import ROUNDING, Run, Tables
+from symplex.time.catalogue import columns_of_methods
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
@@ -69,6 +72,13 @@ def integrator_of(tables: Tables, rods: Mapping[str, Constraint] = _NONE) -> Int
     if bath is None:
         return method
     return Langevin(method, bath.temperature, bath.friction, bath.rate, bath.seed, bath.boltzmann)
+
+
+@cache
+def reserved_columns() -> dict[str, Column]:
+    """Return the columns of histories whatever bodies are called, by name; no energy can be named after them."""
+    of_systems = (Column("t", "s", "time"), energy_column("kinetic"), total_column("total"), *MOMENTA, *CONTACT)
+    return {column.name: column for column in of_systems} | columns_of_methods()
 
 
 @cache

@@ -39,7 +39,6 @@ from symplex.scenario.quantities import (
     vector,
     whole,
 )
-from symplex.time.totals import ALL_TOTALS
 
 _MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
@@ -248,16 +247,6 @@ class Output(Table):
     )
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
-
-
-# Columns of the history, after which no energy can be named.
-RESERVED = {
-    *("t", "kinetic", "gravity", *ALL_TOTALS, "heat", "temperature", "penetration"),
-    *(f"{kind}_{axis}" for kind in ("momentum", "angular_momentum", "contact_force") for axis in "xyz"),
-    *("steps", "events", "integer_events", "pair_events", "renewals", "crossings", "other_crossings"),
-    *("reflections", "stretches", "substeps", "corrections", "halved", "iterations", "factorised", "tried", "held"),
-    *("factorisations", "linear_iterations", "shifted", "indefinite", "direct"),
-}
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
-from symplex.scenario.integrators import integrator_of, taken_by_kind
+from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
 from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
-from symplex.scenario.tables import MODELS, NEEDED, RESERVED, SEVERAL, Tables
+from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, Tables
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
 from symplex.time.traits import Trait
@@ -138,7 +138,7 @@ def _wrong_names(tables: Tables) -> list[str]:
             if item.name is None:
                 continue
             here = place(table, k, item.name)
-            if item.name in RESERVED:
+            if item.name in reserved_columns() or item.name == "gravity":
                 lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from symplex.base.columns import Column
+from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
@@ -15,6 +17,7 @@ from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHugh
 from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
+from symplex.time.langevin import Langevin
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.variational import VariationalMidpoint
 from symplex.time.variational.zhang_skeel import ZhangSkeel
@@ -49,3 +52,10 @@ def catalogue() -> dict[str, Integrator]:
         "Rattle with beta > 0": Rattle(1.0, {}, beta=0.25),
         "Shake": Shake(1.0, {}),
     }
+
+
+@cache
+def columns_of_methods() -> dict[str, Column]:
+    """Return all columns that methods declare, by name."""
+    around = (Composition(EnergyMomentum(1.0)), Langevin(Newmark(1.0), 0.0, rate=0.0))
+    return {column.name: column for method in (*catalogue().values(), *around) for column in method.columns}

@@ -12,11 +12,13 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column, count_column
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, dividing
 from symplex.time.motion import FixedStepMotion
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.totals import DISCRETE_ENERGY, MODIFIED_TOTAL
 from symplex.time.traits import Form, Trait
 
 
@@ -62,7 +64,8 @@ _FIRST_HALVES = {
         0.29501172360931029887,
     ],
 }
-_OF_A_STEP = {"modified_total", "discrete_energy"}
+_OF_A_STEP = (MODIFIED_TOTAL, DISCRETE_ENERGY)
+_SUBSTEPS = count_column("substeps")
 _BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
 
 
@@ -183,6 +186,11 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         return self.integrator.conserves
 
     @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the method, but for totals of one step size, and the number of substeps."""
+        return (*(column for column in self.integrator.columns if column not in _OF_A_STEP), _SUBSTEPS)
+
+    @property
     def energy(self) -> str:
         """That of the method, but for those of one step size, where substeps have several."""
         return self.integrator.energy if "energy" in self.conserves else "total"
@@ -248,7 +256,8 @@ class CompositionMotion(FixedStepMotion):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J that the method knows, without those of one step size: substeps have several."""
         energies = self.inner.energies(state)
-        return {name: energy for name, energy in energies.items() if name not in _OF_A_STEP}
+        of_a_step = {column.name for column in _OF_A_STEP}
+        return {name: energy for name, energy in energies.items() if name not in of_a_step}
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps`` and ``substeps``, and what the method counts besides."""

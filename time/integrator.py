@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 
 from symplex.base.arguments import described, is_real
+from symplex.base.columns import Column, count_column
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.copying import Copyable
 from symplex.fem.system import State, System
@@ -135,8 +136,10 @@ class Integrator(Copyable, ABC):
     conserves : frozenset of str
         What it keeps to round-off: of ``energy``, ``momentum``, ``angular momentum``, ``symplectic form``.
     energy : str, default "total"
-        Which of the energies of a motion is meant (see `symplex.time.totals.TOTALS`): the one that is kept, or nearly
-        kept where ``conserves`` has no energy. Where loads do work, it is this less the work.
+        Which of the totals among the ``columns`` is meant: the one that is kept, or nearly kept where ``conserves`` has
+        no energy. Where loads do work, it is this less the work.
+    columns : tuple of Column
+        What the statistics and energies of its motions may have, beside those of the system and the work done on it.
     symmetric : bool
         Whether a run with reversed velocities comes back.
     needs : frozenset of str, default {"gradient"}
@@ -152,6 +155,7 @@ class Integrator(Copyable, ABC):
     order: float
     conserves: frozenset[str]
     energy: str = "total"
+    columns: tuple[Column, ...] = ()
     symmetric: bool
     needs: frozenset[Form] = frozenset({"gradient"})
     takes: frozenset[Trait] = frozenset({"supports"})
@@ -207,6 +211,7 @@ class Integrator(Copyable, ABC):
         return self
 
 
+STEPS = count_column("steps", plotted=True)
 FixedMotion = TypeVar("FixedMotion", bound=FixedStepMotion, covariant=True)
 
 
@@ -222,6 +227,8 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
     dt : float or "auto"
         Step in s; ``"auto"`` if it is chosen at the start.
     """
+
+    columns = (STEPS,)
 
     __dataclass_fields__: ClassVar[dict[str, Any]]  # it is a dataclass, whose step `dataclasses.replace` replaces
     dt: float | Literal["auto"]

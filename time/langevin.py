@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion, Motion
-from symplex.time.totals import LESS_WORK
+from symplex.time.totals import BALANCE
 from symplex.time.traits import Form, Trait
 
+_OWN = (work_column("heat"), Column("temperature", "K", "temperature", plot="temperature", summary="mean"), BALANCE)
 BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
 
 
@@ -99,6 +101,11 @@ class Langevin(Integrator):
     def needs(self) -> frozenset[Form]:
         """What the method needs."""
         return self.integrator.needs
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the method, what is put in, and the temperature, which needs to know of constraints."""
+        return (*self.integrator.columns, *_OWN)
 
     @property
     def named(self) -> Mapping[str, Sequence[str]]:
@@ -196,8 +203,7 @@ class LangevinMotion(FixedStepMotion):
         """
         parts = self.inner.energies(state)
         heat = float(self._heat[0])
-        balance = LESS_WORK["total"]
-        return parts | {"heat": heat, balance: parts.get(balance, parts["total"]) - heat}
+        return parts | {"heat": heat, BALANCE.name: parts.get(BALANCE.name, parts["total"]) - heat}
 
     def statistics(self) -> dict[str, float]:
         """Return what the method counts."""

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from symplex.base.arguments import described, is_real
+from symplex.base.columns import Column
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
-from symplex.time.work import WorkLedger, with_work
+from symplex.time.work import WorkLedger, with_work, work_columns
 
 if TYPE_CHECKING:
     from symplex.time.integrator import Integrator
@@ -63,6 +64,11 @@ class Motion(ABC):
     @abstractmethod
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J of a state just returned, with those that only the integrator knows (``V_h``)."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What histories may have of it: of the system, of the work done on it, and of the method."""
+        return (*self.system.columns, *work_columns(self.system), *self._method.columns)
 
     def gradient(self, energy: Energy, state: State) -> Array:
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""

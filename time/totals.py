@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.base.columns import Column, total_column
+
 Energy = TypeVar("Energy", float, NDArray[np.float64])
 
-# A method declares one of these, `symplex.time.integrator.Integrator.energy`.
-TOTALS = (
-    "total",  # kinetic and potential energy of the state
-    "lattice_total",  # the same with the potential that force-stepping interpolates on its lattice
-    "terraced_total",  # with the terraces of energy-stepping
-    "modified_total",  # with the modified potential of Zhang and Skeel
-    "discrete_energy",  # of the last step of a variational method
-)
-# What is left of them without the work of loads and of supports that move, and heat, as far as it is known.
-LESS_WORK = {"total": "balance", "discrete_energy": "discrete_balance"}
-ALL_TOTALS = (*TOTALS, *LESS_WORK.values())
+# Beside the total energy of the state, which all systems have. A method declares those that its motions tell of.
+LATTICE_TOTAL = total_column("lattice_total")  # with the potential that force-stepping interpolates on its lattice
+TERRACED_TOTAL = total_column("terraced_total")  # with the terraces of energy-stepping
+MODIFIED_TOTAL = total_column("modified_total")  # with the modified potential of Zhang and Skeel
+DISCRETE_ENERGY = total_column("discrete_energy")  # of the last step of a variational method
+# What is left without the work of loads and of supports that move, and heat.
+BALANCE = total_column("balance", less_work_of="total")
+DISCRETE_BALANCE = total_column("discrete_balance", less_work_of="discrete_energy")
 
 
-def kept_energy(energy: str, names: Container[str]) -> str:
+def kept_energy(energy: str, columns: Iterable[Column]) -> str:
     """Return which of the columns of a run is constant as far as the method keeps energy.
 
     Parameters
     ----------
     energy : str
         What the method declares.
-    names : container of str
-        The columns: where there is work, the declared energy changes by it.
+    columns : iterable of Column
+        Where there is work, the declared energy changes by it.
     """
-    less_work = LESS_WORK.get(energy, LESS_WORK["total"])
-    return next(name for name in (less_work, energy, "total") if name in names)
+    every = list(columns)
+    wanted = [column.name for of in (energy, "total") for column in every if column.less_work_of == of]
+    return next(name for name in (*wanted, energy, "total") if name in {column.name for column in every})
 
 
 @dataclass

@@ -6,9 +6,10 @@ from typing import final
 
 import numpy as np
 
+from symplex.base.columns import Column, work_column
 from symplex.fem.energy import Array
 from symplex.fem.system import System
-from symplex.time.totals import LESS_WORK
+from symplex.time.totals import BALANCE
 
 
 @final
@@ -69,11 +70,16 @@ class WorkLedger:
         self.done[len(self.loads) :] += self.moving.works(products)
 
 
+def work_columns(system: System) -> tuple[Column, ...]:
+    """Return the columns of the work of loads, then of supports that move, and of the balance, if there are any."""
+    works = [work_column(f"work_{name}") for name in (*system.loads, *system.moving.motions)]
+    return (*works, BALANCE) if works else ()
+
+
 def with_work(system: System, energies: dict[str, float], works: Array) -> dict[str, float]:
-    """Return energies in J with the work since the start of loads, then of supports, and the ``balance``, if any."""
-    energies |= {
-        f"work_{name}": float(work) for name, work in zip([*system.loads, *system.moving.motions], works, strict=True)
-    }
-    if len(works):
-        energies[LESS_WORK["total"]] = energies["total"] - float(works.sum())
+    """Return energies in J with what `work_columns` names, given the works since the start."""
+    columns = work_columns(system)
+    energies |= {column.name: float(done) for column, done in zip(columns[:-1], works, strict=True)}
+    if columns:
+        energies[BALANCE.name] = energies["total"] - float(works.sum())
     return energies

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from symplex.contact.bodies import BodyContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
+from symplex.contact.rigid_bodies import RigidBodies
+from symplex.contact.rigid_body import RigidBody
+from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
@@ -35,6 +39,7 @@ from symplex.fem.solids.formula import material
 from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
+from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
 
 # -- the energies -------------------------------------------------------------------------------------------------
@@ -277,6 +282,35 @@ def rigid_bodies():
     return Rigidity(nodes, radii, [2.0, 5.0], [20.0, 7.0]), shaken(q, 0.05)
 
 
+def two_bodies(law):
+    """Two tetrahedra above each other, with pairs of all kinds within reach, nearly parallel edges among them."""
+
+    def make():
+        upper = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.05), (0.1, 1.0, 0.0), (0.3, 0.2, 1.0)]
+        lower = [(0.3, 0.1, -0.2), (1.2, 0.12, -0.15), (0.1, 1.1, -0.25), (0.2, 0.3, -1.0)]
+        mesh = Mesh(np.array(upper + lower), {"tetra": np.array([[0, 1, 2, 3], [4, 6, 5, 7]])})
+        energy = BodyContact(Surface.of(mesh), 1e3, law=law, distance=0.6)
+        q = shaken(mesh.points, 0.01)
+        energy.renewed(q)
+        return energy, q
+
+    return make
+
+
+def body_and_rigid_body(law):
+    """The same, the second one rigid: it is four particles, which its surface follows."""
+
+    def make():
+        energy, q = two_bodies(law)()
+        lower = Mesh(q[4:], {"tetra": np.array([[0, 2, 1, 3]])})
+        rigid = RigidBodies({"lower": RigidBody.of(lower, mass=2.0)}, 4)
+        wrapped, q = rigid.of_points(energy), rigid.positions(q[:4])
+        wrapped.renewed(q)
+        return wrapped, q
+
+    return make
+
+
 def in_jacobi_coordinates(make):
     def made():
         energy, q = make()
@@ -336,6 +370,10 @@ CASES = {
     "solid of interpolated points": Case(interpolated(elements("tetra", LAWS["neo-Hookean"])), 0.05, rigid=True),
     "Lennard-Jones of interpolated points": Case(interpolated(short_range), 1.0, rigid=True),
     "sphere and interpolated points": Case(interpolated(contact(Sphere((0.1, 0.2, 0.3), 0.9))), 1.0),
+    "contact of two bodies, penalty": Case(two_bodies("penalty"), 0.3, rigid=True),
+    "contact of two bodies, barrier": Case(two_bodies("barrier"), 0.1, rigid=True),
+    "contact with a rigid body, penalty": Case(body_and_rigid_body("penalty"), 0.3, rigid=True),
+    "contact with a rigid body, barrier": Case(body_and_rigid_body("barrier"), 0.1, rigid=True),
     "user's solid": Case(users(solid, WithHessian, *RIGID), 0.05, rigid=True),
     "user's pairs without Hessian": Case(
         users(bars(LennardJones(2.0, 1.1)), WithoutMore, *RIGID), 1.0, rigid=True, rounding=1e-8

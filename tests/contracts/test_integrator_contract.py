@@ -318,6 +318,21 @@ def test_conserves_what_it_says_and_nothing_else(case):
             assert value > 1e-6, f"{name} is not declared as conserved, but drifts by {value:.2e} only"
 
 
+def test_what_motions_tell_is_declared(case):
+    system, q, v = body()
+    integrator = case.make(case.size, 0)
+    motion = integrator.start(system, system.state(q, v))
+    columns = {column.name: column for column in motion.columns}
+    assert len(columns) == len(motion.columns)
+    energies = motion.energies(motion.advance(3 * case.size))
+    assert {columns[name].unit for name in energies} == {"J"}
+    assert {columns[name].kind for name in motion.statistics()} == {"count"}
+    assert columns[integrator.energy].kind == "total"
+    assert set(energies) & {column.name for column in integrator.columns} == set(energies) - set(
+        system.energies_of(motion.advance(3 * case.size))
+    )
+
+
 def conserved(system, motion, state, energy):
     return {
         "energy": np.array(motion.energies(state)[energy]),

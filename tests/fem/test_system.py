@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import symplex as sx
+from symplex.base.columns import Column
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
@@ -16,7 +17,12 @@ from symplex.meshes.generate import box
 
 
 class Tether(Energy):
-    """½ k |x|² for each of some nodes."""
+    """½ k |x|² for each of some nodes; of its forces it tells the sum, and the largest."""
+
+    columns = (Column("pull_x", "N", "force", vector="pull"), Column("tightest", "N", "force", combined="largest"))
+
+    def observed(self, state, gradient):
+        return {"pull_x": gradient[:, 0, 0].sum(), "tightest": np.abs(gradient[:, 0, 0]).max()}
 
     def __init__(self, nodes, k):
         self.nodes = np.asarray(nodes, np.int32).reshape(-1, 1)
@@ -234,3 +240,20 @@ def test_march_names_what_is_in_the_place_of_another():
         sx.record(system, sx.Midpoint, state, [0.0])
     with pytest.raises(InvalidSystem, match="for the State there is"):
         sx.record(system, sx.Midpoint(0.1), state.q, [0.0])
+
+
+def test_what_energies_tell_of_a_state_is_added_up_by_column(mesh):
+    one, two, mute = Tether([1], 2.0), Tether([1, 2], 3.0), Tether([3], 1.0)
+    mute.columns = ()
+    system = System(np.ones(len(mesh.points)), {"one": one, "two": two, "mute": mute})
+    state = system.state(mesh.points + 1.0)
+    x1, x2 = state.q[[1, 2], 0]
+    told = system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))
+    assert told == {"pull_x": pytest.approx(5 * x1 + 3 * x2), "tightest": pytest.approx(3 * max(x1, x2))}
+    names = [column.name for column in system.columns]
+    assert names[:5] == ["kinetic", "one", "two", "mute", "total"]
+    assert names[-2:] == ["pull_x", "tightest"]
+    assert len(set(names)) == len(names)
+    one.columns = one.columns[:1]
+    with pytest.raises(InvalidSystem, match=r"'one' \(Tether\) tells pull_x, tightest .* its columns are pull_x\."):
+        system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))

@@ -1,10 +1,13 @@
 """Histories: exact numbers back, also after a cut and a resume."""
 
+import json
+
 import numpy as np
 import pytest
 
+from symplex.base.columns import Column
 from symplex.errors import OutputError
-from symplex.runs.history import HistoryWriter, read_history
+from symplex.runs.history import HistoryWriter, columns_of, read_history
 
 
 def row(i):
@@ -61,3 +64,51 @@ def test_bad_rows_and_files_are_refused(tmp_path):
     path.write_text("a,b\n")
     with pytest.raises(OutputError, match="not a history"):
         read_history(path)
+
+
+DECLARED = {
+    "t": Column("t", "s", "time"),
+    "swing": Column("swing", "rad", "other", plot="angles", summary="peak"),
+    "kinetic": Column("kinetic", "J", "energy"),
+    "unused": Column("unused"),
+}
+
+
+def declared(path):
+    with HistoryWriter(path, DECLARED) as history:
+        history.append({"t": 0.0, "swing": 1.0, "kinetic": 2.0})
+    return path.with_name("history.json")
+
+
+def test_what_columns_are_is_beside_them(tmp_path):
+    path = tmp_path / "history.csv"
+    beside = declared(path)
+    assert read_history(path).columns == {name: DECLARED[name] for name in ("t", "swing", "kinetic")}
+    assert [column["name"] for column in json.loads(beside.read_text("utf-8"))["columns"]] == ["t", "swing", "kinetic"]
+    assert columns_of(dict(read_history(path)))["swing"] == Column("swing")  # a mapping has names only
+    assert np.genfromtxt(path, delimiter=",", names=True).dtype.names == ("t", "swing", "kinetic")
+
+
+def test_a_history_of_an_earlier_version_tells_by_names_what_columns_are(tmp_path):
+    path = tmp_path / "history.csv"
+    beside = declared(path)
+    beside.unlink()
+    names = "t,kinetic,block,total,work_push,balance,momentum_x,contact_force_x,events,own"
+    path.write_text(f"{names}\n{'0,' * 9}0\n")
+    columns = read_history(path).columns
+    kinds = ["time", "energy", "energy", "total", "work", "total", "momentum", "force", "count", "other"]
+    assert [column.kind for column in columns.values()] == kinds
+    assert [column.unit for column in columns.values()] == ["s", *["J"] * 5, "kg m/s", "N", "", ""]
+    with HistoryWriter.resume(path, 0.0, DECLARED):
+        assert beside.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"columns": 3}', '{"columns": [{"unit": "J"}]}'])
+def test_a_damaged_declaration_is_refused_with_a_way_out(tmp_path, text):
+    path = tmp_path / "history.csv"
+    declared(path).write_text(text)
+    with pytest.raises(OutputError, match=r"history\.json cannot be read.*remove it: then their names") as told:
+        read_history(path)
+    assert "\n" not in str(told.value)
+    with HistoryWriter.resume(path, 0.0, DECLARED):
+        assert read_history(path).columns["swing"] == DECLARED["swing"]

@@ -10,6 +10,7 @@ import pytest
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import FORMATS
 from symplex.runs import plots
+from symplex.runs.history import columns_of
 from symplex.runs.plots import compare_histories, plot_history
 from symplex.runs.summary import drifts
 from symplex.time.totals import kept_energy
@@ -80,7 +81,7 @@ def from_rest():
 def test_changes_of_the_energy_are_those_of_the_summary():
     for columns in (from_rest(), history()):
         expected = drifts(columns)
-        name = kept_energy("total", columns)
+        name = kept_energy("total", columns_of(columns).values())
         title = "relative change of the total energy"
         lines = panels(columns)[title if name == "total" else f"{title} ({name})"]
         assert len(lines) == 1

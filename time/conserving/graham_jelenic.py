@@ -10,6 +10,7 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.base.arguments import checked, described
+from symplex.base.columns import count_column
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -20,7 +21,7 @@ from symplex.time.conserving.conserving_schemes import EM, M4, SM, AssumedDistan
 from symplex.time.conserving.gauss_interpolant import combined, hermite_weights
 from symplex.time.conserving.step_solver import StepSolver
 from symplex.time.conserving.turned_angle import Angle
-from symplex.time.integrator import FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear
@@ -114,6 +115,7 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     linear: Linear = field(default="auto", kw_only=True)
 
     symmetric = True
+    columns = (STEPS, count_column("iterations", plotted=True), count_column("factorised"))
 
     def __post_init__(self):
         require_step(self, self.dt)

@@ -12,15 +12,17 @@ from typing import final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import count_column
 from symplex.errors import UnstableStep
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.constraints.multipliers import Multipliers
-from symplex.time.integrator import FixedMotion, FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion
 from symplex.time.stability import stable_step
+from symplex.time.totals import MODIFIED_TOTAL
 from symplex.time.traits import Form, Trait
 from symplex.time.variational.zhang_skeel_force import ModifiedForce
 
@@ -57,6 +59,7 @@ class ConstrainedIntegrator(FixedStepIntegrator[FixedMotion]):
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
+    columns = (STEPS, count_column("corrections"), MODIFIED_TOTAL)
 
     def __post_init__(self):
         require_step(self, self.dt)
@@ -72,7 +75,7 @@ class ConstrainedIntegrator(FixedStepIntegrator[FixedMotion]):
     @property
     def energy(self) -> str:
         """The total, or with β > 0 that of the modified potential."""
-        return "modified_total" if self.beta > 0.0 else "total"
+        return MODIFIED_TOTAL.name if self.beta > 0.0 else "total"
 
     def _step_size(self, system: System, state: State) -> float:
         rest = max(1.0 - 4.0 * self.beta, 0.0)
@@ -212,7 +215,7 @@ class ConstrainedMotion(FixedStepMotion):
         """
         parts = super().energies(state)
         if self._modified is not None and not self._work:
-            parts["modified_total"] = parts["kinetic"] + self._modified.energy(state.q, self.dt)
+            parts[MODIFIED_TOTAL.name] = parts["kinetic"] + self._modified.energy(state.q, self.dt)
         return parts
 
     def _prepare(self) -> None:

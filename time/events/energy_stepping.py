@@ -14,12 +14,14 @@ from time import perf_counter
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import count_column
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.events.level_crossings import Look, stretch
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion, require_time
+from symplex.time.totals import TERRACED_TOTAL
 
 _REACH = 0.25  # how far two nodes of a stencil may move to each other between looks, in distances between them
 _RESOLUTION = 1e-11  # the least step, relative to the energies it is told from
@@ -72,7 +74,11 @@ class EnergyStepping(Integrator):
 
     order = 0.5
     conserves = frozenset({"energy", "momentum", "angular momentum", "symplectic form"})
-    energy = "terraced_total"
+    energy = TERRACED_TOTAL.name
+    columns = (
+        *(count_column("events", plotted=True), count_column("crossings", plotted=True)),
+        *(count_column("reflections"), count_column("stretches"), TERRACED_TOTAL),
+    )
     symmetric = True
     takes = frozenset({"supports", "consistent mass"})
 
@@ -174,7 +180,7 @@ class EnergySteppingMotion(Motion):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J: those of the system, and ``terraced_total`` = K + V_h, which is conserved."""
         found = self.system.energies_of(state)
-        found["terraced_total"] = found["kinetic"] + self.integrator.step * self._terrace
+        found[TERRACED_TOTAL.name] = found["kinetic"] + self.integrator.step * self._terrace
         return found
 
     def checkpoint(self) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.columns import count_column
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
@@ -25,6 +26,7 @@ from symplex.time.events.lattice_energy import lattice_energy
 from symplex.time.events.pieces import Pieces
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion, require_time
+from symplex.time.totals import LATTICE_TOTAL
 
 # Between two looks at the outside world (Ctrl-C, the time that is spent): a tenth of a second or two at most.
 _EVENTS_AT_ONCE, _EVENTS_AT_FIRST = 200_000, 4_096
@@ -79,7 +81,13 @@ class ForceStepping(Integrator):
 
     order = 1.5
     conserves = frozenset({"energy", "symplectic form"})
-    energy = "lattice_total"
+    energy = LATTICE_TOTAL.name
+    columns = (
+        count_column("events", plotted=True),
+        *map(count_column, ("integer_events", "pair_events", "renewals", "other_crossings")),
+        count_column("crossings", plotted=True),
+        LATTICE_TOTAL,
+    )
     symmetric = True
     needs = frozenset({"lattice_functions"})
 
@@ -228,7 +236,7 @@ class ForceSteppingMotion(Motion):
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J: those of the system, and ``lattice_total`` = K + V_h, which is conserved."""
         found = self.system.energies_of(state)
-        found["lattice_total"] = found["kinetic"] + self.lattice_potential(state.q)
+        found[LATTICE_TOTAL.name] = found["kinetic"] + self.lattice_potential(state.q)
         return found
 
     def gradient(self, energy: Energy, state: State) -> Array:

@@ -9,13 +9,14 @@ from typing import Any, Literal, final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
-from symplex.time.implicit.implicit import IMPLICIT
-from symplex.time.integrator import FixedStepIntegrator
+from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
+from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import latent_frequency, require_stable, stable_step
@@ -85,6 +86,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
     def explicit(self) -> bool:
         """Whether β = 0."""
         return self.beta == 0.0
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is counted: steps, or what implicit methods count."""
+        return (STEPS,) if self.explicit else IMPLICIT_COLUMNS
 
     @property
     def order(self) -> float:

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from symplex.base.columns import count_column
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
-from symplex.time.integrator import FixedMotion, FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.traits import Trait
+
+_RARE = ("linear_iterations", *COUNTS[2:])
+IMPLICIT_COLUMNS = (STEPS, *map(count_column, ("corrections", "halved", "factorisations", *_RARE)))
 
 
 class ImplicitMotion(FixedStepMotion):
@@ -76,7 +80,7 @@ class ImplicitMotion(FixedStepMotion):
             counts["halved"] = int(self._halved[0])
         factorisations, iterations, *matrices = map(int, self._counted())
         counts["factorisations"] = factorisations
-        rare = zip(("linear_iterations", *COUNTS[2:]), (iterations, *matrices), strict=True)
+        rare = zip(_RARE, (iterations, *matrices), strict=True)
         return counts | {name: count for name, count in rare if count}
 
     def _counted(self) -> Array:
@@ -195,6 +199,7 @@ class ImplicitIntegrator(FixedStepIntegrator[FixedMotion]):
 
     needs = frozenset({"gradient", "hessian"})
     takes = IMPLICIT
+    columns = IMPLICIT_COLUMNS
 
     def __post_init__(self):
         require_step(self, self.dt)

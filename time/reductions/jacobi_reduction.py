@@ -9,13 +9,13 @@ from typing import final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion
-from symplex.time.totals import TOTALS
 from symplex.time.traits import Form
 
 _RELATIVE_CHANGE = 1e-6  # of energies and gradients by a translation: far above round-off
@@ -42,11 +42,12 @@ class CentreOfMass:
         """Return the position at a time in s (eq. 44)."""
         return self.q + (t - self.t) * self.v
 
-    def totals(self, energies: dict[str, float], relative: Mapping[str, float], mass: float) -> dict[str, float]:
-        """Return energies in J with what else is a total in the motion relative to it, and its own kinetic energy."""
+    def totals(self, energies: dict[str, float], relative: Motion, state: State, mass: float) -> dict[str, float]:
+        """Return energies in J with the further totals of a motion relative to it, and its own kinetic energy."""
+        inner = relative.energies(state)
         own = 0.5 * mass * float(self.v @ self.v)
-        further = {name: relative[name] + own for name in TOTALS if name in relative and name not in energies}
-        return energies | further
+        names = [column.name for column in relative.columns if column.kind == "total"]
+        return energies | {name: inner[name] + own for name in names if name in inner and name not in energies}
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all it is made of, as a flat mapping of arrays."""
@@ -96,6 +97,11 @@ class JacobiReduction(Integrator):
         object.__setattr__(self, "symmetric", self.integrator.symmetric)
 
     takes = frozenset()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the integrator."""
+        return self.integrator.columns
 
     @property
     def needs(self) -> frozenset[Form]:
@@ -181,8 +187,8 @@ class JacobiMotion(Motion):
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the system in J, with further totals if the integrator has some."""
-        inner = self.inner.energies(self._reduced.state(state))
-        return self._centre.totals(self.system.energies_of(state), inner, self.coordinates.total_mass)
+        mass, relative = self.coordinates.total_mass, self._reduced.state(state)
+        return self._centre.totals(self.system.energies_of(state), self.inner, relative, mass)
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays.

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.measures.bars import Bars, InverseSquare
@@ -84,6 +85,11 @@ class PolarReduction(Integrator):
         object.__setattr__(self, "conserves", kept)
         object.__setattr__(self, "energy", self.integrator.energy)
         object.__setattr__(self, "symmetric", self.integrator.symmetric)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the integrator."""
+        return self.integrator.columns
 
     @property
     def needs(self) -> frozenset[Form]:
@@ -235,8 +241,8 @@ class PolarMotion(Motion):
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies of the system in J, with further totals if the integrator has some."""
-        inner = self.inner.energies(self._bodies.radial_state(state, self._frame))
-        return self._centre.totals(self.system.energies_of(state), inner, self._bodies.total_mass)
+        radial = self._bodies.radial_state(state, self._frame)
+        return self._centre.totals(self.system.energies_of(state), self.inner, radial, self._bodies.total_mass)
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays.

@@ -11,13 +11,14 @@ from typing import NamedTuple, final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import count_column
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import Integrator, require_step
+from symplex.time.integrator import STEPS, Integrator, require_step
 from symplex.time.motion import Motion, require_time, with_context
 from symplex.time.solvers.newton import Newton
-from symplex.time.totals import LESS_WORK
+from symplex.time.totals import DISCRETE_BALANCE, DISCRETE_ENERGY
 from symplex.time.variational.step_search import StepSearch
 from symplex.time.variational.variational import Attempt, VariationalMidpointMotion
 from symplex.time.work import with_work
@@ -101,7 +102,13 @@ class AdaptiveVariational(Integrator):
 
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
-    energy = "discrete_energy"
+    energy = DISCRETE_ENERGY.name
+    columns = (
+        STEPS,
+        *map(count_column, ("tried", "corrections")),
+        count_column("held", plotted=True),
+        *(DISCRETE_ENERGY, DISCRETE_BALANCE),
+    )
     symmetric = False
     needs = frozenset({"gradient", "hessian"})
     takes = frozenset({"supports", "loads", "consistent mass"})
@@ -265,9 +272,9 @@ class AdaptiveVariationalMotion(Motion):
             discrete = self._following().attempt.before + sum(self._between.work)
         elif self._steps == 0:
             discrete = self._following().attempt.before
-        parts = with_work(self.system, self.system.energies_of(state), work) | {"discrete_energy": discrete}
+        parts = with_work(self.system, self.system.energies_of(state), work) | {DISCRETE_ENERGY.name: discrete}
         if len(work):
-            parts[LESS_WORK["discrete_energy"]] = discrete - float(work.sum())
+            parts[DISCRETE_BALANCE.name] = discrete - float(work.sum())
         return parts
 
     def checkpoint(self) -> dict[str, np.ndarray]:

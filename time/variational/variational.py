@@ -10,9 +10,10 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator
+from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitIntegrator
 from symplex.time.implicit.midpoint import MidpointRuleMotion
 from symplex.time.solvers.newton import Newton
+from symplex.time.totals import DISCRETE_ENERGY
 
 
 @checked
@@ -45,6 +46,7 @@ class VariationalMidpoint(ImplicitIntegrator["VariationalMidpointMotion"]):
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
+    columns = (*IMPLICIT_COLUMNS, DISCRETE_ENERGY)
     takes = IMPLICIT - {"moving supports"} | {"composition"}
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> VariationalMidpointMotion:
@@ -168,4 +170,4 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         discrete = float(self._discrete[0])
         if np.isnan(discrete):
             discrete = self.attempt(self.t0, self.dt).before
-        return super().energies(state) | {"discrete_energy": discrete}
+        return super().energies(state) | {DISCRETE_ENERGY.name: discrete}

@@ -10,13 +10,15 @@ from typing import final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.columns import count_column
 from symplex.errors import UnstableStep
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import largest_frequency
+from symplex.time.totals import MODIFIED_TOTAL
 from symplex.time.traits import Form
 from symplex.time.variational.zhang_skeel_force import ModifiedForce, Variant, split
 
@@ -73,6 +75,7 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
 
     order = 2
     symmetric = True
+    columns = (STEPS, count_column("corrections"), MODIFIED_TOTAL)
     takes = frozenset({"supports", "loads", "consistent mass", "changing stencils", "composition", "thermostat"})
 
     def __post_init__(self):
@@ -95,7 +98,7 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
     @property
     def energy(self) -> str:
         """The modified energy, but for the method of eq. 19, which is of no potential."""
-        return "total" if self.variant == "simplified" and self.stiff else "modified_total"
+        return "total" if self.variant == "simplified" and self.stiff else MODIFIED_TOTAL.name
 
     @property
     def needs(self) -> frozenset[Form]:
@@ -227,5 +230,5 @@ class ZhangSkeelMotion(FixedStepMotion):
         parts = super().energies(state)
         of_potential = self._force.variant != "simplified" or self._force.soft is None
         if of_potential and not self._work:
-            parts["modified_total"] = parts["kinetic"] + self._force.energy(state.q, self.dt, self._solution)
+            parts[MODIFIED_TOTAL.name] = parts["kinetic"] + self._force.energy(state.q, self.dt, self._solution)
         return parts

@@ -1,0 +1,280 @@
+"""Which vertices are near which triangles of a surface, and which edges near which, found in a `Grid`.
+
+What is found, and in which order, follows from the positions alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.contact.closest import closest
+from symplex.contact.grid import (
+    LEVELS,
+    Grid,
+    arrange,
+    boxes_of_bodies,
+    boxes_within,
+    find_stretches,
+    largest_extent,
+    most_rows,
+    overlap,
+)
+from symplex.contact.passing import cuts, relative_way, without_mean
+from symplex.contact.surfaces import Surface
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.kernels import formula, kernel
+
+_VERTEX_FACE, _EDGE_EDGE, _EDGE_FACE = 0, 1, 2  # kinds of pairs
+_SIDES = ((0, 2), (1, 1), (1, 2))  # which primitives they are of: vertices, edges, triangles
+_NEAR_ONE, _NEAR_EITHER, _SWEPT = 0, 1, 2  # what is sought: near at one position, at either of two, on the way
+_NO_LIMIT = np.iinfo(np.int64).max
+_PARALLEL = 1e-3  # of |E1|² |E2|²: below it |e1 × e2|² counts as nearly parallel
+
+
+class SurfacePairs(NamedTuple):
+    """Pairs of a vertex and a triangle, then pairs of two edges, each sorted by nodes.
+
+    Attributes
+    ----------
+    nodes : int32 [m, 4]
+        The vertex and the triangle's three; the nodes of the edges, of that with the smaller nodes first.
+    edge_edge : uint8 [m]
+        1 where it is two edges.
+    weights : float64 [m]
+        Areas in m² at rest: half of the vertex', a quarter of the sum of the edges'.
+    parallel : float64 [m]
+        |e1 × e2|² in m⁴ below which two edges count as nearly parallel, from their lengths at rest; 0 of the others.
+    """
+
+    nodes: IntArray
+    edge_edge: NDArray[np.uint8]
+    weights: Array
+    parallel: Array
+
+
+def find_pairs(
+    surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]
+) -> SurfacePairs:
+    """Return the pairs that are closer than a distance at one of one or two positions of the nodes.
+
+    Parameters
+    ----------
+    surface : Surface
+    ends : tuple of float64 [n, 3]
+        The nodal positions in m, one or two arrays.
+    distance : float
+        In m.
+    between : bool [bodies, bodies]
+        Which bodies are paired, symmetric; on the diagonal those with themselves. What shares a node is no pair.
+
+    Raises
+    ------
+    InvalidSystem
+        If a position is not finite, or the surface has nodes that there are none of.
+    """
+    way = _NEAR_ONE if len(ends) == 1 else _NEAR_EITHER
+    found = _found(surface, ends[0], ends[-1], distance, between, way, _NO_LIMIT)
+    assert found is not None
+    return found
+
+
+def find_swept(
+    surface: Surface, q0: Array, q1: Array, between: NDArray[np.bool_], at_most: int = 0
+) -> SurfacePairs | None:
+    """Return the pairs that may touch on the straight way of the nodes from q0 to q1.
+
+    Parameters
+    ----------
+    surface : Surface
+    q0, q1 : float64 [n, 3]
+        Nodal positions in m.
+    between : bool [bodies, bodies]
+        As in `find_pairs`.
+    at_most : int, optional
+        How many pairs are looked at before it gives up and returns None; default: any number. Of nodes that move by
+        much more than an edge, all pairs may be.
+
+    Raises
+    ------
+    InvalidSystem
+        As `find_pairs`.
+    """
+    return _found(surface, q0, q1, 0.0, between, _SWEPT, at_most or _NO_LIMIT)
+
+
+def edges_through_faces(surface: Surface, q: Array, between: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """Return edges [m] and triangles [m], by their indices, that cut each other at the positions q [n, 3] in m.
+
+    Sorted by edge and triangle. Edges that lie in the plane of a triangle do not cut it; their neighbours do, or the
+    surfaces touch without passing through.
+    """
+    _require_positions(surface, (q,))
+    found = _search(_EDGE_FACE, surface, q, q, 0.0, between, _NEAR_ONE, _NO_LIMIT)
+    assert found is not None
+    return found
+
+
+def _found(
+    surface: Surface, q0: Array, q1: Array, distance: float, between: NDArray[np.bool_], way: int, at_most: int
+) -> SurfacePairs | None:
+    _require_positions(surface, (q0, q1))
+    faces = _search(_VERTEX_FACE, surface, q0, q1, distance, between, way, at_most)
+    edges = None if faces is None else _search(_EDGE_EDGE, surface, q0, q1, distance, between, way, at_most)
+    if faces is None or edges is None:
+        return None
+    (vertex, face), (a, b) = faces, edges
+    nodes = np.empty((len(vertex) + len(a), 4), np.int32)
+    nodes[: len(vertex), 0] = surface.vertices[vertex]
+    nodes[: len(vertex), 1:] = surface.triangles[face]
+    nodes[len(vertex) :, :2] = surface.edges[a]
+    nodes[len(vertex) :, 2:] = surface.edges[b]
+    weights = np.concatenate(
+        [0.5 * surface.vertex_areas[vertex], 0.25 * (surface.edge_areas[a] + surface.edge_areas[b])]
+    )
+    lengths = surface.edge_lengths
+    parallel = np.concatenate([np.zeros(len(vertex)), _PARALLEL * (lengths[a] * lengths[b]) ** 2])
+    return SurfacePairs(nodes, np.repeat(np.array([0, 1], np.uint8), [len(vertex), len(a)]), weights, parallel)
+
+
+def _require_positions(surface: Surface, ends: tuple[Array, ...]) -> None:
+    last = int(surface.vertices[-1])
+    for q in ends:
+        if q.ndim != 2 or q.shape[1] != 3 or len(q) <= last:
+            raise InvalidSystem(f"the surface has nodes up to {last} in three dimensions; positions are {q.shape}.")
+        if not np.isfinite(q[surface.vertices]).all():
+            bad = surface.vertices[~np.isfinite(q[surface.vertices]).all(axis=1)][0]
+            raise InvalidSystem(f"the position of node {bad} on the surface is not finite: {q[bad]}.")
+
+
+def _search(
+    kind: int,
+    surface: Surface,
+    q0: Array,
+    q1: Array,
+    distance: float,
+    between: NDArray[np.bool_],
+    way: int,
+    at_most: int,
+) -> tuple[IntArray, IntArray] | None:
+    """Return the pairs of one kind, sorted, as indices of the first [m] and the second [m]; None if too many."""
+    q0, q1 = np.ascontiguousarray(q0, dtype=float), np.ascontiguousarray(q1, dtype=float)
+    regions = np.empty((len(surface.names), 6))
+    boxes_of_bodies(surface.vertices, surface.vertex_bodies, q0, q1, distance, regions)
+    near = between & _overlapping(regions)
+
+    primitives = (
+        (surface.vertices[:, None], surface.vertex_bodies),
+        (surface.edges, surface.edge_bodies),
+        (surface.triangles, surface.triangle_bodies),
+    )
+    first, second = _SIDES[kind]
+    same = first == second
+    sides = [primitives[first]] if same else [primitives[first], primitives[second]]
+    boxed = [boxes_within(nodes, bodies, q0, q1, distance, regions, near) for nodes, bodies in sides]
+    if not all(len(members) for _, members in boxed):
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    largest = max(largest_extent(boxes) for boxes, _ in boxed)
+    # Where the first ones are smaller, vertices above all, cells as for the second keep neighbours together.
+    *ahead, (boxes, members) = boxed
+    grids = [Grid(*arrange(boxes, members, largest, 0.0))]
+    grids[:0] = [Grid(*arrange(*those, largest, grids[0].size[grids[0].size > 0.0].min())) for those in ahead]
+    (*a,), (*b,) = (*sides[0], grids[0]), (*sides[-1], grids[-1])
+    keys, complete = _keys(kind, way, False, *a, *b, near, q0, q1, distance, at_most)
+    if complete and not same:  # and those with smaller boxes on the second side
+        more, complete = _keys(kind, way, True, *b, *a, near, q0, q1, distance, at_most)
+        keys = np.concatenate([keys, more])
+    if not complete:
+        return None
+    keys.sort()
+    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+
+
+def _overlapping(boxes: Array) -> NDArray[np.bool_]:
+    """Return which boxes [m, 6] overlap which [m, m]."""
+    below = (boxes[:, None, :3] <= boxes[None, :, 3:]).all(axis=2)
+    return below & below.T
+
+
+@kernel
+def _keys(kind, way, turned, nodes, bodies, grid, others, of_others, among, near, q0, q1, distance, at_most):
+    """Return the pairs of one set with another as first · 2³² + second, unsorted, and whether these are all.
+
+    Of each box the larger ones of the other set are looked at, and those of its level: of its own set those at later
+    places, of another one unless the sides are turned.
+    """
+    keys, found, looked = np.empty(1024, np.int64), 0, 0
+    x, y, c = np.empty((4, 3)), np.empty((4, 3)), np.empty(4)
+    stretches = np.empty((most_rows(among), 2), np.int64)
+    itself = kind == _EDGE_EDGE
+    for own in range(LEVELS):
+        for place in range(grid.levels[own], grid.levels[own + 1]):
+            i = grid.order[place]
+            for level in range(own if turned else own + 1):
+                for stretch in range(find_stretches(grid.boxes, place, among, level, stretches)):
+                    begin, end = stretches[stretch]
+                    if itself and level == own:
+                        begin = max(begin, place + 1)
+                    for p in range(begin, end):
+                        if not overlap(grid.boxes, place, among.boxes, p):
+                            continue
+                        j = among.order[p]
+                        if not near[bodies[i], of_others[j]] or _share_node(nodes, i, others, j):
+                            continue
+                        looked += 1
+                        if turned or (itself and j < i):
+                            yes = _is_wanted(kind, way, others, j, nodes, i, q0, q1, distance, x, y, c)
+                            key = (np.int64(j) << 32) + i
+                        else:
+                            yes = _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance, x, y, c)
+                            key = (np.int64(i) << 32) + j
+                        if yes:
+                            if found == len(keys):
+                                keys = np.concatenate((keys, np.empty(found, np.int64)))
+                            keys[found] = key
+                            found += 1
+            if looked > at_most:
+                return keys[:0], False
+    return keys[:found], True
+
+
+@formula
+def _share_node(nodes, i, others, j):
+    for a in range(nodes.shape[1]):
+        for b in range(others.shape[1]):
+            if nodes[i, a] == others[j, b]:
+                return True
+    return False
+
+
+@formula
+def _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance, x, y, c):
+    """Return whether a pair is what is sought; x [4, 3], y [4, 3] and c [4] are room to work in."""
+    if kind == _EDGE_FACE:
+        return cuts(q0, nodes[i, 0], nodes[i, 1], others[j, 0], others[j, 1], others[j, 2])
+    edge_edge = kind == _EDGE_EDGE
+    _gather(nodes, i, others, j, q0, x)
+    s = closest(edge_edge, x, c)
+    if way == _NEAR_ONE or s < distance * distance:
+        return s < distance * distance
+    _gather(nodes, i, others, j, q1, y)
+    if way == _NEAR_EITHER:
+        return closest(edge_edge, y, c) < distance * distance
+    for a in range(4):
+        for k in range(3):
+            y[a, k] -= x[a, k]
+    without_mean(y)
+    return s <= relative_way(edge_edge, y) ** 2
+
+
+@formula
+def _gather(nodes, i, others, j, q, x):
+    """Set the positions x [4, 3] of a pair, relative to its first node."""
+    first = nodes[i, 0]
+    k = nodes.shape[1]
+    for a in range(4):
+        n = nodes[i, a] if a < k else others[j, a - k]
+        x[a, 0], x[a, 1], x[a, 2] = q[n, 0] - q[first, 0], q[n, 1] - q[first, 1], q[n, 2] - q[first, 2]
