@@ -8,5 +8,7 @@ __all__, __getattr__, __dir__ = public(
         ".massless": ("redistributed_mass",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
+        ".rigid_bodies": ("RigidBodies",),
+        ".rigid_body": ("RigidBody",),
     },
 )

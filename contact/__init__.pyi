@@ -8,3 +8,5 @@ from symplex.contact.obstacles import Cylinder as Cylinder
 from symplex.contact.obstacles import HalfSpace as HalfSpace
 from symplex.contact.obstacles import Sphere as Sphere
 from symplex.contact.rigid import RigidContact as RigidContact
+from symplex.contact.rigid_bodies import RigidBodies as RigidBodies
+from symplex.contact.rigid_body import RigidBody as RigidBody

@@ -215,10 +215,11 @@ class _Interpolated(Energy):
             out += self.interpolation.forces(forces)
             return
         m, k, _ = self._weights.shape
-        own = np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
-        local = np.zeros((len(own.ravel()), *out.shape[1:]))
-        add(form, points, local, own)
-        _expand(self._weights, local.reshape(len(local), -1), slots, out.reshape(len(out), -1))
+        count = m * k * k
+        local = np.zeros((count, *out.shape[1:]))
+        add(form, points, local, np.arange(count, dtype=np.int32).reshape(m, k, k))
+        size = int(np.prod(out.shape[1:]))
+        _expand(self._weights, local.reshape(count, size), slots, out.reshape(len(out), size))
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.

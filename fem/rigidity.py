@@ -33,7 +33,7 @@ class Rigidity(Energy):
     particles have some that are lower by the ratio of the lengths of the body.
     It is quadratic in scalar products of positions, so that the discrete gradient takes the mean of g at both ends.
 
-    A body that spins at a rate Ω is longer by the part ½ (Ω/ω)² across its axis.
+    A body that spins at a rate Ω is wider across its axis by a part of about (Ω/ω)².
 
     Parameters
     ----------
