@@ -74,7 +74,17 @@ class Interpolation(Copyable):
         return self.weights.shape[1]
 
     def points(self, q: Array) -> Array:
-        """Return the positions B q [p, dim] in m of the points at nodal positions q [n, dim]; or their velocities."""
+        """Return the positions B q [p, dim] in m of the points at nodal positions q [n, dim]; or their velocities.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is not one row for each node.
+        """
+        if q.ndim != 2 or len(q) != self.n_nodes:
+            raise InvalidSystem(
+                f"points are interpolated between {self.n_nodes} nodes; an array for nodes has shape {q.shape}."
+            )
         return self.weights @ q
 
     def forces(self, f: Array) -> Array:
@@ -228,9 +238,7 @@ class _Interpolated(Energy):
         """
         size = abs(self.interpolation.weights)
         of_points = self.energy.latent_stiffness(self.interpolation.n_points)
-        latent = np.zeros(n_nodes)
-        latent[: self.interpolation.n_nodes] = size.T @ (of_points * size.sum(axis=1))
-        return latent
+        return size.T @ (of_points * size.sum(axis=1))
 
 
 @final
