@@ -1,14 +1,17 @@
-"""Contact energies: rigid obstacles with the penalty law."""
+"""Contact: of nodes with rigid obstacles, and between the surfaces of bodies."""
 
 from symplex.base.lazy import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".bodies": ("BodyContact", "Contacts"),
         ".massless": ("redistributed_mass",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
         ".rigid_bodies": ("RigidBodies",),
         ".rigid_body": ("RigidBody",),
+        ".stiffness": ("contact_stiffness",),
+        ".surfaces": ("Surface",),
     },
 )

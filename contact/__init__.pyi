@@ -1,6 +1,8 @@
-"""Contact energies: rigid obstacles with the penalty law."""
+"""Contact: of nodes with rigid obstacles, and between the surfaces of bodies."""
 
 # Made by tests/write_stubs.py.
+from symplex.contact.bodies import BodyContact as BodyContact
+from symplex.contact.bodies import Contacts as Contacts
 from symplex.contact.massless import redistributed_mass as redistributed_mass
 from symplex.contact.obstacles import Box as Box
 from symplex.contact.obstacles import Capsule as Capsule
@@ -10,3 +12,5 @@ from symplex.contact.obstacles import Sphere as Sphere
 from symplex.contact.rigid import RigidContact as RigidContact
 from symplex.contact.rigid_bodies import RigidBodies as RigidBodies
 from symplex.contact.rigid_body import RigidBody as RigidBody
+from symplex.contact.stiffness import contact_stiffness as contact_stiffness
+from symplex.contact.surfaces import Surface as Surface

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
+from symplex.contact.crossing import crossing, intersections, largest_step
 from symplex.contact.laws import LAWS
 from symplex.contact.pair_directional import add_secant, add_secant_rate, add_third
 from symplex.contact.pair_discrete import add_discrete_gradient, add_discrete_hessian
 from symplex.contact.pair_lattice import pair_lattice
 from symplex.contact.pair_loops import add_gradient, add_hessian, set_nearest, set_values
 from symplex.contact.pairs import Law, scratch
-from symplex.contact.search import SurfacePairs, find_pairs
+from symplex.contact.search import SurfacePairs, find_pairs, find_swept
 from symplex.contact.stiffness import contact_stiffness, default_distance
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, StepFailed
@@ -307,6 +308,32 @@ class BodyContact(ChangingEnergy):
         k = self.stiffness if self.bounded_stiffness else np.inf
         latent[surface.vertices[touches]] = k * areas[touches]
         return latent
+
+    # -- what must not happen -----------------------------------------------------------------------------------
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, 3] on which nothing passes through."""
+        return largest_step(self.surface, q0, q1, self.between)
+
+    def crossing(self, q0: Array, q1: Array) -> str | None:
+        """Return what has passed through on the straight way from q0 to q1 [n, 3], and where; None if nothing has."""
+        # A list that is complete at both ends has all that meet between them.
+        pairs = self.pairs if self._is_complete((q0, q1)) else find_swept(self.surface, q0, q1, self.between)
+        return None if pairs is None else crossing(self.surface, pairs, q0, q1)
+
+    def check_start(self, q: Array) -> None:
+        """Check that no bodies overlap at the nodal positions q [n, 3].
+
+        Raises
+        ------
+        InvalidSystem
+            If some do, with the deepest overlap.
+        """
+        found = intersections(self.surface, q, self.between)
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            deepest = max(found, key=lambda intersection: intersection.depth)
+            raise InvalidSystem(f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact.")
 
     # -- for output ---------------------------------------------------------------------------------------------
 

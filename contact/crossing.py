@@ -18,7 +18,7 @@ from symplex.contact.grid import (
     most_rows,
     overlap,
 )
-from symplex.contact.passing import free_way, without_mean
+from symplex.contact.passing import free_way, meeting, without_mean
 from symplex.contact.search import SurfacePairs, edges_through_faces, find_swept
 from symplex.contact.surfaces import Surface, is_closed
 from symplex.fem.assembly import Array
@@ -99,8 +99,8 @@ def first_meeting(nodes, edge_edge, q0, q1):
         size = 0.0
         for a in range(1, 4):
             size = max(size, x[a, 0] * x[a, 0] + x[a, 1] * x[a, 1] + x[a, 2] * x[a, 2])
-        share = free_way(edge_edge[i], x, w, _MET * np.sqrt(size), 1.0, c)
-        if share < 1.0:
+        share = meeting(edge_edge[i], x, w, _MET * np.sqrt(size), c)
+        if share <= 1.0:
             return i, share
     return -1, 1.0
 

@@ -8,8 +8,8 @@ from symplex.contact.closest import closest, combined
 from symplex.fem.kernels import formula
 
 TOUCHING = 1e-12  # of the longest edge: an edge that reaches less far through a triangle only touches it
+_INSIDE = 1e-9  # what its barycentric coordinates exceed where an edge passes through a triangle
 _SHARE = 0.9  # of a step that does not lead to contact
-_SMALL_STEPS = 64  # after which the direction of the gap decides on the steps as well
 _MOST_STEPS = 256
 
 
@@ -41,11 +41,9 @@ def free_way(edge_edge, x, w, gap, most, c):
 
     Additive advancement (Li, Kaufman and Jiang, Codimensional incremental potential contact, 2021, algorithm 1): no
     points of the two approach each other by more than the sum l of the longest displacements, so that a step d/l does
-    not lead to contact. Nine tenths of it are added up until the gap would be passed; the first one always is.
-
-    It ends at once, too, where the two stay apart up to ``most`` in the present direction n of their distance, in which
-    the separation of two convex bodies changes linearly: bodies that slide along each other take one step instead of
-    many. After 64 steps those that are safe by n are taken if they are longer.
+    not lead to contact. Nine tenths of it are added up until the gap would be passed; the first one always is. It ends
+    at once where no such step would, as the two stay apart in the present direction of their distance: bodies that
+    slide along each other take one step instead of many. After 256 steps what is reached is returned.
 
     Parameters
     ----------
@@ -65,15 +63,13 @@ def free_way(edge_edge, x, w, gap, most, c):
     for step in range(_MOST_STEPS):
         if not d > 0.0:
             return t
-        straight = _way_along(edge_edge, x, w, combined(c, x), gap)
-        if t + straight >= most or not way > 0.0:
+        if not way > 0.0:
             return most
         forward = _SHARE * d / way
-        if step >= _SMALL_STEPS:
-            forward = max(forward, _SHARE * straight)
-        for a in range(1, 4):
-            for j in range(3):
-                x[a, j] += forward * (w[a, j] - w[0, j])
+        # No later step on the way to ``most`` is longer than this one and a share of the way to there.
+        if _way_along(edge_edge, x, w, combined(c, x), gap) >= forward + (1.0 + _SHARE) * (most - t):
+            return most
+        _advance(x, w, forward)
         d = np.sqrt(closest(edge_edge, x, c))
         if step > 0 and d < gap:
             return t
@@ -81,6 +77,38 @@ def free_way(edge_edge, x, w, gap, most, c):
         if t >= most:
             return most
     return t
+
+
+@formula
+def meeting(edge_edge, x, w, gap, c):
+    """Return the share of displacements after which the two are nearer than a gap, or 2 if they never are up to 1.
+
+    Steps are as long as they surely do not meet: by the sum of displacements, or in the present direction of their
+    distance, in which the separation of convex bodies changes linearly. If it has not ended after 256 steps, it says
+    that they meet. The arguments are those of `free_way`.
+    """
+    way = relative_way(edge_edge, w)
+    t = 0.0
+    for _ in range(_MOST_STEPS):
+        d = np.sqrt(closest(edge_edge, x, c))
+        if d <= gap:
+            return t
+        forward = _way_along(edge_edge, x, w, combined(c, x), 0.5 * gap)
+        if way > 0.0:
+            forward = max(forward, _SHARE * d / way)
+        t += forward
+        if t > 1.0:
+            return 2.0
+        _advance(x, w, forward)
+    return t
+
+
+@formula
+def _advance(x, w, share):
+    """Move positions x [4, 3] by a share of displacements w, but for the first one, to which they are relative."""
+    for a in range(1, 4):
+        for j in range(3):
+            x[a, j] += share * (w[a, j] - w[0, j])
 
 
 @formula
@@ -118,4 +146,4 @@ def cuts(q, a, b, t0, t1, t2):
     h0, h1, h2 = g1 * r2 - g2 * r1, g2 * r0 - g0 * r2, g0 * r1 - g1 * r0
     second = (h0 * f0 + h1 * f1 + h2 * f2) / rise
     third = -(h0 * e0 + h1 * e1 + h2 * e2) / rise
-    return second >= 0.0 and third >= 0.0 and second + third <= 1.0
+    return min(second, third, 1.0 - second - third) > _INSIDE

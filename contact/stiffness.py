@@ -13,7 +13,7 @@ from symplex.fem.solids.materials import Material
 
 _SHARE = 0.1  # of the shortest edge
 # χ of bodies that come close slowly, and what it grows by with ((v/c) h/d̂)².
-_FACTORS = {"barrier": (3.0, 0.12), "penalty": (1.0, 1.0)}
+_FACTORS = {"barrier": (3.0, 0.12), "penalty": (10.0, 16.0)}
 
 
 def default_distance(surface: Surface) -> float:
@@ -32,11 +32,13 @@ def contact_stiffness(
 
     E is Young's modulus, h the mean edge of a body at rest, and with c = √(E/ρ) and the speed v of the approach
 
-        χ = max(1, ((v/c) h/d̂)²)  for a penalty,   max(3, 0.12 ((v/c) h/d̂)²)  for a barrier.
+        χ = max(10, 16 ((v/c) h/d̂)²)  for a penalty,   max(3, 0.12 ((v/c) h/d̂)²)  for a barrier.
 
-    A penalty has only ½ k d̂² to store per area before surfaces pass through each other; elements of a size h on both
-    sides that approach at v have a kinetic energy of ¼ ρ h v² in it, half of what this stiffness stores at high speeds.
-    A barrier has no such limit, but where it is too soft bodies come so close that Newton's method fails.
+    A penalty has only ½ k d̂² to store per area before surfaces pass through each other. Elements of a size h on both
+    sides that approach at v have a kinetic energy of ¼ ρ h v², which needs χ = ½ ((v/c) h/d̂)²; bodies that meet with a
+    corner or an edge have much more behind a small area, also slow ones (two cubes of 4 to 6 elements a side passed
+    through each other at χ = 5). Where parts meet that are finer or more pointed, a stiffer contact is needed, or a
+    barrier. That has no such limit, but where it is too soft bodies come so close that Newton's method fails.
 
     Parameters
     ----------

@@ -97,8 +97,9 @@ class _Locator(caching._CacheLocator):
 
 @cache
 def stamp(source: Path) -> str:
-    """Return a digest of a file of the package and of all that it imports of the package, directly or not."""
-    found, todo = {source}, [source]
+    """Return a digest of a file of the package, of this one, and of all that they import of it, directly or not."""
+    found = {source, Path(__file__)}
+    todo = list(found)
     while todo:
         new = set(_imported(todo.pop())) - found
         found |= new

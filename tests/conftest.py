@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 # processes outnumber processors. Examples that are run inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -23,6 +25,9 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import cube_mesh
 from symplex.meshes.pictures.render import require_rendering
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ALUMINIUM = NeoHookean(lmbda=60.5e9, mu=26e9, density=2700.0)
@@ -51,15 +56,23 @@ def impact_of():
 
 @pytest.fixture(scope="session")
 def run_script():
-    """Return the function that runs an example script and returns its numbers."""
+    """Return the function that runs an example script and returns its numbers.
 
-    def run(name: str, output: Path, *options: str) -> dict:
-        subprocess.run(
-            [sys.executable, "-W", "error", EXAMPLES / name, "--output", output, *options],
-            check=True,
-            capture_output=True,
-            timeout=600,
-        )
+    As ``python script.py`` does, but in this process, where packages are imported already; ``apart`` in one of its own.
+    """
+
+    def run(name: str, output: Path, *options: str, apart: bool = False) -> dict:
+        arguments = [str(EXAMPLES / name), "--output", str(output), *options]
+        if apart:
+            subprocess.run(
+                [sys.executable, "-W", "error", *arguments], check=True, capture_output=True, timeout=600
+            )
+        else:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(sys, "argv", arguments)
+                patch.syspath_prepend(EXAMPLES)
+                runpy.run_path(arguments[0], run_name="__main__")
+            pyplot.close("all")
         return json.loads((output / "numbers.json").read_text(encoding="utf-8"))
 
     return run

@@ -28,7 +28,13 @@ def neighbours(q: Array, distance: float) -> IntArray:
     order = np.argsort(keys, kind="stable")
     sorted_keys = keys[order]
     first = _ends(sorted_keys, keys, counts)
-    return _pairs(q, distance * distance, order, first)
+    room = 8 * len(q) + 64
+    while True:
+        pairs = np.empty((room, 2), np.int32)
+        found = _add_pairs(q, distance * distance, order, first, pairs)
+        if found <= room:
+            return pairs[:found].copy()
+        room = found
 
 
 @kernel
@@ -57,9 +63,8 @@ def _place(numbers, least):
 
 
 @kernel
-def _pairs(q, squared, order, ends):
-    """Return the pairs, sorted."""
-    pairs = np.empty((8 * len(q) + 64, 2), np.int32)
+def _add_pairs(q, squared, order, ends, pairs):
+    """Write the pairs, sorted, as far as there is room; return how many there are."""
     m = 0
     for n in range(len(q)):
         begin = m
@@ -72,14 +77,11 @@ def _pairs(q, squared, order, ends):
                 for i in range(q.shape[1]):
                     s += (q[other, i] - q[n, i]) ** 2
                 if s < squared:
-                    if m == len(pairs):
-                        more = np.empty((2 * m, 2), np.int32)
-                        more[:m] = pairs
-                        pairs = more
-                    j = m
-                    while j > begin and pairs[j - 1, 1] > other:
-                        pairs[j] = pairs[j - 1]
-                        j -= 1
-                    pairs[j, 0], pairs[j, 1] = n, other
+                    if m < len(pairs):
+                        j = m
+                        while j > begin and pairs[j - 1, 1] > other:
+                            pairs[j, 0], pairs[j, 1] = n, pairs[j - 1, 1]
+                            j -= 1
+                        pairs[j, 0], pairs[j, 1] = n, other
                     m += 1
-    return pairs[:m].copy()
+    return m

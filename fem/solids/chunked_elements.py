@@ -103,23 +103,23 @@ class ChunkedElements(Energy):
 
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
-        return self._local_vectors(self.add_gradient, x)
+        return self.local_vectors(self.add_gradient, x)
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return self._local_blocks(self.add_hessian, x)
+        return self.local_blocks(self.add_hessian, x)
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3]."""
-        return self._local_vectors(self.add_discrete_gradient, x0, x1)
+        return self.local_vectors(self.add_discrete_gradient, x0, x1)
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
-        return self._local_blocks(self.add_discrete_hessian, x0, x1)
+        return self.local_blocks(self.add_discrete_hessian, x0, x1)
 
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the forces of the mean strains [m, k, 3] in N, for x0 and x1 [m, k, 3]."""
-        return self._local_vectors(self.add_mean_gradient, x0, x1)
+        return self.local_vectors(self.add_mean_gradient, x0, x1)
 
     def secant(self, x: Array) -> Array:
         """Return 𝓕 [m, k, k] in N/m of the elements with nodes at x [m, k, 3]."""
@@ -131,7 +131,7 @@ class ChunkedElements(Energy):
 
     def third(self, x: Array, a: Array) -> Array:
         """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3]."""
-        return self._local_vectors(self.add_third, x, a)
+        return self.local_vectors(self.add_third, x, a)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
@@ -153,7 +153,8 @@ class ChunkedElements(Energy):
 
     # -- running loops ----------------------------------------------------------------------------------------
 
-    def _local_vectors(self, add: Callable[..., None], *x: Array) -> Array:
+    def local_vectors(self, add: Callable[..., None], *x: Array) -> Array:
+        """Return what a function adds for elements that share no nodes, with nodes at x [m, k, 3]: [m, k, 3]."""
         out = np.zeros_like(x[0])
         add(*(y.reshape(-1, 3) for y in x), out.reshape(-1, 3), apart=True)
         return out
@@ -163,7 +164,8 @@ class ChunkedElements(Energy):
         add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1), apart=True)
         return out
 
-    def _local_blocks(self, add: Callable[..., None], *x: Array) -> Array:
+    def local_blocks(self, add: Callable[..., None], *x: Array) -> Array:
+        """Return what a function adds for elements that share no nodes, with nodes at x [m, k, 3]: [m, 3k, 3k]."""
         m, k = self.nodes.shape
         out = np.zeros((m, k, k, 3, 3))
         add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1, 3, 3), apart=True)
@@ -178,12 +180,18 @@ class ChunkedElements(Energy):
         apart: bool = False,
     ) -> None:
         """Run a kernel on all chunks; where it fails, say why from the positions ``at`` (default: all nodal arrays)."""
-        nodes = self._apart if apart else self.blocks.nodes
-        chunks = nodes, self.blocks.counts, self._geometry, self._weights, self._slopes
+        chunks = self.chunk_nodes(apart), self.blocks.counts, self._geometry, self._weights, self._slopes
         results = self.blocks.run(kernel, *nodal, *chunks, *arguments)
         if not all(map(isfinite, results)):
-            places = np.arange(self.nodes.size).reshape(self.nodes.shape) if apart else self.nodes
-            raise self.failure([q[places] for q in (nodal if at is None else at)])
+            raise self.failure(self.gathered(nodal if at is None else at, apart))
+
+    def chunk_nodes(self, apart: bool) -> NDArray[np.uint32]:
+        """Return the nodes [chunks, E · k] of each chunk; ``apart`` if elements share none."""
+        return self._apart if apart else self.blocks.nodes
+
+    def gathered(self, nodal: tuple[Array, ...], apart: bool) -> list[Array]:
+        """Return nodal arrays [n, 3] at the nodes of the elements [m, k, 3]."""
+        return [q.reshape(*self.nodes.shape, 3) if apart else q[self.nodes] for q in nodal]
 
     @cached_property
     def _apart(self) -> NDArray[np.uint32]:

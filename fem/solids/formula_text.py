@@ -138,24 +138,22 @@ def text_of(title: str, energy: Any, constants: Sequence[str], fibres: int) -> s
         _body(name, derivatives(energy, fibres, order), constants, fibres)
         for order, name in enumerate(("first", "second", "third"), 1)
     ]
-    calls = [
-        f"def {prefix}{name}(p, x, out):\n    _{name}({points}, p, x, out)\n"
+    functions = [
+        "".join(f"{prefix}{name} = _{name}({points})\n" for name in names)
         for prefix, points, names in (("", 128, _NAMES), ("point_", 1, _NAMES[:3]))
-        for name in names
     ]
     used = sorted(name for name in _SCALARS if any(f"{name}(" in body for body in bodies))
     mathematics = sorted(name for name in _MATH if any(f"{name}(" in body for body in bodies))
     imports = [f"from math import {', '.join(mathematics)}\n"] if mathematics else []
-    imports += ["from symplex.fem.kernels import inlined"]
     imports += [f"from symplex.fem.solids.law_scalars import {', '.join(used)}"] if used else []
     heading = [
         f'"""{title}\n\nGenerated from the strain energy (symplex/fem/solids/formula_text.py): change that.\n"""',
         "# fmt: off\n# ruff: noqa",
-        "\n".join(imports),
+        *(["\n".join(imports)] if imports else []),
         f"CONSTANTS = ({''.join(f'{name!r}, ' for name in constants)})\nFIBRES = {fibres}\n"
         f"GAUSS_POINTS = {gauss_points(energy, fibres)}",
     ]
-    return "\n\n".join(heading) + "\n\n\n" + "\n\n".join([*bodies, *calls])
+    return "\n\n".join(heading) + "\n\n\n" + "\n\n".join(bodies) + "\n\n" + "".join(functions)
 
 
 _NAMES = ("value", "first", "second", "third")
@@ -164,14 +162,13 @@ _MATH = ("atan", "cosh", "sinh", "sqrt", "tanh")
 
 
 def _body(name: str, expressions: list[Any], constants: Sequence[str], fibres: int) -> str:
-    """Return the loop that computes expressions at n points."""
+    """Return the function of n whose result computes expressions at n points: n is known when that is compiled."""
     symbols = INVARIANTS[: 3 + fibres]
     shared, results = sp.cse(expressions, symbols=sp.numbered_symbols("v"), order="none")
     printer = _Printer({"fully_qualified_modules": False})
     used = set().union(*(e.free_symbols for e in [*results, *(value for _, value in shared)]))
-    lines = ["@inlined", f"def _{name}(n, p, x, out):"]
-    lines += [f"    p_{constant} = p[{k}]" for k, constant in enumerate(constants) if _symbol(constant) in used]
-    outside, inside = [], []
+    lines = [f"p_{constant} = p[{k}]" for k, constant in enumerate(constants) if _symbol(constant) in used]
+    inside = [f"{symbol} = x[{_at(k)}]" for k, symbol in enumerate(symbols) if symbol in used]
     varying = set(symbols)
     for symbol, value in shared:
         assignment = f"{symbol} = {printer.doprint(value)}"
@@ -179,13 +176,11 @@ def _body(name: str, expressions: list[Any], constants: Sequence[str], fibres: i
             varying.add(symbol)
             inside.append(assignment)
         else:  # of constants only
-            outside.append(assignment)
-    lines += [f"    {line}" for line in outside]
-    lines += ["    for i in range(n):"]
-    lines += [f"        {symbol} = x[{_at(k)}]" for k, symbol in enumerate(symbols) if symbol in used]
-    lines += [f"        {line}" for line in inside]
-    lines += [f"        out[{_at(k)}] = {printer.doprint(result)}" for k, result in enumerate(results)]
-    return "\n".join(lines) + "\n"
+            lines.append(assignment)
+    inside += [f"out[{_at(k)}] = {printer.doprint(result)}" for k, result in enumerate(results)]
+    lines += ["for i in range(n):", *(f"    {line}" for line in inside)]
+    indented = "".join(f"        {line}\n" for line in lines)
+    return f"def _{name}(n):\n    def {name}(p, x, out):\n{indented}\n    return {name}\n"
 
 
 def _at(row: int) -> str:

@@ -121,7 +121,7 @@ class LawElements(ChunkedElements):
         ------
         InvertedElement, MaterialFailed
         """
-        return self._moments(q, self.points) / self.volumes[:, None, None]
+        return self.first_piola_of(self.gradient(q[self.nodes]))
 
     def cauchy(self, q: Array) -> Array:
         """Return the mean over the deformed volume of σ = F S Fᵀ/J [m, 3, 3] in Pa at the nodal positions q [n, 3].
@@ -130,9 +130,17 @@ class LawElements(ChunkedElements):
         ------
         InvertedElement, MaterialFailed
         """
-        return self._moments(q, q) / (self.volumes * self.jacobians(q))[:, None, None]
+        return self.cauchy_of(self.gradient(q[self.nodes]), q)
 
-    def _moments(self, q: Array, y: Array) -> Array:
-        out = np.empty((len(self.nodes), 3, 3))
-        self._call(law_gradients.set_moments, (q, y), self._law.first, self.blocks.elements, out, at=(q,))
-        return out
+    def first_piola_of(self, forces: Array) -> Array:
+        """Return the mean of P [m, 3, 3] in Pa, given the forces [m, k, 3] in N of each element on its nodes."""
+        return self._moments(forces, self.points) / self.volumes[:, None, None]
+
+    def cauchy_of(self, forces: Array, q: Array) -> Array:
+        """Return the mean of σ [m, 3, 3] in Pa, given the forces [m, k, 3] in N at the nodal positions q [n, 3]."""
+        return self._moments(forces, q) / (self.volumes * self.jacobians(q))[:, None, None]
+
+    def _moments(self, forces: Array, y: Array) -> Array:
+        """Return Σ f_n ⊗ y_n [m, 3, 3], which is ∫ P ∂y/∂X dV, for the forces f_n and nodal vectors y [n, 3]."""
+        x = y[self.nodes]
+        return np.einsum("eni,enj->eij", forces, x - x[:, :1])  # the forces of an element sum to zero

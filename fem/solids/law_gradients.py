@@ -132,38 +132,6 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, law, param
 
 
 @kernel
-def set_moments(q, y, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
-    """Set out [m, 3, 3] to Σ_g Σ_a t_a ⊗ ∂y/∂ξ_a of the elements of the chunks, for nodal vectors y [n, 3].
-
-    With y the undeformed positions this is ∫ P dV, with the deformed ones ∫ P Fᵀ dV; for the others see `add_gradient`.
-    """
-    q, y = q.ravel(), y.ravel()
-    x, d, t, u = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    invariants, W = np.empty((3 + fibres) * CHUNK), np.empty((3 + fibres) * CHUNK)
-    points = len(slopes)
-    size = CHUNK // points
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        gather(y, nodes[chunk], n, slopes, constants, x, u)
-        if set_invariants(d, constants, fibres, invariants) < CHUNK:
-            return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
-        if _set_forces(d, constants, weights, fibres, W, t) < CHUNK:
-            return np.nan
-        for e in range(n):
-            sums = out[elements[chunk * size + e]]
-            sums[:] = 0.0
-            for g in range(points):
-                for a in range(3):
-                    for i in range(3):
-                        for j in range(3):
-                            of = g * size + e
-                            sums[i, j] += t[(3 * a + i) * CHUNK + of] * u[(3 * a + j) * CHUNK + of]
-    return 0.0
-
-
-@kernel
 def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
     """Set out [m] to the energies of the elements, which ``elements`` names; ``law`` is the address of W."""
     q = q.ravel()

@@ -146,15 +146,15 @@ def _set_tangents(geometry, weights, lmbda, mu, first, H):
         x, y, z = direction(geometry, 0, p), direction(geometry, 1, p), direction(geometry, 2, p)
         g1, g2, g3 = (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
         l, m = V * lmbda, V * mu  # noqa: E741
-        set_block(H, j, 0, 0, _products(l, m, g1, g1), m * M[0])
-        set_block(H, j, 0, 1, _products(l, m, g1, g2), m * M[3])
-        set_block(H, j, 0, 2, _products(l, m, g1, g3), m * M[4])
-        set_block(H, j, 1, 0, _products(l, m, g2, g1), m * M[3])
-        set_block(H, j, 1, 1, _products(l, m, g2, g2), m * M[1])
-        set_block(H, j, 1, 2, _products(l, m, g2, g3), m * M[5])
-        set_block(H, j, 2, 0, _products(l, m, g3, g1), m * M[4])
-        set_block(H, j, 2, 1, _products(l, m, g3, g2), m * M[5])
-        set_block(H, j, 2, 2, _products(l, m, g3, g3), m * M[2])
+        set_block(H, j, _products(l, m, g1, g1), m * M[0])
+        set_block(H, j + BLOCK, _products(l, m, g1, g2), m * M[3])
+        set_block(H, j + 2 * BLOCK, _products(l, m, g1, g3), m * M[4])
+        set_block(H, j + 3 * BLOCK, _products(l, m, g2, g1), m * M[3])
+        set_block(H, j + 4 * BLOCK, _products(l, m, g2, g2), m * M[1])
+        set_block(H, j + 5 * BLOCK, _products(l, m, g2, g3), m * M[5])
+        set_block(H, j + 6 * BLOCK, _products(l, m, g3, g1), m * M[4])
+        set_block(H, j + 7 * BLOCK, _products(l, m, g3, g2), m * M[5])
+        set_block(H, j + 8 * BLOCK, _products(l, m, g3, g3), m * M[2])
 
 
 @inlined

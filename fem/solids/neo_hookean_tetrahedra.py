@@ -33,13 +33,21 @@ class NeoHookeanTetrahedra:
         """Return the energy in J at the nodal positions q [n, 3]."""
         return sum(self._run(neo_hookean.total, (q,)))
 
-    def add_gradient(self, q: Array, out: Array) -> None:
+    def add_gradient(self, q: Array, out: Array, apart: bool = False) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        self._run(neo_hookean.add_gradient, (q,), out)
+        self._run(neo_hookean.add_gradient, (q,), out, apart=apart)
 
-    def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
+    def add_hessian(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._run(neo_hookean.add_hessian, (q,), self._elements.blocks.elements, slots, out)
+        self._run(neo_hookean.add_hessian, (q,), self._elements.blocks.elements, slots, out, apart=apart)
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, 4, 3] in N of the elements with nodes at x [m, 4, 3]."""
+        return self._elements.local_vectors(self.add_gradient, x)
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, 12, 12] in N/m of the elements with nodes at x [m, 4, 3]."""
+        return self._elements.local_blocks(self.add_hessian, x)
 
     def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
         """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
@@ -54,6 +62,14 @@ class NeoHookeanTetrahedra:
         """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
         self._run(neo_hookean_discrete.add_hessian, (q0, q1), self._elements.blocks.elements, slots, out)
 
+    def first_piola(self, q: Array) -> Array:
+        """Return P [m, 3, 3] in Pa at the nodal positions q [n, 3]."""
+        return self._elements.first_piola_of(self.gradient(q[self._elements.nodes]))
+
+    def cauchy(self, q: Array) -> Array:
+        """Return σ [m, 3, 3] in Pa at the nodal positions q [n, 3]."""
+        return self._elements.cauchy_of(self.gradient(q[self._elements.nodes]), q)
+
     def lattice_functions(self) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""
         from symplex.fem.grid.lattice import neo_hookean_lattice  # compiled when first needed
@@ -63,12 +79,18 @@ class NeoHookeanTetrahedra:
         return neo_hookean_lattice(*self._moduli, elements.volumes, G)
 
     def _run(
-        self, kernel: Callable[..., Any], nodal: tuple[Array, ...], *arguments: Any, at: tuple[Array, ...] | None = None
+        self,
+        kernel: Callable[..., Any],
+        nodal: tuple[Array, ...],
+        *arguments: Any,
+        at: tuple[Array, ...] | None = None,
+        apart: bool = False,
     ) -> list[Any]:
         """Run a kernel on all blocks, and return what it returns for each slab."""
-        results = self._elements.blocks.run(kernel, *nodal, *self._in_blocks, *arguments)
+        elements = self._elements
+        results = elements.blocks.run(kernel, *nodal, elements.chunk_nodes(apart), *self._in_blocks, *arguments)
         if not all(map(isfinite, results)):
-            raise self._elements.failure([q[self._elements.nodes] for q in at or nodal])
+            raise elements.failure(elements.gathered(at or nodal, apart))
         return results
 
     @cached_property
@@ -77,4 +99,4 @@ class NeoHookeanTetrahedra:
         elements = self._elements
         constants = np.empty((len(elements.nodes), neo_hookean.CONSTANTS))
         neo_hookean.constants(elements.points[elements.nodes], self._moduli[1], constants)
-        return elements.blocks.nodes, elements.blocks.counts, elements.blocks.pack(constants), *self._moduli
+        return elements.blocks.counts, elements.blocks.pack(constants), *self._moduli

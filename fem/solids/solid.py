@@ -92,11 +92,11 @@ class Solid(Energy):
 
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
-        return self._elements.gradient(self._gathered(x))
+        return (self._fast or self._elements).gradient(self._gathered(x))
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return self._elements.hessian(self._gathered(x))
+        return (self._fast or self._elements).hessian(self._gathered(x))
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3].
@@ -193,7 +193,7 @@ class Solid(Energy):
         MaterialFailed
             If the law has no finite stress.
         """
-        return self._elements.first_piola(self._positions(q))
+        return (self._fast or self._elements).first_piola(self._positions(q))
 
     def cauchy(self, q: Array) -> Array:
         """Return the Cauchy stress σ = P Fᵀ/J [m, 3, 3] in Pa at the positions q [n, 3], its mean over the element.
@@ -203,7 +203,7 @@ class Solid(Energy):
         InvertedElement, MaterialFailed
             As `first_piola`.
         """
-        return self._elements.cauchy(self._positions(q))
+        return (self._fast or self._elements).cauchy(self._positions(q))
 
     def von_mises(self, q: Array) -> Array:
         """Return the von Mises stress √(3/2 s:s) [m] in Pa, s the deviator of the mean σ, at the positions q [n, 3].

@@ -22,9 +22,11 @@ BLOCK = 9 * PART
 
 
 @inlined
-def set_block(H, place, a, b, matrix, diagonal):
-    """Set the block (a, b) of H to matrix + diagonal · 1."""
-    first = (3 * a + b) * BLOCK + place
+def set_block(H, first, matrix, diagonal):
+    """Set the block of H whose first number is there to matrix + diagonal · 1.
+
+    The block (a, b) begins at (3 a + b) BLOCK: one number, because each a and b would be compiled by itself.
+    """
     H[first] = matrix[0] + diagonal
     H[first + PART] = matrix[1]
     H[first + 2 * PART] = matrix[2]
@@ -37,29 +39,28 @@ def set_block(H, place, a, b, matrix, diagonal):
 
 
 @inlined
-def set_transposed_block(H, place, a, b, matrix, diagonal):
-    """Set the block (a, b) of H to matrixᵀ + diagonal · 1."""
+def set_transposed_block(H, first, matrix, diagonal):
+    """Set the block of H whose first number is there to matrixᵀ + diagonal · 1."""
     m = matrix
-    set_block(H, place, a, b, (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), diagonal)
+    set_block(H, first, (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), diagonal)
 
 
 @inlined
 def add_fibre_blocks(H, place, alpha, v, v1, y, z, W4, W44):
     """Add W4 α_a α_b 1 + W44 α_a α_b v ⊗ v1 + 2 α_a v ⊗ y_b + 2 α_b z_a ⊗ v1 to the blocks (a, b) of H."""
-    _add_fibre_block(H, place, 0, alpha[0], alpha[0], v, v1, y[0], z[0], W4, W44)
-    _add_fibre_block(H, place, 1, alpha[0], alpha[1], v, v1, y[1], z[0], W4, W44)
-    _add_fibre_block(H, place, 2, alpha[0], alpha[2], v, v1, y[2], z[0], W4, W44)
-    _add_fibre_block(H, place, 3, alpha[1], alpha[0], v, v1, y[0], z[1], W4, W44)
-    _add_fibre_block(H, place, 4, alpha[1], alpha[1], v, v1, y[1], z[1], W4, W44)
-    _add_fibre_block(H, place, 5, alpha[1], alpha[2], v, v1, y[2], z[1], W4, W44)
-    _add_fibre_block(H, place, 6, alpha[2], alpha[0], v, v1, y[0], z[2], W4, W44)
-    _add_fibre_block(H, place, 7, alpha[2], alpha[1], v, v1, y[1], z[2], W4, W44)
-    _add_fibre_block(H, place, 8, alpha[2], alpha[2], v, v1, y[2], z[2], W4, W44)
+    _add_fibre_block(H, place, alpha[0], alpha[0], v, v1, y[0], z[0], W4, W44)
+    _add_fibre_block(H, place + BLOCK, alpha[0], alpha[1], v, v1, y[1], z[0], W4, W44)
+    _add_fibre_block(H, place + 2 * BLOCK, alpha[0], alpha[2], v, v1, y[2], z[0], W4, W44)
+    _add_fibre_block(H, place + 3 * BLOCK, alpha[1], alpha[0], v, v1, y[0], z[1], W4, W44)
+    _add_fibre_block(H, place + 4 * BLOCK, alpha[1], alpha[1], v, v1, y[1], z[1], W4, W44)
+    _add_fibre_block(H, place + 5 * BLOCK, alpha[1], alpha[2], v, v1, y[2], z[1], W4, W44)
+    _add_fibre_block(H, place + 6 * BLOCK, alpha[2], alpha[0], v, v1, y[0], z[2], W4, W44)
+    _add_fibre_block(H, place + 7 * BLOCK, alpha[2], alpha[1], v, v1, y[1], z[2], W4, W44)
+    _add_fibre_block(H, place + 8 * BLOCK, alpha[2], alpha[2], v, v1, y[2], z[2], W4, W44)
 
 
 @inlined
-def _add_fibre_block(H, place, block, a, b, v, v1, y, z, W4, W44):
-    first = block * BLOCK + place
+def _add_fibre_block(H, first, a, b, v, v1, y, z, W4, W44):
     B = pair(v, along(times(a * b * W44, v1), 2.0 * a, y), times(2.0 * b, z), v1)
     H[first] += B[0] + a * b * W4
     H[first + PART] += B[1]

@@ -4,7 +4,9 @@ A new integrator is one more row in ``CASES``.
 """
 
 import copy
+import importlib
 import pickle
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-import symplex
+import symplex.time
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.actions.support_motion import SupportTranslation
@@ -274,7 +276,8 @@ def test_every_integrator_is_held_to_it():
     def all_of(kind):
         return {kind, *(inner for sub in kind.__subclasses__() for inner in all_of(sub))}
 
-    assert symplex.Langevin in [getattr(symplex, name) for name in dir(symplex)]  # modules are imported when first used
+    for module in pkgutil.walk_packages(symplex.time.__path__, "symplex.time."):
+        importlib.import_module(module.name)
     ours = {
         kind for kind in all_of(Integrator) if kind.__module__.startswith("symplex.") and not kind.__abstractmethods__
     }
@@ -346,7 +349,7 @@ def test_reversed_velocities_come_back(case):
     integrator = case.make(case.size, 0)
     if not integrator.symmetric:
         pytest.skip("not symmetric by design")
-    t = 40 * case.size
+    t = case.size * round(min(40.0, 2.0 / case.size))
     there = integrator.start(system, system.state(q, v)).advance(t)
     assert np.abs(there.q - q).max() > 0.1
     back = integrator.start(system, system.state(there.q, -there.v)).advance(t)
@@ -394,7 +397,7 @@ def test_a_method_that_is_not_symplectic_is_found_out():
 def test_a_resumed_motion_is_bit_identical(case):
     system, q, v = body()
     integrator = case.make(case.size, 0)
-    t1, t2 = 30 * case.size, 70 * case.size
+    t1, t2 = 9 * case.size, 23 * case.size
     motion = integrator.start(system, system.state(q, v, t=1.0))
     motion.advance(1.0 + t1)
     stored = {name: array.copy() for name, array in motion.checkpoint().items()}
@@ -435,7 +438,7 @@ def test_a_motion_stopped_on_its_way_goes_on_bit_identically(case, monkeypatch):
 def test_a_copied_motion_goes_on_by_itself_and_bit_identically(case, copied):
     system, q, v = body()
     motion = case.make(case.size, 0).start(system, system.state(q, v, t=1.0))
-    ts = 1.0 + case.size * np.array([7, 15, 22])
+    ts = 1.0 + case.size * np.array([3, 7, 10])
     here = motion.advance(ts[0])
     twin = copied(motion)
     assert twin.system is motion.system or copied is not copy.copy

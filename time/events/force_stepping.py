@@ -145,7 +145,7 @@ class ForceSteppingMotion(Motion):
         stencils = [energy.nodes for energy in system.energies.values()]
         self._tables = interactions(system.n_nodes, stencils, self._functions)
         self._lattice = layout.Lattice(
-            spacing=np.ascontiguousarray(spacing),
+            spacing=np.array(spacing),  # one that can be written: a loop is compiled for each kind of array
             offset=integrator._offset(mirrored).ravel().astype(float),
             dim=np.uint32(system.dim),
             mirrored=mirrored.ravel(),

@@ -6,106 +6,93 @@ Generated from the strain energy (symplex/fem/solids/formula_text.py): change th
 # fmt: off
 # ruff: noqa
 
-from symplex.fem.kernels import inlined
-
 CONSTANTS = ('c10', 'c01', 'bulk', )
 FIBRES = 0
 GAUSS_POINTS = 1
 
 
-@inlined
-def _value(n, p, x, out):
-    p_c10 = p[0]
-    p_c01 = p[1]
-    p_bulk = p[2]
-    for i in range(n):
-        I1 = x[i]
-        I2 = x[n + i]
-        T = x[2 * n + i]
-        out[i] = T**2*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - T*(4.0*p_c01 + 2.0*p_c10) + p_c01*(I2 - 3.0) + p_c10*(I1 - 3.0)
+def _value(n):
+    def value(p, x, out):
+        p_c10 = p[0]
+        p_c01 = p[1]
+        p_bulk = p[2]
+        for i in range(n):
+            I1 = x[i]
+            I2 = x[n + i]
+            T = x[2 * n + i]
+            out[i] = T**2*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - T*(4.0*p_c01 + 2.0*p_c10) + p_c01*(I2 - 3.0) + p_c10*(I1 - 3.0)
+
+    return value
 
 
-@inlined
-def _first(n, p, x, out):
-    p_c10 = p[0]
-    p_c01 = p[1]
-    p_bulk = p[2]
-    for i in range(n):
-        T = x[2 * n + i]
-        out[i] = p_c10
-        out[n + i] = p_c01
-        out[2 * n + i] = 2.0*T*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - 4.0*p_c01 - 2.0*p_c10
+def _first(n):
+    def first(p, x, out):
+        p_c10 = p[0]
+        p_c01 = p[1]
+        p_bulk = p[2]
+        for i in range(n):
+            T = x[2 * n + i]
+            out[i] = p_c10
+            out[n + i] = p_c01
+            out[2 * n + i] = 2.0*T*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - 4.0*p_c01 - 2.0*p_c10
+
+    return first
 
 
-@inlined
-def _second(n, p, x, out):
-    p_c10 = p[0]
-    p_c01 = p[1]
-    p_bulk = p[2]
-    for i in range(n):
-        T = x[2 * n + i]
-        out[i] = p_c10
-        out[n + i] = p_c01
-        out[2 * n + i] = 2.0*T*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - 4.0*p_c01 - 2.0*p_c10
-        out[3 * n + i] = 0.0
-        out[4 * n + i] = 0.0
-        out[5 * n + i] = 0.0
-        out[6 * n + i] = 0.0
-        out[7 * n + i] = 0.0
-        out[8 * n + i] = p_bulk - 5.333333333333333*p_c01 - 1.3333333333333333*p_c10
+def _second(n):
+    def second(p, x, out):
+        p_c10 = p[0]
+        p_c01 = p[1]
+        p_bulk = p[2]
+        for i in range(n):
+            T = x[2 * n + i]
+            out[i] = p_c10
+            out[n + i] = p_c01
+            out[2 * n + i] = 2.0*T*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - 4.0*p_c01 - 2.0*p_c10
+            out[3 * n + i] = 0.0
+            out[4 * n + i] = 0.0
+            out[5 * n + i] = 0.0
+            out[6 * n + i] = 0.0
+            out[7 * n + i] = 0.0
+            out[8 * n + i] = p_bulk - 5.333333333333333*p_c01 - 1.3333333333333333*p_c10
+
+    return second
 
 
-@inlined
-def _third(n, p, x, out):
-    p_c10 = p[0]
-    p_c01 = p[1]
-    p_bulk = p[2]
-    for i in range(n):
-        T = x[2 * n + i]
-        out[i] = p_c10
-        out[n + i] = p_c01
-        out[2 * n + i] = 2.0*T*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - 4.0*p_c01 - 2.0*p_c10
-        out[3 * n + i] = 0.0
-        out[4 * n + i] = 0.0
-        out[5 * n + i] = 0.0
-        out[6 * n + i] = 0.0
-        out[7 * n + i] = 0.0
-        out[8 * n + i] = p_bulk - 5.333333333333333*p_c01 - 1.3333333333333333*p_c10
-        out[9 * n + i] = 0.0
-        out[10 * n + i] = 0.0
-        out[11 * n + i] = 0.0
-        out[12 * n + i] = 0.0
-        out[13 * n + i] = 0.0
-        out[14 * n + i] = 0.0
-        out[15 * n + i] = 0.0
-        out[16 * n + i] = 0.0
-        out[17 * n + i] = 0.0
-        out[18 * n + i] = 0.0
+def _third(n):
+    def third(p, x, out):
+        p_c10 = p[0]
+        p_c01 = p[1]
+        p_bulk = p[2]
+        for i in range(n):
+            T = x[2 * n + i]
+            out[i] = p_c10
+            out[n + i] = p_c01
+            out[2 * n + i] = 2.0*T*((0.5)*p_bulk - 2.6666666666666665*p_c01 - 0.6666666666666666*p_c10) - 4.0*p_c01 - 2.0*p_c10
+            out[3 * n + i] = 0.0
+            out[4 * n + i] = 0.0
+            out[5 * n + i] = 0.0
+            out[6 * n + i] = 0.0
+            out[7 * n + i] = 0.0
+            out[8 * n + i] = p_bulk - 5.333333333333333*p_c01 - 1.3333333333333333*p_c10
+            out[9 * n + i] = 0.0
+            out[10 * n + i] = 0.0
+            out[11 * n + i] = 0.0
+            out[12 * n + i] = 0.0
+            out[13 * n + i] = 0.0
+            out[14 * n + i] = 0.0
+            out[15 * n + i] = 0.0
+            out[16 * n + i] = 0.0
+            out[17 * n + i] = 0.0
+            out[18 * n + i] = 0.0
+
+    return third
 
 
-def value(p, x, out):
-    _value(128, p, x, out)
-
-
-def first(p, x, out):
-    _first(128, p, x, out)
-
-
-def second(p, x, out):
-    _second(128, p, x, out)
-
-
-def third(p, x, out):
-    _third(128, p, x, out)
-
-
-def point_value(p, x, out):
-    _value(1, p, x, out)
-
-
-def point_first(p, x, out):
-    _first(1, p, x, out)
-
-
-def point_second(p, x, out):
-    _second(1, p, x, out)
+value = _value(128)
+first = _first(128)
+second = _second(128)
+third = _third(128)
+point_value = _value(1)
+point_first = _first(1)
+point_second = _second(1)

@@ -74,8 +74,12 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("dt", [0.25, 0.6, 0.75, 0.85, 0.95, 1.0])
+# All steps with one method for each kind of equations; the others, of the same equations, with some of them.
+CHOSEN = [(name, dt) for name in ("midpoint", "energy-momentum") for dt in (0.25, 0.6, 0.75, 0.85, 0.95, 1.0)]
+CHOSEN += [("variational midpoint", 0.85), ("SM", 0.25), ("SM", 0.75), ("SM", 0.85), ("EM", 0.6), ("EM", 0.95)]
+
+
+@pytest.mark.parametrize(("name", "dt"), CHOSEN)
 def test_each_step_ends_at_the_root_that_small_steps_lead_to(truss, steady, name, dt):
     kind, make = METHODS[name]
     motion, before, found = make(dt).start(truss, steady), steady, []
@@ -102,7 +106,7 @@ def disturbed(system, steady, count, seed):
         yield system.state(q, v), float(rng.uniform(0.05, 1.0))
 
 
-@pytest.mark.parametrize(("name", "count"), [("midpoint", 60), ("energy-momentum", 30), ("SM", 25), ("EM", 15)])
+@pytest.mark.parametrize(("name", "count"), [("midpoint", 30), ("energy-momentum", 20), ("SM", 10), ("EM", 10)])
 def test_steps_of_disturbed_motions_end_there(truss, steady, name, count):
     """Of energy-momentum, whose matrices tell nothing as they are not symmetric, 4 of 1000 such steps do not."""
     kind, make = METHODS[name]

@@ -1,0 +1,191 @@
+"""Contact pairs of all regions, and degenerate ones: derivatives, and exact discrete gradients."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from reference.pair_samples import increments, sample
+from symplex.contact.laws import LAWS
+
+MANY = 20000
+
+
+def size(array):
+    """The largest entry of each pair's."""
+    return np.abs(array).reshape(len(array), -1).max(axis=1)
+
+
+def differences(function, x, s=1e-6):
+    """The derivatives [m, …, 12] of a function of positions x [m, 4, 3], by central differences."""
+    columns = []
+    for k in range(12):
+        d = np.zeros((len(x), 12))
+        d[:, k] = s
+        d = d.reshape(x.shape)
+        columns.append((function(x + d) - function(x - d)).reshape(len(x), -1) / (2.0 * s))
+    return np.stack(columns, axis=-1)
+
+
+@pytest.fixture(scope="module", params=LAWS)
+def pairs(request):
+    return sample(2000, request.param)
+
+
+def assert_slopes(found, wanted, scale, most=1e-6):
+    """Nearly all agree; a few pairs change their region, or come to the end of the law, within the differences."""
+    error = size(found - wanted) / scale
+    assert np.quantile(error, 0.99) < most
+    assert np.quantile(error, 0.5) < 1e-8
+
+
+def test_all_regions_are_there(pairs):
+    c, distances = pairs.nearest(pairs.x)
+    for edge_edge, counts in ((0, {1, 2, 3}), (1, {2, 3, 4})):
+        zeros = (c[pairs.pairs.edge_edge == edge_edge] != 0.0).sum(axis=1)
+        assert set(zeros - (1 - edge_edge)) == counts
+    assert 0.1 < np.mean(distances < pairs.law.reach) < 0.95
+
+
+def test_coefficients_sum_to_zero_and_are_of_points_of_both(pairs):
+    c, distances = pairs.nearest(pairs.x)
+    np.testing.assert_allclose(c.sum(axis=1), 0.0, atol=4e-16)
+    np.testing.assert_allclose(np.linalg.norm(np.einsum("ma,mai->mi", c, pairs.x), axis=1), distances, rtol=1e-12)
+    assert (c[:, 0] >= 0.0).all()
+    assert (c[:, 2:] <= 0.0).all()
+
+
+@pytest.mark.parametrize("degenerate", [False, True])
+def test_no_other_points_are_nearer(degenerate):
+    tried = sample(4000, degenerate=degenerate, seed=3)
+    _, distances = tried.nearest(tried.x)
+    rng = np.random.default_rng(4)
+    edge_edge = tried.pairs.edge_edge == 1
+    for _ in range(200):
+        u, v = rng.choice([0.0, 1.0, rng.random()]), rng.choice([0.0, 1.0, rng.random()])
+        barycentric = rng.dirichlet([0.5] * 3)
+        c = np.where(edge_edge[:, None], [1.0 - u, u, v - 1.0, -v], [1.0, *-barycentric])
+        other = np.linalg.norm(np.einsum("ma,mai->mi", c, tried.x), axis=1)
+        assert (distances <= other * (1.0 + 1e-12) + 1e-10).all()
+
+
+def test_gradient_is_the_slope_of_the_value(pairs):
+    gradient = pairs.gradient(pairs.x)
+    found = differences(lambda x: pairs.value(x)[:, None], pairs.x)[:, 0]
+    assert_slopes(gradient.reshape(-1, 12), found, size(gradient) + 1.0)
+
+
+def test_hessian_is_the_slope_of_the_gradient_and_symmetric(pairs):
+    hessian = pairs.hessian(pairs.x)
+    assert_slopes(hessian, differences(pairs.gradient, pairs.x), size(hessian) + 1.0)
+    np.testing.assert_array_equal(hessian, hessian.swapaxes(1, 2))
+
+
+def test_third_derivative_is_the_slope_of_the_hessian(pairs):
+    a = np.random.default_rng(5).standard_normal(pairs.x.shape)
+    third, s = pairs.third(pairs.x, a), 1e-6
+    ends = [np.einsum("mij,mj->mi", pairs.hessian(pairs.x + t * a), a.reshape(-1, 12)) for t in (s, -s)]
+    assert_slopes(third.reshape(-1, 12), (ends[0] - ends[1]) / (2.0 * s), size(third) + 1.0)
+
+
+def test_secant_form_gives_the_gradient_with_its_rate(pairs):
+    v = np.random.default_rng(6).standard_normal(pairs.x.shape)
+    secant, gradient = pairs.secant(pairs.x), pairs.gradient(pairs.x)
+    assert (size(secant @ pairs.x - gradient) <= 2e-15 * size(secant) * size(pairs.x)).all()
+    np.testing.assert_array_equal(secant, secant.swapaxes(1, 2))
+    assert (size(secant.sum(axis=2)) <= 1e-15 * size(secant)).all()
+    rate, s = pairs.secant_rate(pairs.x, v), 1e-6
+    slope = (pairs.secant(pairs.x + s * v) - pairs.secant(pairs.x - s * v)) / (2.0 * s)
+    assert_slopes(rate, slope, size(rate) + 1.0)
+
+
+# -- the discrete gradient ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=[(law, kind) for law in LAWS for kind in ("general", "degenerate")], ids=str)
+def step(request):
+    law, kind = request.param
+    pairs = sample(MANY, law, degenerate=kind == "degenerate", seed=7)
+    x1 = increments(pairs.x)
+    if kind == "degenerate":  # and end so as well, somewhere else
+        other = sample(MANY, law, degenerate=True, seed=8).x
+        far = np.random.default_rng(9).random(MANY) < 0.3
+        x1[far] = other[far]
+    # Where edges meet a barrier is infinite, and where it is nearly so all its digits are rounding of the gap.
+    near = np.minimum(pairs.nearest(pairs.x)[1], pairs.nearest(x1)[1]) < 1e-3
+    x0 = pairs.x
+    x0[near], x1[near] = x0[near] + [[0.0, 0.0, 9.0], *[[0.0] * 3] * 3], x1[near] + [[0.0, 0.0, 9.0], *[[0.0] * 3] * 3]
+    return pairs, x0, x1
+
+
+def known(pairs, x0, x1):
+    """The energies and forces of which parts in 1e16 are rounding: those without the mollifier.
+
+    It divides by a threshold that may be a thousandth of the edges, and c = αβ − γ² is a difference of these.
+    """
+    plain = dataclasses.replace(pairs, pairs=pairs.pairs._replace(parallel=np.zeros(len(x0))))
+    forces = size(plain.gradient(x0)) + size(plain.gradient(x1))
+    return plain.value(x0) + plain.value(x1) + forces, forces
+
+
+def test_it_does_the_work_of_the_energy(step):
+    pairs, x0, x1 = step
+    forces, before, after = pairs.discrete_gradient(x0, x1), pairs.value(x0), pairs.value(x1)
+    work = np.einsum("mai,mai->m", forces, x1 - x0)
+    assert np.mean((before > 0.0) != (after > 0.0)) > 0.01  # some come, some go
+    error = np.abs(work - (after - before))
+    assert (error <= 1e-10 * known(pairs, x0, x1)[0]).all()
+    assert np.quantile(error / (known(pairs, x0, x1)[0] + 1e-300), 0.99) < 1e-14
+
+
+def test_it_has_no_resultant_and_no_moment_about_the_midpoints(step):
+    pairs, x0, x1 = step
+    forces, middle = pairs.discrete_gradient(x0, x1), 0.5 * (x0 + x1)
+    assert (size(forces.sum(axis=1)) <= 1e-15 * size(forces)).all()
+    scale = (size(forces) + known(pairs, x0, x1)[0]) * (1.0 + size(middle)) + 1e-300
+    moments = size(np.cross(middle, forces).sum(axis=1)) / scale
+    assert moments.max() < 1e-12
+    assert np.quantile(moments, 0.99) < 1e-14
+
+
+def test_it_is_symmetric_in_both_ends(step):
+    pairs, x0, x1 = step
+    there, back = pairs.discrete_gradient(x0, x1), pairs.discrete_gradient(x1, x0)
+    error = size(there - back) / (size(there) + known(pairs, x0, x1)[1] + 1e-300)
+    assert error.max() < 1e-12
+
+
+def test_increments_are_as_exact_far_away(pairs):
+    """Only differences of positions, of their compensation and of the increment are looked at."""
+    x, rng = np.round(2.0**20 * pairs.x) / 2.0**20, np.random.default_rng(13)
+    low, dx = 1e-12 * rng.standard_normal(x.shape), 1e-7 * rng.standard_normal(x.shape)
+    near = pairs.increment_gradient(x, low, dx)
+    wanted = pairs.discrete_gradient(x + low, x + low + dx)
+    np.testing.assert_allclose(near, wanted, atol=1e-7 * np.abs(wanted).max())
+    np.testing.assert_array_equal(pairs.increment_gradient(x + 2.0**20, low, dx), near)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_tangent_is_the_slope_of_the_discrete_gradient(law):
+    pairs = sample(2000, law, seed=10)
+    rng = np.random.default_rng(11)
+    x1 = pairs.x + rng.standard_normal(pairs.x.shape) * 10.0 ** rng.uniform(-4, 0.3, (2000, 1, 1))
+    c0, c1 = pairs.nearest(pairs.x)[0] != 0.0, pairs.nearest(x1)[0] != 0.0
+    assert np.mean((c0 != c1).any(axis=1)) > 0.1  # nearest parts change in many of the steps
+    tangent = pairs.discrete_hessian(pairs.x, x1)
+    wanted = differences(lambda x: pairs.discrete_gradient(pairs.x, x), x1)
+    assert_slopes(tangent, wanted, size(tangent) + 1.0)
+
+
+def test_tangent_of_no_increment_is_half_the_hessian(pairs):
+    tangent, hessian = pairs.discrete_hessian(pairs.x, pairs.x), pairs.hessian(pairs.x)
+    assert (size(tangent - 0.5 * hessian) <= 1e-12 * (size(hessian) + 1.0)).all()
+
+
+def test_pairs_that_are_apart_at_both_ends_have_no_share():
+    pairs = sample(2000, reach=0.3, seed=12)
+    x1 = increments(pairs.x)
+    apart = (pairs.nearest(pairs.x)[1] > 0.3) & (pairs.nearest(x1)[1] > 0.3)
+    assert apart.mean() > 0.3
+    assert not pairs.discrete_gradient(pairs.x, x1)[apart].any()
+    assert not pairs.discrete_hessian(pairs.x, x1)[apart].any()

@@ -1,0 +1,397 @@
+"""Rigid bodies as four particles: free motion against Euler's equations, places and supports, collisions, bad input."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import symplex as sx
+from symplex.contact import RigidBodies, RigidBody
+from symplex.contact.bodies import BodyContact
+from symplex.contact.surfaces import Surface
+from symplex.errors import InvalidSystem, MeshError
+from symplex.fem import MassProperties
+from symplex.meshes.closed_surfaces import box_surface, sphere_surface
+
+
+def turn(axis, angle):
+    """The rotation about an axis."""
+    x, y, z = np.asarray(axis) / np.linalg.norm(axis)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+
+
+# -- bodies -----------------------------------------------------------------------------------------------------------
+
+
+def test_bodies_of_shapes_and_meshes():
+    ball = RigidBody.sphere(0.1, density=2000.0, refinements=2)
+    assert ball.properties.mass == pytest.approx(2000.0 * 4.0 / 3.0 * np.pi * 1e-3, rel=1e-14)
+    np.testing.assert_allclose(ball.properties.inertia, 0.4 * ball.properties.mass * 0.01 * np.eye(3), atol=1e-17)
+    bar = RigidBody.cylinder(0.1, 0.4, mass=3.0)
+    np.testing.assert_allclose(np.diag(bar.properties.inertia), [0.0475, 0.0475, 0.015], rtol=1e-13)
+    block = RigidBody.box((0.1, 0.2, 0.3), mass=3.0)
+    np.testing.assert_allclose(np.diag(block.properties.inertia), [0.0325, 0.025, 0.0125], rtol=1e-13)
+    solid = sx.box((0.1, 0.2, 0.3), (1, 2, 3), origin=(-0.05, -0.1, -0.15))
+    same = RigidBody.of(solid, density=500.0)
+    np.testing.assert_allclose(same.properties.inertia, block.properties.inertia, atol=1e-16)
+    assert len(same.mesh.points) == len(solid.points)
+
+
+def test_a_body_is_placed_and_tells_its_pose():
+    R, center = turn((1.0, 2.0, 3.0), 2.0), np.array([5.0, -3.0, 2.0])
+    block = RigidBody.box((0.1, 0.2, 0.3), mass=3.0)
+    there = block.placed(center, R)
+    np.testing.assert_allclose(there.mesh.points, center + block.mesh.points @ R.T, atol=1e-14)
+    np.testing.assert_allclose(there.properties.inertia, R @ block.properties.inertia @ R.T, atol=1e-15)
+    turned = turn((0.0, 1.0, 1.0), 3.0)
+    x = np.array([1.0, 0.0, 0.0]) + (there.particles - center) @ turned.T
+    found, rotation = there.pose(x)
+    np.testing.assert_allclose(found, [1.0, 0.0, 0.0], atol=1e-14)
+    np.testing.assert_allclose(rotation, turned, atol=1e-13)
+    v = np.array([1.0, 2.0, 3.0]) + np.cross([0.3, -2.0, 7.0], x - found)
+    velocity, spin = there.motion(x, v)
+    np.testing.assert_allclose(velocity, [1.0, 2.0, 3.0], atol=1e-13)
+    np.testing.assert_allclose(spin, [0.3, -2.0, 7.0], atol=1e-13)
+
+
+def test_points_and_nodes_are_after_those_of_other_bodies():
+    block = sx.box((0.1, 0.1, 0.1), (1, 1, 1))
+    ball, bar = RigidBody.sphere(0.1, mass=1.0, refinements=1), RigidBody.box((0.1, 0.2, 0.3), mass=2.0)
+    rigid = RigidBodies({"ball": ball, "bar": bar}, len(block.points))
+    mesh = sx.merge({"block": block, "ball": ball.mesh, "bar": bar.mesh})
+    q = rigid.positions(block.points)
+    assert q.shape == (rigid.n_nodes, 3) == (len(block.points) + 8, 3)
+    np.testing.assert_allclose(rigid.points(q), mesh.points, atol=1e-15)
+    np.testing.assert_allclose(rigid.points(q)[rigid.points_of("bar")], bar.mesh.points, atol=1e-15)
+    assert rigid.nodes_of("bar").tolist() == list(range(rigid.n_nodes - 4, rigid.n_nodes))
+    assert rigid.mass(np.ones(len(block.points))).sum() == pytest.approx(len(block.points) + 3.0)
+    surface = rigid.surface(Surface.of(block, ["body"]))
+    assert surface.names == ("body", "ball", "bar")
+    assert set(surface.vertices[surface.vertex_bodies == 1]) == set(rigid.points_of("ball").tolist())
+    v = rigid.velocities((1.0, 0.0, 0.0), angular={"bar": (0.0, 0.0, 2.0)})
+    np.testing.assert_array_equal(v[0], [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(rigid.motion("bar", q, v)[1], [0.0, 0.0, 2.0], atol=1e-14)
+
+
+def test_a_consistent_mass_has_the_particles_on_its_diagonal():
+    block = sx.box((0.1, 0.1, 0.1), (1, 1, 1))
+    rigid = RigidBodies({"ball": RigidBody.sphere(0.1, mass=2.0, refinements=1)}, len(block.points))
+    mass = rigid.mass(sx.consistent_mass(block.points, block.cells["tetra"], 1000.0, len(block.points)))
+    np.testing.assert_allclose(mass.toarray()[-4:, -4:], 0.5 * np.eye(4))
+    assert mass.sum() == pytest.approx(3.0)
+
+
+# -- free motion ------------------------------------------------------------------------------------------------------
+
+SPIN, SPAN = np.array([0.05, 3.0, 0.1]), 8.0
+TOP = RigidBody.box((1.0, 0.6, 0.25), density=1000.0)
+TUMBLING = RigidBodies({"top": TOP})
+
+
+@cache
+def euler():
+    """The exact rotation of the top that tumbles about its middle axis (Dzhanibekov): it turns over once."""
+    inertia = TOP.properties.inertia
+
+    def rate(_, y):
+        R, omega = y[:9].reshape(3, 3), y[9:]
+        x, y, z = omega
+        spin = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        J = R @ inertia @ R.T
+        return np.concatenate([(spin @ R).ravel(), np.linalg.solve(J, -np.cross(omega, J @ omega))])
+
+    start = np.concatenate([np.eye(3).ravel(), SPIN])
+    solution = solve_ivp(rate, (0.0, SPAN), start, rtol=1e-12, atol=1e-12, t_eval=np.linspace(0.0, SPAN, 101))
+    return solution.y[:9].T.reshape(-1, 3, 3)
+
+
+def tumble(method, energies):
+    system = sx.System(TUMBLING.mass(), energies)
+    state = system.state(TUMBLING.positions(), TUMBLING.velocities((), {"top": (1.0, 0.0, 0.0)}, {"top": SPIN}))
+    return sx.record(system, method, state, np.linspace(0.0, SPAN, 101))
+
+
+def rotation_error(path):
+    rotations = [TUMBLING.pose("top", q)[1] for q in path.q]
+    return np.abs(np.array(rotations) - euler()).max()
+
+
+# Methods of a step, their energies, and the error of the rotation at a step of 0.02 s.
+FREE = {
+    "Rattle": (lambda h: (sx.Rattle(h, {"rigid": TUMBLING.constraints()}), {}), 0.01),
+    "Shake": (lambda h: (sx.constraints.Shake(h, {"rigid": TUMBLING.constraints()}), {}), 0.01),
+    "EnergyMomentum": (lambda h: (sx.EnergyMomentum(h), {"rigid": TUMBLING.rigidity(10.0 / h)}), 0.01),
+    "Midpoint": (lambda h: (sx.Midpoint(h), {"rigid": TUMBLING.rigidity(10.0 / h)}), 0.01),
+    "Newmark": (lambda h: (sx.Newmark(h), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.2),
+    "GeneralizedAlpha": (lambda h: (sx.GeneralizedAlpha(h), {"rigid": TUMBLING.rigidity(3.0 / h)}), 0.05),
+    "ZhangSkeel": (lambda h: (sx.ZhangSkeel(h), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.2),
+    "GrahamJelenic": (lambda h: (sx.GrahamJelenic(h, "EM"), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.2),
+}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_a_free_top_tumbles_as_by_eulers_equations(name):
+    make, wanted = FREE[name]
+    errors = []
+    for h in (0.02, 0.01):
+        method, energies = make(h)
+        path = tumble(method, energies)
+        errors.append(rotation_error(path))
+        if "angular momentum" in method.conserves:
+            off = np.abs(path.angular_momentum - path.angular_momentum[0]).max()
+            assert off < 1e-11 * np.abs(path.angular_momentum[0]).max()
+        if name in ("EnergyMomentum", "Rattle"):
+            assert np.ptp(path.energies["total"]) < 1e-11 * path.energies["total"][0]
+    assert errors[0] < 2.0 * wanted
+    assert 3.0 < errors[0] / errors[1] < 5.5  # second order, in the stiffness as well
+    drift = np.abs(path.q.mean(axis=1) - path.t[:, None] * [1.0, 0.0, 0.0]).max()
+    assert drift < 1e-11
+
+
+def test_a_top_turns_over():
+    """What the test above follows is no mere spin: the middle axis points the other way in between."""
+    assert min(R[1, 1] for R in euler()) < -0.9
+
+
+def test_constraints_keep_the_body_rigid_to_round_off():
+    path = tumble(*FREE["Rattle"][0](0.02))
+    for name, q in zip(TUMBLING.bodies, path.q[[50, 100]], strict=False):
+        center, R = TUMBLING.pose(name, q)
+        np.testing.assert_allclose(TUMBLING.points(q), center + TOP.mesh.points @ R.T, atol=1e-13)
+
+
+# -- supports, obstacles, springs -------------------------------------------------------------------------------------
+
+
+def test_a_rigid_block_falls_on_a_floor_and_comes_back():
+    """Points of its surface meet an obstacle; it falls flat, turned by a quarter about its axis."""
+    block = RigidBody.box((0.1, 0.2, 0.3), mass=3.0).placed((0.0, 0.0, 0.2), turn((0.0, 0.0, 1.0), 0.5))
+    rigid = RigidBodies({"block": block})
+    floor = sx.RigidContact(rigid.points_of("block"), sx.HalfSpace((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 1e5)
+    gravity = sx.Gravity(rigid.mass(), (0.0, 0.0, -10.0))
+    energies = {"floor": rigid.of_points(floor), "gravity": gravity, "rigid": rigid.rigidity(1e4)}
+    system = sx.System(rigid.mass(), energies)
+    state = system.state(rigid.positions())
+    path = sx.record(system, sx.EnergyMomentum(1e-3), state, np.linspace(0.0, 0.215, 44))
+    heights = np.array([rigid.pose("block", q)[0][2] for q in path.q])
+    assert np.ptp(path.energies["total"]) < 1e-11 * path.energies["gravity"][0]
+    # 0.1 s down, 0.01 s on the floor (half a period of the springs at eight corners), 0.1 s up.
+    assert heights.min() < 0.15
+    assert heights[-1] == pytest.approx(0.2, abs=2e-4)
+    center, R = rigid.pose("block", path.q[-1])
+    np.testing.assert_allclose(R, np.eye(3), atol=1e-5)
+    np.testing.assert_allclose(center[:2], 0.0, atol=1e-12)
+
+
+def test_a_rigid_pendulum_hangs_by_a_point():
+    """A spring fastened to the middle of an end; small swings have the period of the compound pendulum."""
+    bar = RigidBody.box((0.02, 0.02, 1.0), mass=2.0, cells=(2, 2, 1))
+    hook = int(np.argmin(np.linalg.norm(bar.mesh.points - [0.0, 0.0, 0.5], axis=1)))
+    bar = bar.placed(-0.5 * turn((0.0, 1.0, 0.0), 0.01)[:, 2], turn((0.0, 1.0, 0.0), 0.01))
+    rigid = RigidBodies({"bar": bar}, 1)  # and a node that stands still
+    pin = sx.Bars([[0, 1 + hook]], sx.measures.EngineeringStrain(1e7, 0.0))
+    energies = {
+        "pin": rigid.of_points(pin),
+        "gravity": sx.Gravity(rigid.mass([1.0]), (0.0, 0.0, -9.81)),
+        "rigid": rigid.rigidity(1e4),
+    }
+    system = sx.System(rigid.mass([1.0]), energies, fixed=sx.fixed_mask(5, [([0], "xyz")]))
+    period = 2.0 * np.pi * np.sqrt((2.0 * (1.0 + 0.02**2) / 12.0 + 2.0 * 0.25) / (2.0 * 9.81 * 0.5))
+    step = period / 400
+    path = sx.record(system, sx.EnergyMomentum(step), system.state(rigid.positions(np.zeros((1, 3)))), np.arange(401) * step)
+    x = np.array([rigid.pose("bar", q)[0][0] for q in path.q])
+    np.testing.assert_allclose(x, x[0] * np.cos(2.0 * np.pi * path.t / period), atol=2e-3 * abs(x[0]))
+
+
+# -- collisions -------------------------------------------------------------------------------------------------------
+
+
+def facing(axis, wanted):
+    """A rotation that brings one unit vector to another."""
+    v = np.cross(axis, wanted)
+    return turn(v, np.arctan2(np.linalg.norm(v), axis @ wanted))
+
+
+def two_balls(ratio=1.0, offset=0.0, law="penalty"):
+    """A ball that flies towards another one at rest; corners of both face each other on the x axis."""
+    one = RigidBody.sphere(0.1, density=2000.0, refinements=1)
+    two = RigidBody.sphere(0.1, mass=ratio * one.properties.mass, refinements=1)
+    R = facing(one.mesh.points[0] / 0.1, np.array([1.0, 0.0, 0.0]))
+    mirrored = np.diag([-1.0, -1.0, 1.0]) @ R
+    rigid = RigidBodies({"one": one.placed((0.0, 0.0, 0.0), R), "two": two.placed((0.206, offset, 0.0), mirrored)})
+    contact = BodyContact(rigid.surface(), float(__import__("os").environ.get("KK","1e11")), law=law, distance=0.005)
+    v = rigid.velocities(linear={"one": (2.0, 0.0, 0.0)})
+    return rigid, contact, v
+
+
+def collide(rigid, contact, v, method, frequency=None, span=2.5e-3):
+    energies = {"contact": rigid.of_points(contact)}
+    if frequency is not None:
+        energies["rigid"] = rigid.rigidity(frequency)
+    system = sx.System(rigid.mass(), energies)
+    state = system.state(rigid.positions(), v)
+    path = sx.record(system, method, state, np.linspace(0.0, span, 26))
+    return path, [rigid.motion(name, path.q[-1], path.v[-1]) for name in rigid.bodies]
+
+
+def conserves(path, energy):
+    assert np.ptp(path.energies["total"]) < energy * path.energies["total"][0]
+    momentum = np.abs(path.momentum[0]).max()
+    assert np.abs(path.momentum - path.momentum[0]).max() < 1e-12 * momentum
+    assert np.abs(path.angular_momentum - path.angular_momentum[0]).max() < 1e-12 * 0.2 * momentum
+
+
+@pytest.mark.parametrize("ratio", [1.0, 3.0])
+@pytest.mark.parametrize(
+    ("law", "step"), [("penalty", 1e-5), ("penalty", 2.5e-5), ("barrier", 1e-5), ("barrier", 2.5e-5)]
+)
+def test_balls_that_meet_head_on_exchange_their_velocities(ratio, law, step):
+    rigid, contact, v = two_balls(ratio, law=law)
+    path, ((v1, spin1), (v2, spin2)) = collide(rigid, contact, v, sx.EnergyMomentum(step), 3.0 / step)
+    conserves(path, 1e-12)
+    exact = np.array([2.0 * (1.0 - ratio) / (1.0 + ratio), 4.0 / (1.0 + ratio)])
+    np.testing.assert_allclose([v1[0], v2[0]], exact, atol=1e-3)  # the rest vibrates
+    np.testing.assert_allclose([*v1[1:], *v2[1:], *spin1, *spin2], 0.0, atol=1e-9)
+
+
+EXPLICIT = {
+    "Newmark": lambda rigid, h: (sx.Newmark(h), 1.0 / h),
+    "Rattle": lambda rigid, h: (sx.Rattle(h, {"rigid": rigid.constraints()}), None),
+    "Composition": lambda rigid, h: (sx.Composition(sx.Newmark(h), 4), 0.3 / h),
+}
+IMPLICIT = {
+    "Midpoint": lambda rigid, h: (sx.Midpoint(5.0 * h), 1.0 / h),
+    "GeneralizedAlpha": lambda rigid, h: (sx.GeneralizedAlpha(5.0 * h), 1.0 / h),
+    "trapezoidal": lambda rigid, h: (sx.Newmark.trapezoidal(5.0 * h), 1.0 / h),
+}
+
+
+@pytest.mark.parametrize("name", [*EXPLICIT, *IMPLICIT])
+def test_all_methods_agree_on_an_oblique_collision(name):
+    rigid, contact, v = two_balls(3.0, offset=0.05)
+    reference, wanted = collide(rigid, contact, v, sx.EnergyMomentum(1e-5), 3e5, span=6e-3)
+    conserves(reference, 1e-12)
+    path, found = collide(rigid, contact, v, *(EXPLICIT | IMPLICIT)[name](rigid, 2.5e-6), span=6e-3)
+    assert np.ptp(path.energies["total"]) < 1e-3 * path.energies["total"][0]
+    (v1, spin1), (v2, _) = wanted
+    assert np.linalg.norm(v1) > 0.5 and np.linalg.norm(v2) > 0.5 and np.linalg.norm(spin1) > 0.5
+    for (v_found, spin_found), (v_wanted, spin_wanted) in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(v_found, v_wanted, atol=5e-3)
+        np.testing.assert_allclose(spin_found, spin_wanted, atol=0.1)
+
+
+def test_a_fixed_body_is_an_obstacle():
+    rigid, contact, v = two_balls()
+    system = sx.System(
+        rigid.mass(),
+        {"contact": rigid.of_points(contact), "rigid": rigid.rigidity(1e5)},
+        fixed=rigid.fixed("two"),
+    )
+    state = system.state(rigid.positions(), v)
+    path = sx.record(system, sx.EnergyMomentum(1e-5), state, np.linspace(0.0, 4e-3, 21))
+    np.testing.assert_allclose(rigid.motion("one", path.q[-1], path.v[-1])[0], [-2.0, 0.0, 0.0], atol=2e-3)
+    assert np.ptp(path.energies["total"]) < 1e-12 * path.energies["total"][0]
+
+
+def test_a_motion_through_a_collision_resumes_bit_identically():
+    rigid, contact, v = two_balls(3.0, offset=0.05)
+    energies = {"contact": rigid.of_points(contact), "rigid": rigid.rigidity(1e5)}
+    method, system = sx.EnergyMomentum(2e-5), sx.System(rigid.mass(), energies)
+    motion = method.start(system, system.state(rigid.positions(), v))
+    motion.advance(3e-4)
+    checkpoint = motion.checkpoint()
+    end = motion.advance(1e-3)
+    assert system.potential(motion.advance(1e-3).q) > 0.0 or system.energies["contact"].version > 1
+    other = sx.System(rigid.mass(), {"contact": rigid.of_points(contact), "rigid": rigid.rigidity(1e5)})
+    again = method.resume(other, checkpoint).advance(1e-3)
+    np.testing.assert_array_equal(end.q, again.q)
+    np.testing.assert_array_equal(end.v, again.v)
+
+
+# -- a hammer and a bar -----------------------------------------------------------------------------------------------
+
+
+def hammer_and_bar(cells, young=1e7, density=1000.0, edge=0.05, speed=1.0):
+    """A rigid block of the mass of a bar that strikes its end, whose nodes have no mass; the bar, and exact numbers."""
+    bar = sx.box((edge, edge, 1.0), (1, 1, cells), split="hexahedra")
+    solid = sx.Solid(bar.points, bar.cells["hexahedron"], sx.NeoHookean.from_young(young, 0.0, density))
+    h, weight = 1.0 / cells, density * edge**2
+    hammer = RigidBody.box((edge, edge, edge), mass=weight).placed((0.5 * edge, 0.5 * edge, -0.5 * edge - 0.1 * h))
+    rigid = RigidBodies({"hammer": hammer}, len(bar.points))
+    contact = BodyContact(rigid.surface(Surface.of(bar, ["body"])), young / h, distance=0.1 * h)
+    mass = rigid.mass(sx.lumped_mass(bar.points, bar.cells["hexahedron"], density, len(bar.points)))
+    front, behind = (np.flatnonzero(np.abs(bar.points[:, 2] - z) < 1e-9) for z in (0.0, h))
+    order = [np.lexsort(bar.points[nodes].T) for nodes in (front, behind)]
+    mass[behind[order[1]]] += mass[front[order[0]]]
+    mass[front] = 0.0
+    c = np.sqrt(young / density)
+    step = 0.5 * h / c
+    energies = {"bar": solid, "contact": rigid.of_points(contact), "rigid": rigid.rigidity(1.0 / step)}
+    system = sx.System(mass, energies, massless=mass == 0.0)
+    state = system.state(rigid.positions(bar.points), rigid.velocities(np.zeros(3), {"hammer": (0.0, 0.0, speed)}))
+    return rigid, contact, system, state, step, c
+
+
+@pytest.mark.slow
+def test_a_hammer_strikes_a_bar():
+    """Force ρ c A v exp(−t/τ) with τ = m/(ρ c A), here L/c, until the wave is back from the other end at 2 L/c."""
+    rigid, contact, system, state, step, c = hammer_and_bar(40)
+    speed = 1.0
+    path = sx.record(system, sx.EnergyMomentum(step), state, np.arange(77) * 2.0 * step)
+    t, first = path.t * c, 1000.0 * c * 0.05**2 * speed  # in units of L = 1 m
+    assert np.ptp(path.energies["total"]) < 1e-12 * path.energies["total"][0]
+    velocity = np.array([rigid.motion("hammer", q, v)[0][2] for q, v in zip(path.q, path.v, strict=True)])
+    np.testing.assert_allclose(velocity, speed * np.exp(-t), atol=0.02 * speed)
+    assert np.sqrt(np.mean((velocity - speed * np.exp(-t)) ** 2)) < 0.005 * speed
+    force = np.array([contact.resultants(rigid.points(q))["body", "hammer"][2] for q in path.q])
+    error = (force / (first * np.exp(-t)) - 1.0)[8:-4]
+    assert abs(error.mean()) < 5e-3
+    assert np.sqrt(np.mean(error**2)) < 0.04
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+def open_box():
+    mesh = box_surface((1.0, 1.0, 1.0))
+    return sx.Mesh(mesh.points, {"triangle": mesh.cells["triangle"][1:]})
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda: RigidBody.of(open_box(), mass=1.0), MeshError, "the surface of a rigid body is open"),
+        (lambda: RigidBody.of(sphere_surface(1.0), mass=-1.0), InvalidSystem, "mass of a rigid body must be positive"),
+        (lambda: RigidBody.sphere(1.0, density=0.0), InvalidSystem, "the density of a rigid body must be positive"),
+        (lambda: RigidBody.sphere(1.0), InvalidSystem, "a density or a mass: give one of both"),
+        (lambda: RigidBody.sphere(1.0, mass=1.0, density=1.0), InvalidSystem, "give one of both"),
+        (lambda: RigidBody.sphere(-1.0, mass=1.0), MeshError, "the radius of a sphere must be positive"),
+        (
+            lambda: RigidBody.of(sx.meshes.Mesh(np.zeros((2, 3)), {"line": np.array([[0, 1]], np.int32)}), mass=1.0),
+            MeshError,
+            "a mesh of triangles or of volume cells",
+        ),
+        (lambda: RigidBody.box((1, 1, 1e-7), mass=1.0), InvalidSystem, "no extent along"),
+        (
+            lambda: RigidBody.sphere(1.0, mass=1.0).placed((0, 0, 0), -np.eye(3)),
+            InvalidSystem,
+            "an orthogonal matrix",
+        ),
+        (lambda: TUMBLING.nodes_of("bottom"), InvalidSystem, "there is no rigid body 'bottom'; there are: top"),
+        (lambda: TUMBLING.velocities(linear={"bottom": (0, 0, 0)}), InvalidSystem, "no rigid body 'bottom'"),
+        (lambda: TUMBLING.velocities(linear={"top": (0, 0)}), InvalidSystem, "must be finite, "),
+        (lambda: TUMBLING.positions(np.zeros((2, 3))), InvalidSystem, "positions of the other nodes have shape"),
+        (lambda: RigidBodies({}), InvalidSystem, "there are 0 rigid bodies"),
+        (lambda: RigidBodies({"top": 1.0}), InvalidSystem, "'top' is a float, no RigidBody"),
+    ],
+)
+def test_bad_bodies_are_refused(make, error, says):
+    with pytest.raises(error, match=says):
+        make()
+
+
+def test_an_open_surface_is_a_body_with_a_mass_that_is_given():
+    shell = RigidBody(open_box(), MassProperties(2.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)))
+    assert RigidBodies({"shell": shell}).mass().sum() == pytest.approx(2.0)
