@@ -263,26 +263,34 @@ class InterpolatedEnergy(_Interpolated):
 class ChangingInterpolatedEnergy(_Interpolated, ChangingEnergy):
     """An energy of points that follow nodes, whose stencils change; see `Interpolation.of`.
 
-    The list is that of the points. A point may move farther than the nodes that it follows, by the sum of the sizes of
-    its weights at most; by so much the margin is smaller for nodes.
+    The list is that of the points, and what counts for its margin is how far these have moved: farther than the nodes,
+    if weights are negative.
     """
 
     def __init__(self, energy: ChangingEnergy, interpolation: Interpolation):
         require_nodes(f"a {type(energy).__name__} of points", energy.nodes, interpolation.n_points)
         self.energy, self.interpolation = energy, interpolation
-        gain = abs(interpolation.weights).sum(axis=1).max(initial=1.0)
-        self.reach, self.margin = energy.reach, energy.margin / float(gain)
-        self._widest = energy.reach + energy.margin
+        self.reach, self.margin = energy.reach, energy.margin
         self.listed_at = energy.listed_at[:0]
         self._follow()
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Find the stencils of the points at nodal positions, one or two of them (see `ChangingEnergy.find`)."""
         energy = copy.copy(self.energy)  # other copies of this one keep their list
-        # The margin of the points is larger than that of the nodes.
-        energy.find(tuple(map(self.interpolation.points, ends)), self._widest if distance > self.reach else distance)
+        points = tuple(map(self.interpolation.points, ends))
+        if distance <= self.reach:  # for one evaluation
+            energy.listed_at = energy.listed_at[:0]
+            energy.find(points, distance)
+        elif len(points) == 1:
+            energy.list_at(*points)
+        else:
+            energy.cover(points)
         self.energy = energy
         self._follow()
+
+    def _moved(self, ends: tuple[Array, ...]) -> float:
+        """Return how far in m a point is from where the list was found, at most."""
+        return self.energy._moved(tuple(map(self.interpolation.points, ends)))
 
     def listed_total(self, q: Array) -> float:
         """Return the energy in J of the stencils in the list."""

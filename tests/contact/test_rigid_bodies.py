@@ -120,14 +120,14 @@ def rotation_error(path):
 
 # Methods of a step, their energies, and the error of the rotation at a step of 0.02 s.
 FREE = {
-    "Rattle": (lambda h: (sx.Rattle(h, {"rigid": TUMBLING.constraints()}), {}), 0.01),
-    "Shake": (lambda h: (sx.constraints.Shake(h, {"rigid": TUMBLING.constraints()}), {}), 0.01),
-    "EnergyMomentum": (lambda h: (sx.EnergyMomentum(h), {"rigid": TUMBLING.rigidity(10.0 / h)}), 0.01),
-    "Midpoint": (lambda h: (sx.Midpoint(h), {"rigid": TUMBLING.rigidity(10.0 / h)}), 0.01),
+    "Rattle": (lambda h: (sx.Rattle(h, {"rigid": TUMBLING.constraints()}), {}), 0.02),
+    "Shake": (lambda h: (sx.constraints.Shake(h, {"rigid": TUMBLING.constraints()}), {}), 0.02),
+    "EnergyMomentum": (lambda h: (sx.EnergyMomentum(h), {"rigid": TUMBLING.rigidity(10.0 / h)}), 0.015),
+    "Midpoint": (lambda h: (sx.Midpoint(h), {"rigid": TUMBLING.rigidity(10.0 / h)}), 0.04),
     "Newmark": (lambda h: (sx.Newmark(h), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.2),
-    "GeneralizedAlpha": (lambda h: (sx.GeneralizedAlpha(h), {"rigid": TUMBLING.rigidity(3.0 / h)}), 0.05),
-    "ZhangSkeel": (lambda h: (sx.ZhangSkeel(h), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.2),
-    "GrahamJelenic": (lambda h: (sx.GrahamJelenic(h, "EM"), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.2),
+    "GeneralizedAlpha": (lambda h: (sx.GeneralizedAlpha(h), {"rigid": TUMBLING.rigidity(3.0 / h)}), 0.07),
+    "ZhangSkeel": (lambda h: (sx.ZhangSkeel(h), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.3),
+    "GrahamJelenic": (lambda h: (sx.GrahamJelenic(h, "EM"), {"rigid": TUMBLING.rigidity(1.0 / h)}), 0.25),
 }
 
 
@@ -144,7 +144,7 @@ def test_a_free_top_tumbles_as_by_eulers_equations(name):
             assert off < 1e-11 * np.abs(path.angular_momentum[0]).max()
         if name in ("EnergyMomentum", "Rattle"):
             assert np.ptp(path.energies["total"]) < 1e-11 * path.energies["total"][0]
-    assert errors[0] < 2.0 * wanted
+    assert errors[0] < wanted
     assert 3.0 < errors[0] / errors[1] < 5.5  # second order, in the stiffness as well
     drift = np.abs(path.q.mean(axis=1) - path.t[:, None] * [1.0, 0.0, 0.0]).max()
     assert drift < 1e-11
@@ -220,8 +220,8 @@ def two_balls(ratio=1.0, offset=0.0, law="penalty"):
     two = RigidBody.sphere(0.1, mass=ratio * one.properties.mass, refinements=1)
     R = facing(one.mesh.points[0] / 0.1, np.array([1.0, 0.0, 0.0]))
     mirrored = np.diag([-1.0, -1.0, 1.0]) @ R
-    rigid = RigidBodies({"one": one.placed((0.0, 0.0, 0.0), R), "two": two.placed((0.206, offset, 0.0), mirrored)})
-    contact = BodyContact(rigid.surface(), float(__import__("os").environ.get("KK","1e11")), law=law, distance=0.005)
+    rigid = RigidBodies({"one": one.placed((0.0, 0.0, 0.0), R), "two": two.placed((0.206 if offset == 0.0 else 0.196, offset, 0.0), mirrored)})
+    contact = BodyContact(rigid.surface(), 2e10, law=law, distance=0.005)
     v = rigid.velocities(linear={"one": (2.0, 0.0, 0.0)})
     return rigid, contact, v
 
@@ -252,7 +252,7 @@ def test_balls_that_meet_head_on_exchange_their_velocities(ratio, law, step):
     path, ((v1, spin1), (v2, spin2)) = collide(rigid, contact, v, sx.EnergyMomentum(step), 3.0 / step)
     conserves(path, 1e-12)
     exact = np.array([2.0 * (1.0 - ratio) / (1.0 + ratio), 4.0 / (1.0 + ratio)])
-    np.testing.assert_allclose([v1[0], v2[0]], exact, atol=1e-3)  # the rest vibrates
+    np.testing.assert_allclose([v1[0], v2[0]], exact, atol=5e-4)  # the rest vibrates
     np.testing.assert_allclose([*v1[1:], *v2[1:], *spin1, *spin2], 0.0, atol=1e-9)
 
 
@@ -268,16 +268,22 @@ IMPLICIT = {
 }
 
 
+@cache
+def oblique():
+    """The velocities and spins after an oblique collision, by small steps that keep energy."""
+    path, found = collide(*two_balls(3.0, offset=0.05), sx.EnergyMomentum(1e-5), 3e5, span=3.75e-3)
+    conserves(path, 1e-12)
+    (v1, spin1), (v2, _) = found
+    assert min(map(np.linalg.norm, (v1, v2, spin1))) > 0.5
+    return found
+
+
 @pytest.mark.parametrize("name", [*EXPLICIT, *IMPLICIT])
 def test_all_methods_agree_on_an_oblique_collision(name):
     rigid, contact, v = two_balls(3.0, offset=0.05)
-    reference, wanted = collide(rigid, contact, v, sx.EnergyMomentum(1e-5), 3e5, span=6e-3)
-    conserves(reference, 1e-12)
-    path, found = collide(rigid, contact, v, *(EXPLICIT | IMPLICIT)[name](rigid, 2.5e-6), span=6e-3)
+    path, found = collide(rigid, contact, v, *(EXPLICIT | IMPLICIT)[name](rigid, 2.5e-6), span=3.75e-3)
     assert np.ptp(path.energies["total"]) < 1e-3 * path.energies["total"][0]
-    (v1, spin1), (v2, _) = wanted
-    assert np.linalg.norm(v1) > 0.5 and np.linalg.norm(v2) > 0.5 and np.linalg.norm(spin1) > 0.5
-    for (v_found, spin_found), (v_wanted, spin_wanted) in zip(found, wanted, strict=True):
+    for (v_found, spin_found), (v_wanted, spin_wanted) in zip(found, oblique(), strict=True):
         np.testing.assert_allclose(v_found, v_wanted, atol=5e-3)
         np.testing.assert_allclose(spin_found, spin_wanted, atol=0.1)
 

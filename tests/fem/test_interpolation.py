@@ -142,19 +142,21 @@ def test_forces_do_not_depend_on_when_the_list_was_found():
 
 
 def test_points_that_move_farther_than_their_nodes_are_not_missed():
-    """A point far out on a lever: the margin of nodes is smaller by how much farther it goes."""
+    """A point far out on a lever goes ten times as far as the node at its end."""
     atoms = sx.measures.ShortRangeLennardJones(1.0, 1.0, cutoff=1.5, margin=1.0, dim=2)
     lever = Interpolation([[1.0, 0.0, 0.0], [-9.0, 10.0, 0.0], [0.0, 0.0, 1.0]])
     energy = lever.of(atoms)
     q = np.array([[0.0, 0.0], [1.0, 0.0], [10.0, 2.6]])
     energy.renewed(q)
-    assert energy.margin == pytest.approx(1.0 / 19.0)
-    turned = q + np.array([[0.0, 0.0], [0.0, 0.04], [0.0, 0.0]])  # the tip by 0.4
-    # Not complete for the list any more, but for the forces: the tip is 2.2 m from the other one.
-    assert energy.total(turned) == 0.0
-    turned[1, 1] = 0.15
-    assert energy.total(turned) == pytest.approx(lever.of(atoms).total(turned))
+    assert not len(energy.nodes)
+    turned = q + np.array([[0.0, 0.0], [0.0, 0.02], [0.0, 0.0]])  # the tip by 0.2
+    assert not energy.renewed(turned)
+    turned[1, 1] = 0.04
+    assert energy.renewed(turned)
+    assert len(energy.nodes) == 1
+    turned[1, 1] = 0.15  # beyond the margin: found anew for one evaluation
     assert abs(energy.total(turned)) > 1e-2
+    assert energy.total(turned) == pytest.approx(lever.of(atoms).total(turned))
 
 
 METHODS = {
