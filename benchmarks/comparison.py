@@ -176,10 +176,20 @@ def methods(problem: Problem) -> list[Method]:
         Method("– composed, 4", "energy-momentum", lambda dt: sx.Composition(sx.EnergyMomentum(dt), 4), HIGHER),
         Method("– composed, 6", "energy-momentum", lambda dt: sx.Composition(sx.EnergyMomentum(dt), 6), HIGHER),
         Method("assumed distance", "Graham-Jelenić", lambda dt: sx.GrahamJelenic(dt, "assumed-distance"), IMPLICIT),
-        Method("EM-theta", "Graham-Jelenić", lambda dt: sx.GrahamJelenic(dt, "EM-theta"), IMPLICIT),
-        Method("A-theta", "Graham-Jelenić", lambda dt: sx.GrahamJelenic(dt, "A-theta", external), IMPLICIT),
+        Method(
+            "energy-momentum-exact-angle",
+            "Graham-Jelenić",
+            lambda dt: sx.GrahamJelenic(dt, "energy-momentum-exact-angle"),
+            IMPLICIT,
+        ),
+        Method(
+            "exact-steady-motion",
+            "Graham-Jelenić",
+            lambda dt: sx.GrahamJelenic(dt, "exact-steady-motion", external),
+            IMPLICIT,
+        ),
     ]
-    for scheme in ("M4", "CM4", "CM6", "CM8"):
+    for scheme in ("momentum-conserving-4", "cayley-magnus-4", "cayley-magnus-6", "cayley-magnus-8"):
         found.append(
             Method(scheme, "Graham-Jelenić", lambda dt, scheme=scheme: sx.GrahamJelenic(dt, scheme, external), HIGHER)
         )

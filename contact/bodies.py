@@ -55,8 +55,8 @@ class BodyContact(ChangingEnergy):
     """Surfaces that push each other away where they are closer than a distance d̂: V = Σ w m b(s).
 
     The sum is over all pairs of a vertex and a face, and of two edges, of the bodies that may touch; s is the squared
-    distance of a pair, w a constant area at rest (half of a vertex', a quarter of that of two edges), m the mollifier of
-    nearly parallel edges (`symplex.contact.mollifier`) and b the law (`symplex.contact.laws`). The discrete gradient
+    distance of a pair, w a constant area at rest (half of a vertex', a quarter of that of two edges), m the mollifier
+    of nearly parallel edges (`symplex.contact.mollifier`) and b the law (`symplex.contact.laws`). The discrete gradient
     is exact for increments of any size, also where other parts of a face are nearest at the end, and keeps both momenta
     (`symplex.contact.pair_discrete`).
 
@@ -66,8 +66,8 @@ class BodyContact(ChangingEnergy):
     stiffness : float
         k in N/m³, a pressure per distance; `from_materials` has a default for it.
     law : str, default "penalty"
-        ``"penalty"``, ½ k (d̂ − d)², of bounded stiffness, or ``"barrier"``, −k d̂² (σ − 1)² ln σ with σ = d²/d̂², which grows
-        without bound as surfaces come to touch and needs an implicit method.
+        ``"penalty"``, ½ k (d̂ − d)², of bounded stiffness, or ``"barrier"``, −k d̂² (σ − 1)² ln σ with σ = d²/d̂², which
+        grows without bound as surfaces come to touch and needs an implicit method.
     distance : float, optional
         d̂ in m; default: a tenth of the shortest edge of the surface.
     between : "all" or sequence of (str, str), default "all"
@@ -188,7 +188,7 @@ class BodyContact(ChangingEnergy):
         m = len(self.nodes)
         return SurfacePairs(self.nodes, self._edge_edge[:m], self._weights[:m], self._parallel[:m])
 
-    # -- local functions: the loops on pairs that share no nodes -------------------------------------------------
+    # -- local functions: the loops on pairs that share no nodes ----------------------------------------------
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, 4, 3] in m."""
@@ -225,7 +225,7 @@ class BodyContact(ChangingEnergy):
         return self._local(forms.SECANT_RATE, x, v)
 
     def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, 4, 3] at the positions x along a [m, 4, 3]; it jumps where other parts become nearest."""
+        """Return ∇³φ[a, a] [m, 4, 3] at x along a [m, 4, 3]; it jumps where other parts become nearest."""
         return self._local(forms.THIRD, x, a)
 
     def _local(self, form: Form, *local: Array) -> Array:
@@ -244,15 +244,16 @@ class BodyContact(ChangingEnergy):
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one pair at its positions x [4, 3] in m."""
-        one = slice(stencil, stencil + 1)
-        pair = SurfacePairs(np.arange(4, dtype=np.int32)[None], *[part[one] for part in self.pairs[1:]])
+        one, pairs = slice(stencil, stencil + 1), self.pairs
+        nodes = np.arange(4, dtype=np.int32)[None]
+        pair = SurfacePairs(nodes, pairs.edge_edge[one], pairs.weights[one], pairs.parallel[one])
         return float(set_values(_apart(x), pair, self._law, self._work, np.empty(1)))
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled functions of one pair of the list, the same in any axes."""
         return pair_lattice(self.pairs, self._law)
 
-    # -- assembled forms ----------------------------------------------------------------------------------------
+    # -- assembled forms --------------------------------------------------------------------------------------
 
     def listed_total(self, q: Array) -> float:
         """Return the energy in J of the pairs in the list at q [n, 3]."""
@@ -287,29 +288,30 @@ class BodyContact(ChangingEnergy):
                 one, other = (self.surface.names[b] for b in self._bodies(pairs)[nearest])
                 at = ", ".join(f"{x:.4g}" for x in q[pairs.nodes[nearest, 0]])
                 raise StepFailed(
-                    f"BodyContact: '{one}' and '{other}' touch at ({at}) m, where a barrier has no finite energy. Try a "
-                    "smaller step, or a gap between them at the start."
+                    f"BodyContact: '{one}' and '{other}' touch at ({at}) m, where a barrier has no finite energy. Try "
+                    "a smaller step, or a gap between them at the start."
                 )
         raise StepFailed("BodyContact has no finite energy or force. Try a smaller step.")
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m about what closed contact adds to its stiffness; infinite for a barrier.
 
-        k (A + 2 max(A, Â)) with A the area of the node and Â the largest of a node of the bodies that its own may
-        touch: a vertex on a face, the face under vertices, and crossing edges give about k times an area each. It is
-        no strict bound, as any number of vertices may meet at a place.
+        3 k (A + 2 B), with A the area of the node and B that, or the largest area of a node which it may touch. A
+        vertex on a face, a face under vertices, and crossing edges have about k times an area each; where faces lie on
+        each other, pairs that share a place have it several times. This is above what meshes in general position have;
+        vertices exactly above each other may have more than twice as much.
         """
         latent, surface = np.zeros(n_nodes), self.surface
         largest = np.zeros(len(surface.names))
         np.maximum.at(largest, surface.vertex_bodies, surface.vertex_areas)
         opposite = np.where(self.between, largest, 0.0).max(axis=1)[surface.vertex_bodies]
-        touches = self.between.any(axis=1)[surface.vertex_bodies]
-        areas = surface.vertex_areas + 2.0 * np.maximum(surface.vertex_areas, opposite)
+        touches = np.asarray(self.between.any(axis=1))[surface.vertex_bodies]
+        areas = 3.0 * (surface.vertex_areas + 2.0 * np.maximum(surface.vertex_areas, opposite))
         k = self.stiffness if self.bounded_stiffness else np.inf
         latent[surface.vertices[touches]] = k * areas[touches]
         return latent
 
-    # -- what must not happen -----------------------------------------------------------------------------------
+    # -- what must not happen ---------------------------------------------------------------------------------
 
     def largest_step(self, q0: Array, q1: Array) -> float:
         """Return a part in [0, 1] of the straight way from q0 to q1 [n, 3] on which nothing passes through."""
@@ -333,9 +335,11 @@ class BodyContact(ChangingEnergy):
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             deepest = max(found, key=lambda intersection: intersection.depth)
-            raise InvalidSystem(f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact.")
+            raise InvalidSystem(
+                f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact."
+            )
 
-    # -- for output ---------------------------------------------------------------------------------------------
+    # -- for output -------------------------------------------------------------------------------------------
 
     def contacts(self, q: Array) -> Contacts:
         """Return the pairs that are closer than d̂ at the nodal positions q [n, 3], with gaps and normal forces."""

@@ -46,8 +46,8 @@ def combined(c, x):
 def moved(edge_edge, c0, c1, x):
     """Return Σ (c1_a − c0_a) x_a for c0 and c1 of C.
 
-    It lies in the face, in its edge if both are there, or in the plane of both edges, also where c1 − c0 is so small that
-    rounding makes its sum differ from zero.
+    It lies in the face, in its edge if both are there, or in the plane of both edges, also where c1 − c0 is so small
+    that rounding makes its sum differ from zero.
     """
     if edge_edge:
         u, v = c1[1] - c0[1], c1[3] - c0[3]
@@ -105,7 +105,7 @@ def _vertex_face(x, c):
 
 @formula
 def _edge_edge(x, c):
-    """The interiors of both edges if the nearest points are there, otherwise an end of one of them and the other one."""
+    """The interiors of both edges if the nearest points are there, otherwise an end of one and the other edge."""
     a, b, r = minus(row(x, 1), row(x, 0)), minus(row(x, 3), row(x, 2)), minus(row(x, 0), row(x, 2))
     n = cross(a, b)
     squared = dot(n, n)

@@ -25,8 +25,10 @@ from symplex.fem.assembly import Array
 from symplex.fem.kernels import formula, kernel
 
 _KEPT = 0.1  # of the distance at the beginning of a way
-_MET = 1e-9  # of the size of a pair: what comes nearer has met
+_MET = 1e-7  # of the size of a pair: what comes nearer has met
+_SHALLOW = 1e-9  # of the largest triangle: what reaches less deep only touches
 _COMPARISONS = 32  # per triangle, vertex and edge, before the way that is looked at is halved
+_SHORTEST = 1e-3  # part of a way beyond which it is not halved
 _SAMPLES = 2000  # of points inside another body, among which the deepest is sought
 
 
@@ -60,8 +62,8 @@ class Intersection(NamedTuple):
 def largest_step(surface: Surface, q0: Array, q1: Array, between: NDArray[np.bool_]) -> float:
     """Return a share in [0, 1] of the straight way of all nodes from q0 to q1 on which nothing meets.
 
-    1 where nothing comes near. Otherwise each pair keeps about a tenth of its distance at q0, or the way was so long
-    that a part of it was looked at only.
+    1 where nothing comes near. Otherwise each pair has about a tenth of its distance at q0 left, and not less than a
+    hundredth on the way; or the way was so long that a part of it was looked at only.
 
     Parameters
     ----------
@@ -71,16 +73,19 @@ def largest_step(surface: Surface, q0: Array, q1: Array, between: NDArray[np.boo
     between : bool [bodies, bodies]
         Which bodies may meet, symmetric; on the diagonal those with themselves.
     """
-    share = 1.0
+    share, end = 1.0, q1
     at_most = _COMPARISONS * (len(surface.triangles) + len(surface.vertices) + len(surface.edges))
-    while (pairs := find_swept(surface, q0, end := q0 + share * (q1 - q0), between, at_most)) is None:
+    while (pairs := find_swept(surface, q0, end, between, at_most)) is None:
         share *= 0.5
+        end = q0 + share * (q1 - q0)
+        if share < _SHORTEST:  # so many are near each other where they are
+            at_most = 0
     return share * free_share(pairs.nodes, pairs.edge_edge, q0, end)
 
 
 @kernel
 def free_share(nodes, edge_edge, q0, q1):
-    """Return the share in [0, 1] of the way from q0 to q1 [n, 3] on which pairs [m, 4] keep a tenth of their distance."""
+    """Return the share in [0, 1] of the way from q0 to q1 [n, 3] on which pairs [m, 4] keep a tenth of their gap."""
     share = 1.0
     x, w, c = np.empty((4, 3)), np.empty((4, 3)), np.empty(4)
     for i in range(len(nodes)):
@@ -120,8 +125,8 @@ def _set_way(nodes, i, q0, q1, x, w):
 def crossing(surface: Surface, pairs: SurfacePairs, q0: Array, q1: Array) -> str | None:
     """Return a clause on the first pair of a list that passes through on the way from q0 to q1 [n, 3], or None.
 
-    All pairs that meet on the way are found, and none that stay apart by more than 1e-9 of their size. What is not in
-    the list is not looked at.
+    All pairs that meet on the way are found, and none that stay apart by more than a millionth of their size. What is
+    not in the list is not looked at.
     """
     i, share = first_meeting(pairs.nodes, pairs.edge_edge, q0, q1)
     if i < 0:
@@ -205,7 +210,7 @@ def _deepest_inside(surface: Surface, q: Array, between: NDArray[np.bool_]) -> _
             inside = inside[:: -(-len(inside) // _SAMPLES) or 1]
             depth = distances_to(inside, boxes, nodes, q)
             bodies = (min(one, other), max(one, other))
-            if len(depth) and depth.max() > max(_MET * largest, found.get(bodies, (0.0,))[0]):
+            if len(depth) and depth.max() > max(_SHALLOW * largest, found.get(bodies, (0.0,))[0]):
                 found[bodies] = float(depth.max()), inside[np.argmax(depth)]
     return found
 

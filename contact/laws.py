@@ -36,7 +36,7 @@ _SMALL = 0.03  # relative increments for which the slope of ℓ is a series
 
 @formula
 def value(law, k, reach, s):
-    """b."""
+    """The energy per area b."""
     if law == PENALTY:
         return _energy(COMPRESSION, k, reach, s)
     sigma = s / (reach * reach)

@@ -27,7 +27,7 @@ def ratio(threshold, e1, e2):
 
 @formula
 def value(chi):
-    """m."""
+    """The factor m."""
     return chi * (2.0 - chi) if chi < 1.0 else 1.0
 
 

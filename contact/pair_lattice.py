@@ -15,7 +15,7 @@ from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest
 from symplex.contact.pairs import Law
 from symplex.contact.search import SurfacePairs
-from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.energy import LatticeFunctions
 from symplex.fem.kernels import c_function, formula
 
 

@@ -25,8 +25,8 @@ class Scratch(NamedTuple):
     """Numbers of one pair at a time, so that loops allocate nothing.
 
     Positions at both ends and in the middle [4, 3]; the coefficients there [4]; E [2, 4], W, V [2, 12] of
-    `symplex.contact.closest.slide`; vectors of 12 coordinates: ∂θ, the gradient of the mollifier and its mean gradient; the
-    bend of that [6, 6]; forces [4, 3] and a matrix [12, 12].
+    `symplex.contact.closest.slide`; vectors of 12 coordinates: ∂θ, the gradient of the mollifier and its mean
+    gradient; the bend of that [6, 6]; forces [4, 3] and a matrix [12, 12].
     """
 
     x0: Array

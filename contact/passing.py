@@ -11,6 +11,7 @@ TOUCHING = 1e-12  # of the longest edge: an edge that reaches less far through a
 _INSIDE = 1e-9  # what its barycentric coordinates exceed where an edge passes through a triangle
 _SHARE = 0.9  # of a step that does not lead to contact
 _MOST_STEPS = 256
+_MOST_TO_MEET = 2000  # pairs that graze each other take hundreds; a false alarm ends a run
 
 
 @formula
@@ -84,12 +85,12 @@ def meeting(edge_edge, x, w, gap, c):
     """Return the share of displacements after which the two are nearer than a gap, or 2 if they never are up to 1.
 
     Steps are as long as they surely do not meet: by the sum of displacements, or in the present direction of their
-    distance, in which the separation of convex bodies changes linearly. If it has not ended after 256 steps, it says
+    distance, in which the separation of convex bodies changes linearly. If it has not ended after 2000 steps, it says
     that they meet. The arguments are those of `free_way`.
     """
     way = relative_way(edge_edge, w)
     t = 0.0
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_TO_MEET):
         d = np.sqrt(closest(edge_edge, x, c))
         if d <= gap:
             return t

@@ -24,7 +24,7 @@ from symplex.contact.grid import (
 )
 from symplex.contact.passing import cuts, relative_way, without_mean
 from symplex.contact.surfaces import Surface
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import formula, kernel
 
@@ -56,9 +56,7 @@ class SurfacePairs(NamedTuple):
     parallel: Array
 
 
-def find_pairs(
-    surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]
-) -> SurfacePairs:
+def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]) -> SurfacePairs:
     """Return the pairs that are closer than a distance at one of one or two positions of the nodes.
 
     Parameters
@@ -74,7 +72,9 @@ def find_pairs(
     Raises
     ------
     InvalidSystem
-        If a position is not finite, or the surface has nodes that there are none of.
+        If the surface has nodes that there are none of.
+    StepFailed
+        If a position is not finite.
     """
     way = _NEAR_ONE if len(ends) == 1 else _NEAR_EITHER
     found = _found(surface, ends[0], ends[-1], distance, between, way, _NO_LIMIT)
@@ -100,7 +100,7 @@ def find_swept(
 
     Raises
     ------
-    InvalidSystem
+    InvalidSystem, StepFailed
         As `find_pairs`.
     """
     return _found(surface, q0, q1, 0.0, between, _SWEPT, at_most or _NO_LIMIT)
@@ -147,7 +147,7 @@ def _require_positions(surface: Surface, ends: tuple[Array, ...]) -> None:
             raise InvalidSystem(f"the surface has nodes up to {last} in three dimensions; positions are {q.shape}.")
         if not np.isfinite(q[surface.vertices]).all():
             bad = surface.vertices[~np.isfinite(q[surface.vertices]).all(axis=1)][0]
-            raise InvalidSystem(f"the position of node {bad} on the surface is not finite: {q[bad]}.")
+            raise StepFailed(f"the position of node {bad} on the surface is not finite: {q[bad]}. Try a smaller step.")
 
 
 def _search(
@@ -182,7 +182,8 @@ def _search(
     *ahead, (boxes, members) = boxed
     grids = [Grid(*arrange(boxes, members, largest, 0.0))]
     grids[:0] = [Grid(*arrange(*those, largest, grids[0].size[grids[0].size > 0.0].min())) for those in ahead]
-    (*a,), (*b,) = (*sides[0], grids[0]), (*sides[-1], grids[-1])
+    a: tuple[IntArray, IntArray, Grid] = (*sides[0], grids[0])
+    b: tuple[IntArray, IntArray, Grid] = (*sides[-1], grids[-1])
     keys, complete = _keys(kind, way, False, *a, *b, near, q0, q1, distance, at_most)
     if complete and not same:  # and those with smaller boxes on the second side
         more, complete = _keys(kind, way, True, *b, *a, near, q0, q1, distance, at_most)
@@ -195,8 +196,8 @@ def _search(
 
 def _overlapping(boxes: Array) -> NDArray[np.bool_]:
     """Return which boxes [m, 6] overlap which [m, m]."""
-    below = (boxes[:, None, :3] <= boxes[None, :, 3:]).all(axis=2)
-    return below & below.T
+    below = np.all(boxes[:, None, :3] <= boxes[None, :, 3:], axis=2)
+    return np.logical_and(below, below.T)
 
 
 @kernel

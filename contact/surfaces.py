@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -181,7 +182,7 @@ class Surface(Copyable):
         )
 
     def shifted(self, first: int) -> Surface:
-        """Return the surface with its nodes counted from another one on: of a body whose nodes follow those of others.
+        """Return the surface with ``first`` added to its nodes: of a body whose nodes follow those of others.
 
         Raises
         ------
@@ -192,6 +193,19 @@ class Surface(Copyable):
             raise InvalidSystem(f"the nodes {self.vertices[0]} to {self.vertices[-1]} cannot be shifted by {first}.")
         moved = {name: (getattr(self, name) + first).astype(np.int32) for name in ("vertices", "edges", "triangles")}
         return replace(self, **moved)
+
+    def renamed(self, *names: str) -> Surface:
+        """Return the surface with other names of its bodies.
+
+        Raises
+        ------
+        MeshError
+            If these are not as many, or two are the same.
+        """
+        if len(names) != len(self.names):
+            raise MeshError(f"{len(names)} names were given to {len(self.names)} bodies.")
+        _require_names(names)
+        return replace(self, names=names)
 
     def bodies_of(self, nodes: IntArray) -> IntArray:
         """Return the bodies [...] that nodes [...] of the surface belong to."""
@@ -219,8 +233,8 @@ class Surface(Copyable):
         """
         if not self.has_volume[body]:
             raise InvalidSystem(
-                f"body '{self.names[body]}' cannot be in contact with itself: its surface is open and bounds no volume. "
-                "Take a body of volume cells or a closed surface, or contact with other bodies only."
+                f"body '{self.names[body]}' cannot be in contact with itself: its surface is open and bounds no "
+                "volume. Take a body of volume cells or a closed surface, or contact with other bodies only."
             )
 
     @classmethod
@@ -247,6 +261,9 @@ class Surface(Copyable):
             raise MeshError(f"the edge between nodes {a} and {b} of the surface has no length; merge these nodes.")
         x = points[triangles]
         third = np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1) / 6.0
+        vertex_areas, edge_areas = np.zeros(len(vertices)), np.zeros(len(edges))
+        np.add.at(vertex_areas, corner, third[:, None])
+        np.add.at(edge_areas, side.reshape(-1, 3), third[:, None])
         return cls(
             names,
             vertices,
@@ -255,8 +272,8 @@ class Surface(Copyable):
             vertex_bodies,
             vertex_bodies[np.searchsorted(vertices, edges[:, 0])],
             of_body,
-            np.bincount(corner.ravel(), np.repeat(third, 3), len(vertices)),
-            np.bincount(side.ravel(), np.repeat(third, 3), len(edges)),
+            vertex_areas,
+            edge_areas,
             lengths,
             volume,
         )
@@ -312,17 +329,21 @@ def _require_triangles(triangles: IntArray) -> None:
         raise InvalidSystem(f"a triangle of the surface has one node twice: {triangles[twice[0]].tolist()}.")
 
 
+def _require_names(names: tuple[str, ...]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise MeshError(f"{count} bodies are named '{name}'; each needs a name of its own.")
+
+
 def _require_bodies(names: tuple[str, ...], nodes: IntArray, of_body: IntArray) -> None:
     """Check that bodies have names of their own and share no nodes, given nodes [m] with the body of each [m]."""
-    for name in names:
-        if names.count(name) > 1:
-            raise MeshError(f"two bodies are named '{name}'.")
+    _require_names(names)
     order = np.lexsort([of_body, nodes])
     nodes, of_body = nodes[order], of_body[order]
     shared = np.flatnonzero((nodes[1:] == nodes[:-1]) & (of_body[1:] != of_body[:-1]))
     if len(shared):
         i = int(shared[0])
         raise MeshError(
-            f"the bodies '{names[of_body[i]]}' and '{names[of_body[i + 1]]}' share node {nodes[i]}: what hangs together "
-            "is one body. Name a group that holds both."
+            f"the bodies '{names[of_body[i]]}' and '{names[of_body[i + 1]]}' share node {nodes[i]}: what hangs "
+            "together is one body. Name a group that holds both."
         )

@@ -32,12 +32,12 @@ OMEGA, SPEED = 1.0, 0.2  # of rotation and translation
 DT, STEPS = 0.05, 60
 KICK = 0.1  # velocity in m/s that makes the ring oval
 COLOURS = {
-    "SM": "#c0392b",
-    "EM": "#2c5fa8",
-    "EM-theta": "#2e8b57",
-    "A-theta": "#6f42a6",
-    "M4": "#d08a1d",
-    "CM6": "#333333",
+    "symplectic-momentum": "#c0392b",
+    "energy-momentum": "#2c5fa8",
+    "energy-momentum-exact-angle": "#2e8b57",
+    "exact-steady-motion": "#6f42a6",
+    "momentum-conserving-4": "#d08a1d",
+    "cayley-magnus-6": "#333333",
 }
 
 
@@ -77,9 +77,9 @@ class Run:
 
 def method(name: str, dt: float) -> sx.Integrator:
     """Return a scheme of the paper; SM and EM with Newton's method."""
-    if name == "SM":
+    if name == "symplectic-momentum":
         return sx.Midpoint(dt)
-    return sx.EnergyMomentum(dt) if name == "EM" else sx.GrahamJelenic(dt, name)
+    return sx.EnergyMomentum(dt) if name == "energy-momentum" else sx.GrahamJelenic(dt, name)
 
 
 def shaken() -> sx.State:
@@ -150,7 +150,7 @@ def draw(of_steady: dict[str, Run], of_shaken: dict[str, Run], reference: Run, f
     for axes, (title, (runs, values)) in zip(panels.ravel(), columns.items(), strict=True):
         for name, run in runs.items():
             shown = np.maximum(values(run)[1:], 1e-17)
-            axes.plot(run.path.t[1:], shown, color=COLOURS[name], linewidth=1.1, label=name.replace("-theta", "θ"))
+            axes.plot(run.path.t[1:], shown, color=COLOURS[name], linewidth=1.1, label=name)
         axes.set(title=title, xlabel="time [s]", yscale="linear" if title == "shaken: deformation" else "log")
         axes.grid(alpha=0.25)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
@@ -194,7 +194,7 @@ def main(output: Path, full: bool) -> None:
     steps = 4 * STEPS if full else STEPS
     of_steady = {name: follow(name, steady.state, DT, steps) for name in COLOURS}
     of_shaken = {name: follow(name, shaken(), DT, steps) for name in COLOURS}
-    reference = follow("CM6", shaken(), DT / 4, 4 * steps)
+    reference = follow("cayley-magnus-6", shaken(), DT / 4, 4 * steps)
     for which, runs in (("steady", of_steady), ("shaken", of_shaken)):
         for name, run in runs.items():
             numbers |= measures(f"{which}, {name}", run)
@@ -202,7 +202,7 @@ def main(output: Path, full: bool) -> None:
         distance = float(against(run, reference)[-1])
         numbers[f"shaken, {name}: distance from the reference at the end [m]"] = distance
     draw(of_steady, of_shaken, reference, output / "ring_truss_histories.png")
-    draw_ring(of_shaken["EM"], output / "ring_truss.png")
+    draw_ring(of_shaken["energy-momentum"], output / "ring_truss.png")
     (output / "numbers.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
     for name, value in numbers.items():
         print(f"{name}: {value}")

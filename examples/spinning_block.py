@@ -34,15 +34,15 @@ LOOKS = 20
 # Steps by method, as parts of the number of stable steps of explicit Newmark; the second ones with --full only.
 IMPLICIT = (1, 2), (0.5,)
 FAMILIES = {
-    "M4": ("#c0392b", "s-", *IMPLICIT),
-    "CM4": ("#8e44ad", "o--", *IMPLICIT),
-    "CM6": ("#2c5fa8", "o-", *IMPLICIT),
-    "CM8": ("#2e8b57", "o-", *IMPLICIT),
+    "momentum-conserving-4": ("#c0392b", "s-", *IMPLICIT),
+    "cayley-magnus-4": ("#8e44ad", "o--", *IMPLICIT),
+    "cayley-magnus-6": ("#2c5fa8", "o-", *IMPLICIT),
+    "cayley-magnus-8": ("#2e8b57", "o-", *IMPLICIT),
     "midpoint": ("#a6761d", "x-", (), (1, 4, 8)),
     "Newmark, trapezoidal": ("#a6761d", "+:", (), (1, 4, 8)),
     "assumed-distance": ("#1b9e77", "x--", (), (1, 4)),
-    "EM-theta": ("#1b9e77", "+-.", (), (1, 4)),
-    "A-theta": ("#1b9e77", ".:", (), (1, 4)),
+    "energy-momentum-exact-angle": ("#1b9e77", "+-.", (), (1, 4)),
+    "exact-steady-motion": ("#1b9e77", ".:", (), (1, 4)),
     "energy-momentum": ("#d08a1d", "^-", (1, 4), (8,)),
     "energy-momentum, composed to 4": ("#d08a1d", "v--", (0.2, 0.8), (1.6,)),
     "energy-momentum, composed to 6": ("#d08a1d", "v-.", (0.2, 0.4), (0.8,)),
@@ -80,7 +80,15 @@ class Run:
 
 def method(name: str, dt: float) -> sx.Integrator:
     """Return a method by its name here."""
-    if name in ("M4", "CM4", "CM6", "CM8", "assumed-distance", "EM-theta", "A-theta"):
+    if name in (
+        "momentum-conserving-4",
+        "cayley-magnus-4",
+        "cayley-magnus-6",
+        "cayley-magnus-8",
+        "assumed-distance",
+        "energy-momentum-exact-angle",
+        "exact-steady-motion",
+    ):
         return sx.GrahamJelenic(dt, name)
     if name in ("midpoint", "Newmark, trapezoidal"):
         return sx.Midpoint(dt) if name == "midpoint" else sx.Newmark.trapezoidal(dt)
@@ -193,7 +201,15 @@ def draw_errors(found: dict[str, list[Run]], end: float, file: Path) -> None:
 def draw_histories(found: dict[str, list[Run]], end: float, file: Path) -> None:
     """Draw the changes of energy and angular momentum, by all methods that were run with about one step."""
     figure, panels = plt.subplots(1, 2, figsize=(12, 5), sharey=True, layout="constrained")
-    for name in ("M4", "CM4", "CM6", "CM8", "energy-momentum", "explicit Newmark", "explicit Newmark, composed to 8"):
+    for name in (
+        "momentum-conserving-4",
+        "cayley-magnus-4",
+        "cayley-magnus-6",
+        "cayley-magnus-8",
+        "energy-momentum",
+        "explicit Newmark",
+        "explicit Newmark, composed to 8",
+    ):
         color, style, *_ = FAMILIES[name]
         r = found[name][max(len(found[name]) - 2, 0)]
         t = np.linspace(0.0, end, len(r.energy))
@@ -214,7 +230,7 @@ def render(of: Block, output: Path) -> tuple[float, float]:
     file.unlink(missing_ok=True)  # of an earlier run
     times = np.linspace(0.0, of.end, 9)
     motion, stretches = (
-        sx.GrahamJelenic(of.end / (16 * -(-of.stable_steps // 16)), "CM6").start(of.system, of.start),
+        sx.GrahamJelenic(of.end / (16 * -(-of.stable_steps // 16)), "cayley-magnus-6").start(of.system, of.start),
         [],
     )
     with sx.open_series(

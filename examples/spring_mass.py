@@ -25,12 +25,12 @@ import numpy as np
 import symplex as sx
 
 SCHEMES = {  # colour and style
-    "SM": ("#7f8c8d", "s-"),
-    "EM": ("#d08a1d", "o--"),
-    "M4": ("#c0392b", "s-"),
-    "CM4": ("#8e44ad", "o--"),
-    "CM6": ("#2c5fa8", "o-"),
-    "CM8": ("#2e8b57", "o-"),
+    "symplectic-momentum": ("#7f8c8d", "s-"),
+    "energy-momentum": ("#d08a1d", "o--"),
+    "momentum-conserving-4": ("#c0392b", "s-"),
+    "cayley-magnus-4": ("#8e44ad", "o--"),
+    "cayley-magnus-6": ("#2c5fa8", "o-"),
+    "cayley-magnus-8": ("#2e8b57", "o-"),
 }
 STEPS = (1.0, 0.25, 0.0625)
 SMALL = 0.015625
@@ -239,12 +239,12 @@ def momentum_errors(history: dict[str, np.ndarray], exact: dict[str, np.ndarray]
 
 STATEMENTS = {
     "free, dt = 1: errors in R of second order (paper)": "12 to 15 %",
-    "free, dt = 1: error in R of M4 (paper)": "2 %",
+    "free, dt = 1: error in R of momentum-conserving-4 (paper)": "2 %",
     "free, dt = 1: errors in V of second order (paper)": "over 100 %",
     "decaying force, dt = 1: momentum of second order (paper)": "3 %",
-    "decaying force, dt = 1: momentum of M4 (paper)": "nine digits",
-    "decaying force, dt = 1: angular momentum of EM (paper)": "1 %",
-    "decaying force, dt = 1: angular momentum of M4 (paper)": "0.06 %",
+    "decaying force, dt = 1: momentum of momentum-conserving-4 (paper)": "nine digits",
+    "decaying force, dt = 1: angular momentum of energy-momentum (paper)": "1 %",
+    "decaying force, dt = 1: angular momentum of momentum-conserving-4 (paper)": "0.06 %",
 }
 
 
@@ -274,12 +274,16 @@ def main(output: Path, full: bool) -> None:
         if not forced:
             draw_paths(path, output / "spring_mass_paths.png")
     averaged = sx.System(np.ones(4), springs, loads={"force": at_ends})
-    for scheme in ("SM", "EM"):
+    for scheme in ("symplectic-momentum", "energy-momentum"):
         found = momentum_errors(history(averaged, scheme, 1.0), references["decaying force"])
         for name, error in found.items():
             numbers[f"decaying force at both ends, {scheme}, dt = 1: error of {name} at the end"] = error
     draw_errors(errors, steps, output / "spring_mass.png")
-    draw_histories(references, {case: of["M4"] for case, of in histories.items()}, output / "spring_mass_history.png")
+    draw_histories(
+        references,
+        {case: of["momentum-conserving-4"] for case, of in histories.items()},
+        output / "spring_mass_history.png",
+    )
     (output / "numbers.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
     for name, value in numbers.items():
         print(f"{name}: {value}")

@@ -28,18 +28,18 @@ SAMPLES, TABLE = (3.0, 9.0), (3.0, 6.0, 9.0)  # of Figure 11 and Table 2, which 
 END = 9.0
 # Of Table 2: how late the rotation is, and how far the translation is ahead, at the times of TABLE.
 PAPER = {
-    "SM": ((0.0567, 0.114, 0.172), (0.0, 0.0, 0.0)),
-    "EM": ((0.0155, 0.031, 0.0464), (0.0, 0.0, 0.0)),
-    "EM-theta": ((0.0, 0.0, 0.0), (0.0118, 0.0236, 0.0354)),
-    "A-theta": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
+    "symplectic-momentum": ((0.0567, 0.114, 0.172), (0.0, 0.0, 0.0)),
+    "energy-momentum": ((0.0155, 0.031, 0.0464), (0.0, 0.0, 0.0)),
+    "energy-momentum-exact-angle": ((0.0, 0.0, 0.0), (0.0118, 0.0236, 0.0354)),
+    "exact-steady-motion": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
 }
 COLOURS = {
-    "SM": "#c0392b",
-    "EM": "#2c5fa8",
-    "EM-theta": "#2e8b57",
-    "A-theta": "#6f42a6",
-    "M4": "#d08a1d",
-    "CM6": "#333333",
+    "symplectic-momentum": "#c0392b",
+    "energy-momentum": "#2c5fa8",
+    "energy-momentum-exact-angle": "#2e8b57",
+    "exact-steady-motion": "#6f42a6",
+    "momentum-conserving-4": "#d08a1d",
+    "cayley-magnus-6": "#333333",
 }
 
 points = np.array([[0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [1, 0, 0]], dtype=float)
@@ -61,9 +61,9 @@ class Run:
 
 def method(name: str, dt: float) -> sx.Integrator:
     """Return a scheme of the paper; SM and EM with Newton's method."""
-    if name == "SM":
+    if name == "symplectic-momentum":
         return sx.Midpoint(dt)
-    return sx.EnergyMomentum(dt) if name == "EM" else sx.GrahamJelenic(dt, name)
+    return sx.EnergyMomentum(dt) if name == "energy-momentum" else sx.GrahamJelenic(dt, name)
 
 
 def follow(name: str, dt: float) -> Run | None:
@@ -131,9 +131,9 @@ def formulas() -> dict:
     half = 0.5 * (1 / 4)
     alpha = 1.0 + (2.0 * half) ** 2 / 12.0
     return {
-        "EM: lambda_r by eq. 6.5": float(np.arctan(half) / half),
-        "M4: lambda_r by eq. 6.10": float(np.arctan(alpha * half) / half),
-        "EM-theta: lambda_t by eq. 6.15": float(np.tan(half) / half),
+        "energy-momentum: lambda_r by eq. 6.5": float(np.arctan(half) / half),
+        "momentum-conserving-4: lambda_r by eq. 6.10": float(np.arctan(alpha * half) / half),
+        "energy-momentum-exact-angle: lambda_t by eq. 6.15": float(np.tan(half) / half),
     }
 
 
@@ -184,7 +184,7 @@ def draw_errors(runs: dict[tuple[str, float], Run | None], file: Path) -> None:
             for name, colour in COLOURS.items():
                 steps = [dt for dt in STEPS if runs.get((name, dt))]
                 errors = [max(run.errors[t][row], 1e-16) for dt in steps if (run := runs[name, dt])]
-                axes.loglog(steps, errors, ".-", color=colour, linewidth=1.1, label=name.replace("-theta", "θ"))
+                axes.loglog(steps, errors, ".-", color=colour, linewidth=1.1, label=name)
             for order, from_above in ((2, 0.3), (4, 1e-4), (6, 1e-6)):
                 axes.loglog([1 / 64, 1.0], [from_above / 64**order, from_above], ":", color="#999999", linewidth=0.8)
             axes.set(title=f"error of {what} at t = {t:g}", ylim=(5e-17, 50.0))
@@ -211,12 +211,12 @@ def main(output: Path, full: bool) -> None:
         (name, dt): follow(name, dt)
         for name in COLOURS
         for dt in STEPS
-        if full or name in ("SM", "EM") or dt > STEPS[-1]
+        if full or name in ("symplectic-momentum", "energy-momentum") or dt > STEPS[-1]
     }
     numbers |= table(runs)
     for (name, dt), run in runs.items():
         numbers |= measures(name, dt, run)
-    shown = runs["EM", 1 / 16]
+    shown = runs["energy-momentum", 1 / 16]
     if shown:
         draw_motion(shown, output / "truss_equilibrium.png")
     draw_errors(runs, output / "truss_equilibrium_errors.png")

@@ -184,6 +184,15 @@ class Energy(Copyable, ABC):
 
     # What must not pass through each other, for contact between bodies.
 
+    def check_start(self, q: Array) -> None:
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies overlap.
+
+        Raises
+        ------
+        InvalidSystem
+            If it cannot.
+        """
+
     def largest_step(self, q0: Array, q1: Array) -> float:
         """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which nothing passes through.
 

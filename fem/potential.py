@@ -206,6 +206,11 @@ class Potential(Copyable):
         """The energies of what must not pass through each other."""
         return [e for e in self.energies.values() if type(e).largest_step is not Energy.largest_step]
 
+    def check_start(self, q: Array) -> None:
+        """Check that a motion can begin at the nodal positions q [n, dim] (see `Energy.check_start`)."""
+        for energy in self.impassable:
+            energy.check_start(q)
+
     def largest_step(self, q0: Array, q1: Array) -> float:
         """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which nothing passes through."""
         return min((energy.largest_step(q0, q1) for energy in self.impassable), default=1.0)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import final
 
 from symplex.base.columns import Column, components, vector_columns
-from symplex.errors import ScenarioError
 from symplex.fem.system import State
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
@@ -40,30 +39,14 @@ class RowsOfRun:
         return {"t": Column("t", "s", "time")} | columns
 
     def row(self, state: State) -> dict[str, float]:
-        """Return a row: energies, momenta, what parts of the system tell, and the counts of the motion.
-
-        Raises
-        ------
-        ScenarioError
-            If two of them have one name.
-        """
+        """Return a row: energies, momenta, what parts of the system tell, and the counts of the motion."""
         problem, motion = self._problem, self._motion
-        parts = [
-            {"t": state.t},
-            motion.energies(state),
-            components("momentum", problem.system.momentum(state)),
-            components("angular_momentum", problem.system.angular_momentum(state)),
-            problem.system.observed(state, motion.gradient),
-            *(components(f"position_{name}", state.q[node]) for name, node in problem.carriers.items()),
-            {"temperature": problem.temperature(state)} if self._has_temperature else {},
-            motion.statistics(),
-        ]
-        row: dict[str, float] = {}
-        for part in parts:
-            if twice := row.keys() & part.keys():
-                raise ScenarioError(
-                    f"{problem.scenario.path.name}: two columns of the history are called '{min(twice)}'; give the "
-                    "body, obstacle, load or support after which one of them is called another name."
-                )
-            row |= part
-        return row
+        row = {"t": state.t, **motion.energies(state)}
+        row |= components("momentum", problem.system.momentum(state))
+        row |= components("angular_momentum", problem.system.angular_momentum(state))
+        row |= problem.system.observed(state, motion.gradient)
+        for name, node in problem.carriers.items():
+            row |= components(f"position_{name}", state.q[node])
+        if self._has_temperature:
+            row["temperature"] = problem.temperature(state)
+        return row | motion.statistics()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from symplex.scenario.quantities import (
+    Quantity,
     Table,
     Text,
     Triple,
@@ -24,7 +25,8 @@ from symplex.scenario.quantities import (
     yes_or_no_by_direction,
 )
 from symplex.time.conserving.cayley_magnus import Interpolant
-from symplex.time.conserving.graham_jelenic import GrahamJelenic, Scheme
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES, Scheme
 from symplex.time.implicit.linearly_implicit import Accelerations, Guess
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.variational.zhang_skeel_force import Variant
@@ -33,9 +35,7 @@ Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 Order = Literal[2, 4, 6, 8]
 MOST_HALVINGS = 30  # to 1e-9 of a step
 LARGEST_SEED = 2**63 - 1
-WITH_SECANT: tuple[Scheme, ...] = tuple(
-    scheme for scheme in get_args(Scheme) if "secant" in GrahamJelenic(1.0, scheme).needs
-)
+WITH_SECANT: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if "secant" in scheme.needs)
 
 
 class FixedStepTable(Table):
@@ -133,11 +133,16 @@ class HilberHughesTaylorTable(ImplicitTable):
     alpha: Annotated[float, between(-1.0 / 3.0, 0.0)] = -0.05
 
 
+def _spelled_out(scheme: Any) -> Any:
+    """Return the name of a scheme that may be abbreviated as in the paper."""
+    return ABBREVIATIONS.get(scheme, scheme) if isinstance(scheme, str) else scheme
+
+
 class GrahamJelenicTable(FixedStepTable):
     """A method of Graham and Jelenić; by default all that is no body acts like a load where the scheme needs it."""
 
     kind: Literal["graham-jelenic"]
-    scheme: Scheme = "CM6"
+    scheme: Annotated[Scheme, Quantity(_spelled_out)] = "cayley-magnus-6"
     external: list[Text] | None = None
     interpolant: Interpolant = "stable"
     order: Order | None = None
@@ -152,8 +157,8 @@ class GrahamJelenicTable(FixedStepTable):
     def _check(self) -> GrahamJelenicTable:
         if self.external and not self.takes_external:
             raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
-        if self.interpolant == "hermite" and not self.scheme.startswith("CM"):
-            raise ValueError(f'interpolant = "hermite" is for CM4, CM6 and CM8; {self.scheme} has no interpolant')
+        if self.interpolant == "hermite" and not self.scheme.startswith("cayley-magnus"):
+            raise ValueError(f'interpolant = "hermite" is for cayley-magnus schemes; {self.scheme} has no interpolant')
         scheme = GrahamJelenic(1.0, self.scheme)
         why = scheme.why_not.get("composition", "")
         order = scheme.order if self.order is None else self.order

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from symplex.base.columns import AXES
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
@@ -133,12 +134,15 @@ def _close(word: Any, known: Sequence[str]) -> list[str]:
 def _wrong_names(tables: Tables) -> list[str]:
     """Return lines about names that are used twice, or that name no body."""
     lines, seen = [], {}
+    # After the columns of the history no energy can be named.
+    reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
+    reserved |= {f"position_{item.name}_{axis}" for item in tables.moving_obstacles for axis in AXES}
     for table in ("body", "obstacle", "support", "rod", "load"):
         for k, item in enumerate(getattr(tables, table)):
             if item.name is None:
                 continue
             here = place(table, k, item.name)
-            if item.name in reserved_columns() or item.name == "gravity":
+            if item.name in reserved:
                 lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import get_args
 
 from symplex.base.columns import Column
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.conserving.schemes import Scheme
 from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
@@ -37,9 +39,7 @@ def catalogue() -> dict[str, Integrator]:
         "GeneralizedAlpha": GeneralizedAlpha(1.0),
         "HilberHughesTaylor": HilberHughesTaylor(1.0),
         "VariationalMidpoint": VariationalMidpoint(1.0),
-        **{f"GrahamJelenic {scheme}": GrahamJelenic(1.0, scheme) for scheme in ("SM", "EM", "assumed-distance")},
-        **{f"GrahamJelenic {scheme}": GrahamJelenic(1.0, scheme) for scheme in ("kappa", "EM-theta", "A-theta")},
-        **{f"GrahamJelenic {scheme}": GrahamJelenic(1.0, scheme) for scheme in ("M4", "CM4", "CM6", "CM8")},
+        **{f"GrahamJelenic {scheme}": GrahamJelenic(1.0, scheme) for scheme in get_args(Scheme)},
         "ZhangSkeel": ZhangSkeel(1.0),
         "ZhangSkeel simplified": ZhangSkeel(1.0, variant="simplified"),
         "ZhangSkeel push-forward": ZhangSkeel(1.0, variant="push-forward"),

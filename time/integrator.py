@@ -80,6 +80,7 @@ def _with_checked_state(method: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Integrator, system: System, state: State, *rest: Any, **options: Any) -> Any:
         _require_state(type(self).__name__, system, state)
         require_traits(self, system)  # pyright: ignore[reportArgumentType]
+        system.check_start(state.q)
         system.renew(state.q)
         return method(self, system, state, *rest, **options)
 

@@ -16,11 +16,13 @@ from symplex.fem import forms
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
 from symplex.fem.forms import Form
 from symplex.fem.measures import loops
+from symplex.fem.measures.cut_off import NO_END
 from symplex.fem.measures.law_formulas import GIVEN
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.fem.measures.relative import DISTANCE, KIND, ORIGIN, rotated
 
-_Arguments = tuple[IntArray, Array, int, Array, Array]  # nodes, measure, law and its constants, as loops take them
+# Nodes, measure, law, its constants and its end, as loops take them.
+_Arguments = tuple[IntArray, Array, int, Array, Array, Array]
 
 # The loop of each form, and the functions of a law in Python whose values it takes for the constants.
 _LOOPS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -53,7 +55,12 @@ class MeasureLaw:
     _lattice_dim: int | None  # of space, for force-stepping
 
     def _compose(
-        self, nodes: IntArray, measure: Array, law: tuple[int, Any, Any] | PairLaw, dim: int | None = None
+        self,
+        nodes: IntArray,
+        measure: Array,
+        law: tuple[int, Any, Any] | PairLaw,
+        dim: int | None = None,
+        end: Array = NO_END,
     ) -> None:
         self.nodes, self._measure, self._dim, self._lattice_dim = nodes, measure, dim, dim
         self._compiled, self._law = None, None
@@ -62,7 +69,7 @@ class MeasureLaw:
         else:
             code, *constants = law
             a, b = (np.array(np.broadcast_to(values, len(nodes)), dtype=float) for values in constants)
-            self._compiled = nodes, measure, code, a, b
+            self._compiled = nodes, measure, code, a, b, end
         self._least_nodes = int(nodes.max(initial=-1)) + 1
 
     def _at(self, names: tuple[str, ...], nodes: IntArray, *positions: Array) -> _Arguments:
@@ -74,7 +81,7 @@ class MeasureLaw:
             loops.measures(q, nodes, self._measure, m)
         with np.errstate(all="ignore"):
             values = [np.array(np.broadcast_to(getattr(self._law, name)(*found), len(nodes)), float) for name in names]
-        return nodes, self._measure, GIVEN, values[0], values[-1]
+        return nodes, self._measure, GIVEN, values[0], values[-1], NO_END
 
     # -- local functions --------------------------------------------------------------------------------------
 
@@ -212,10 +219,10 @@ class MeasureEnergy(MeasureLaw, Energy):
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one stencil's energy, for force-stepping."""
-        if self._compiled is None:
+        if self._compiled is None or np.isfinite(self._compiled[-1][0]):
             return super().lattice_functions(axes)
         from symplex.fem.grid.lattice_measures import measure_lattice  # compiled when first needed
 
         dim = self._lattice_dim or (3 if axes is None else len(axes))
         measure = self._measure if axes is None else rotated(self._measure, axes)
-        return measure_lattice(measure, *self._compiled[2:], nodes=self.nodes.shape[1], dim=dim)
+        return measure_lattice(measure, *self._compiled[2:5], nodes=self.nodes.shape[1], dim=dim)

@@ -1,7 +1,8 @@
 """Energies φ(m(d)) of laws of measures of relative positions: the chain rule, in compiled loops over stencils.
 
 With m, n = ∂m/∂d, H = ∂²m/∂d² of a measure (`symplex.fem.measures.relative`), its mean gradient G and K = ∂G/∂d1 along
-an increment, and ξ = Δφ/(½ Δm) of a law (`symplex.fem.measures.law_formulas`):
+an increment, and ξ = Δφ/(½ Δm) of a law (`symplex.fem.measures.law_formulas`), which may have an end
+(`symplex.fem.measures.cut_off`):
 
     ∂φ/∂d = φ' n,                     ∂²φ/∂d² = φ'' n ⊗ n + φ' H,
     DG = ½ ξ G,                       ∂DG/∂d1 = ½ (∂ξ/∂m1 G ⊗ n1 + ξ K),
@@ -15,9 +16,8 @@ H and K are symmetric. This is for the first node of a stencil, and with the oth
 import numpy as np
 
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
-from symplex.fem.measures.law_formulas import (
-    ENGINEERING,
-    GREEN,
+from symplex.fem.measures import law_formulas
+from symplex.fem.measures.cut_off import (
     curvature,
     energy,
     mean_slope,
@@ -26,6 +26,7 @@ from symplex.fem.measures.law_formulas import (
     slope,
     third_slope,
 )
+from symplex.fem.measures.law_formulas import ENGINEERING, GREEN
 from symplex.fem.measures.relative import (
     DISTANCE,
     KIND,
@@ -90,42 +91,42 @@ def measures(q, nodes, measure, out):
 
 
 @kernel
-def write_values(q, nodes, measure, law, a, b, out):
+def write_values(q, nodes, measure, law, a, b, end, out):
     """Write φ of each stencil."""
     for e in range(len(nodes)):
         m, _ = gradient_of(measure, relative(q, nodes, e, measure))
-        out[e] = energy(law, a[e], b[e], m)
+        out[e] = energy(law, a[e], b[e], end, m)
 
 
 @kernel
-def add_rows(q, nodes, measure, law, a, b, out):
+def add_rows(q, nodes, measure, law, a, b, end, out):
     """Add ∂φ/∂x to [m·k, dim], one row for each node of each stencil."""
     k = nodes.shape[1]
     for e in range(len(nodes)):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
-        f = sum_of((0.0, 0.0, 0.0), slope(law, a[e], b[e], m), n)
+        f = sum_of((0.0, 0.0, 0.0), slope(law, a[e], b[e], end, m), n)
         _add_to(f, 1.0, k * e, out)
         if k > 1:
             _add_to(f, -1.0, k * e + 1, out)
 
 
 @kernel
-def total(q, nodes, measure, law, a, b):
+def total(q, nodes, measure, law, a, b, end):
     """Return Σ φ."""
     result = 0.0
     for e in range(len(nodes)):
         m, _ = gradient_of(measure, relative(q, nodes, e, measure))
-        result += energy(law, a[e], b[e], m)
+        result += energy(law, a[e], b[e], end, m)
     return result
 
 
 @kernel
-def add_gradient(q, nodes, measure, law, a, b, out):
+def add_gradient(q, nodes, measure, law, a, b, end, out):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
     for e in range(len(nodes)):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
-        pull = slope(law, a[e], b[e], m)
+        pull = slope(law, a[e], b[e], end, m)
         if pull != 0.0:
             check += pull
             _add_vector(sum_of((0.0, 0.0, 0.0), pull, n), nodes, e, out)
@@ -133,13 +134,13 @@ def add_gradient(q, nodes, measure, law, a, b, out):
 
 
 @kernel
-def add_hessian(q, nodes, measure, law, a, b, slots, out):
+def add_hessian(q, nodes, measure, law, a, b, end, slots, out):
     """Add ∂²φ/∂q² to blocks; return a sum that is finite if all of it is."""
     check, zero = 0.0, (0.0, 0.0, 0.0)
     for e in range(len(nodes)):
         d = relative(q, nodes, e, measure)
         m, n = gradient_of(measure, d)
-        first, second = slope(law, a[e], b[e], m), curvature(law, a[e], b[e], m)
+        first, second = slope(law, a[e], b[e], end, m), curvature(law, a[e], b[e], end, m)
         if first == 0.0 and second == 0.0:
             continue
         check += first + second
@@ -151,13 +152,13 @@ def add_hessian(q, nodes, measure, law, a, b, slots, out):
 
 
 @kernel
-def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, out):
+def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, end, out):
     """Add DG(q0, q1) [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
     for e in range(len(nodes)):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         (m0, _), (m1, _) = gradient_of(measure, d0), gradient_of(measure, d1)
-        xi = quotient(law, a[e], b[e], m0, m1)
+        xi = quotient(law, a[e], b[e], end, m0, m1)
         if xi != 0.0:
             check += xi
             _add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, mean_gradient_of(measure, d0, d1)), nodes, e, out)
@@ -165,25 +166,25 @@ def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, out):
 
 
 @kernel
-def add_mean_gradient(q0, q1, nodes, measure, law, a, b, out):
+def add_mean_gradient(q0, q1, nodes, measure, law, a, b, end, out):
     """Add the mean gradient of distances [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
     for e in range(len(nodes)):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
-        xi = mean_slope(law, a[e], b[e], dot(d0, d0), dot(d1, d1))
+        xi = mean_slope(law, a[e], b[e], end, dot(d0, d0), dot(d1, d1))
         check += xi
         _add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, sum_of(d0, 1.0, d1)), nodes, e, out)
     return check
 
 
 @kernel
-def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, slots, out):
+def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, end, slots, out):
     """Add ∂DG/∂q1 to blocks; return a sum that is finite if all of it is."""
     check, zero = 0.0, (0.0, 0.0, 0.0)
     for e in range(len(nodes)):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         (m0, _), (m1, n) = gradient_of(measure, d0), gradient_of(measure, d1)
-        xi, rate = quotient(law, a[e], b[e], m0, m1), quotient_slope(law, a[e], b[e], m0, m1)
+        xi, rate = quotient(law, a[e], b[e], end, m0, m1), quotient_slope(law, a[e], b[e], end, m0, m1)
         if xi == 0.0 and rate == 0.0:
             continue
         check += xi + rate
@@ -196,13 +197,13 @@ def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, slots, out):
 
 
 @kernel
-def add_third(q, along, nodes, measure, law, a, b, out):
+def add_third(q, along, nodes, measure, law, a, b, end, out):
     """Add ∇³V[along, along] [n, dim]; return a sum that is finite if all of it is."""
     check = 0.0
     for e in range(len(nodes)):
         d, v = relative(q, nodes, e, measure), difference(along, nodes, e)
         m, n = gradient_of(measure, d)
-        second, third = curvature(law, a[e], b[e], m), third_slope(law, a[e], b[e], m)
+        second, third = curvature(law, a[e], b[e], end, m), third_slope(law, a[e], b[e], end, m)
         if second == 0.0 and third == 0.0:
             continue
         bent, rate = bend_of(measure, d, v), dot(n, v)
@@ -223,24 +224,24 @@ def _spread_value(value, slots, e, out):
 
 
 @kernel
-def add_secant(q, nodes, measure, law, a, b, slots, out):
+def add_secant(q, nodes, measure, law, a, b, end, slots, out):
     """Add 𝓕 to values; return a sum that is finite if all of it is."""
     check = 0.0
     for e in range(len(nodes)):
         m, _ = gradient_of(measure, relative(q, nodes, e, measure))
-        pull = 2.0 * slope(law, a[e], b[e], m)
+        pull = 2.0 * slope(law, a[e], b[e], end, m)
         check += pull
         _spread_value(pull, slots, e, out)
     return check
 
 
 @kernel
-def add_secant_rate(q, v, nodes, measure, law, a, b, slots, out):
+def add_secant_rate(q, v, nodes, measure, law, a, b, end, slots, out):
     """Add 𝓕̇ to values; return a sum that is finite if all of it is."""
     check = 0.0
     for e in range(len(nodes)):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
-        rate = 2.0 * curvature(law, a[e], b[e], m) * dot(n, difference(v, nodes, e))
+        rate = 2.0 * curvature(law, a[e], b[e], end, m) * dot(n, difference(v, nodes, e))
         check += rate
         _spread_value(rate, slots, e, out)
     return check
@@ -253,18 +254,18 @@ def add_secant_rate(q, v, nodes, measure, law, a, b, slots, out):
 def law_at(law, a, b, m, out):
     """Write φ, φ', φ'' and φ''' [4, c] at the measures m [c]."""
     for e in range(len(m)):
-        out[0, e] = energy(law, a[e], b[e], m[e])
-        out[1, e] = slope(law, a[e], b[e], m[e])
-        out[2, e] = curvature(law, a[e], b[e], m[e])
-        out[3, e] = third_slope(law, a[e], b[e], m[e])
+        out[0, e] = law_formulas.energy(law, a[e], b[e], m[e])
+        out[1, e] = law_formulas.slope(law, a[e], b[e], m[e])
+        out[2, e] = law_formulas.curvature(law, a[e], b[e], m[e])
+        out[3, e] = law_formulas.third_slope(law, a[e], b[e], m[e])
 
 
 @kernel
 def law_between(law, a, b, m0, m1, out):
     """Write Δφ/Δm and its derivative with m1 [2, c] from the measures m0 to m1 [c]."""
     for e in range(len(m0)):
-        out[0, e] = 0.5 * quotient(law, a[e], b[e], m0[e], m1[e])
-        out[1, e] = 0.5 * quotient_slope(law, a[e], b[e], m0[e], m1[e])
+        out[0, e] = 0.5 * law_formulas.quotient(law, a[e], b[e], m0[e], m1[e])
+        out[1, e] = 0.5 * law_formulas.quotient_slope(law, a[e], b[e], m0[e], m1[e])
 
 
 # -- positions of two numbers each ---------------------------------------------------------------------------------
@@ -306,7 +307,7 @@ def _component(q, compensation, nodes, e, measure, i):
 
 
 @kernel
-def add_increment_gradient(q, compensation, dq, nodes, measure, law, a, b, out):
+def add_increment_gradient(q, compensation, dq, nodes, measure, law, a, b, end, out):
     """Add DG(q + compensation, q + compensation + Δq) [n, dim]; return a sum that is finite if all forces are."""
     check, dim, zero = 0.0, q.shape[1], (0.0, 0.0, 0.0)
     for e in range(len(nodes)):
@@ -324,17 +325,17 @@ def add_increment_gradient(q, compensation, dq, nodes, measure, law, a, b, out):
         d1 = sum_of(d0, 1.0, step)
         if measure[KIND] == DISTANCE:
             change = dot(step, sum_of(step, 2.0, d0))
-            xi = _increment_quotient(law, a[e], b[e], s0, excess + rest, change)
+            xi = _increment_quotient(law, a[e], b[e], end, s0, excess + rest, change)
         else:
             (m0, _), (m1, _) = gradient_of(measure, d0), gradient_of(measure, d1)
-            xi = quotient(law, a[e], b[e], m0, m1)
+            xi = quotient(law, a[e], b[e], end, m0, m1)
         check += xi
         _add_vector(sum_of(zero, 0.5 * xi, mean_gradient_of(measure, d0, d1)), nodes, e, out)
     return check
 
 
 @formula
-def _increment_quotient(law, a, b, s0, excess, change):
+def _increment_quotient(law, a, b, end, s0, excess, change):
     """ξ(s0, s0 + change), where excess is s0 − L²."""
     if law == ENGINEERING:
         l0, l1 = np.sqrt(s0), np.sqrt(max(s0 + change, 0.0))
@@ -344,4 +345,4 @@ def _increment_quotient(law, a, b, s0, excess, change):
         return a * (2.0 * stretch + change / (l0 + l1)) / (l0 + l1)
     if law == GREEN:
         return 0.25 * a * (2.0 * excess + change) / (b * b)
-    return quotient(law, a, b, s0, max(s0 + change, 0.0))
+    return quotient(law, a, b, end, s0, max(s0 + change, 0.0))

@@ -11,7 +11,7 @@ INSIDE = REACH**2 * np.array([1e-12, 1e-4, 0.1, 0.5, 0.9, 0.999, 1.0 - 1e-9])
 
 
 def exact(law, s):
-    """b with forty digits."""
+    """The law with forty digits."""
     s, reach = mpmath.mpf(s), mpmath.mpf(REACH)
     if s >= reach * reach:
         return mpmath.mpf(0)

@@ -31,7 +31,7 @@ def impact():
     [
         (sx.EnergyMomentum(0.05), 1e-13, 1e-13, 1e-13),
         (sx.Newmark(beta=0.0, gamma=0.5, dt=0.005), 1e-3, 1e-13, 1e-13),
-        (sx.GrahamJelenic(0.05, "EM"), 1e-12, 1e-13, 1e-13),
+        (sx.GrahamJelenic(0.05, "energy-momentum"), 1e-12, 1e-13, 1e-13),
         (sx.Midpoint(0.05), 0.1, 1e-12, 1e-12),
         (sx.ForceStepping(grid=0.02), 1e-12, np.inf, np.inf),  # a lattice keeps no momenta
         (sx.reductions.JacobiReduction(sx.ForceStepping(grid=0.02)), 1e-12, 1e-12, np.inf),

@@ -99,7 +99,7 @@ def test_secant_form_gives_the_gradient_with_its_rate(pairs):
     assert_slopes(rate, slope, size(rate) + 1.0)
 
 
-# -- the discrete gradient ----------------------------------------------------------------------------------------------
+# -- the discrete gradient --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=[(law, kind) for law in LAWS for kind in ("general", "degenerate")], ids=str)

@@ -54,4 +54,4 @@ def test_values_and_gradients_are_those_of_ipctk(degenerate):
     sine[pairs.edge_edge == 1] = 1.0
     known = near & (sine > 1e-3)
     assert np.mean(known) > 0.75
-    assert (error * sine**2 * np.minimum(gaps, 1.0))[known].max() < 1e-12
+    assert (error * sine**2 * np.minimum(gaps, 1.0))[known].max() < (1e-11 if degenerate else 1e-12)

@@ -25,7 +25,8 @@ from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
-from symplex.time.conserving.graham_jelenic import GrahamJelenic, Scheme
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.conserving.schemes import Scheme
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.explicit.variational_euler import VariationalEuler
@@ -157,12 +158,12 @@ CASES |= {
     # κ − 1 has a pole where the power of ∇V vanishes: the error is h² times what depends on where the steps fall there,
     # 106 to 150 for 50 to 240 steps, no less for short ones. So two steps far apart.
     "GrahamJelenic, kappa": replace(graham_jelenic("kappa", sizes=(0.04, 0.01)), order_tolerance=0.25),
-    "GrahamJelenic, EM-theta": graham_jelenic("EM-theta"),
-    "GrahamJelenic, A-theta": graham_jelenic("A-theta"),
-    "GrahamJelenic, M4": graham_jelenic("M4", sizes=(0.1, 0.0625, 0.05), size=0.1),
-    "GrahamJelenic, CM4": graham_jelenic("CM4", sizes=(0.1, 0.0625, 0.05), size=0.1),
-    "GrahamJelenic, CM6": graham_jelenic("CM6", sizes=(0.1, 0.0625, 0.05), size=0.15),
-    "GrahamJelenic, CM8": graham_jelenic("CM8", sizes=(0.1, 0.0625, 0.05), size=0.16),
+    "GrahamJelenic, EM-theta": graham_jelenic("energy-momentum-exact-angle"),
+    "GrahamJelenic, A-theta": graham_jelenic("exact-steady-motion"),
+    "GrahamJelenic, M4": graham_jelenic("momentum-conserving-4", sizes=(0.1, 0.0625, 0.05), size=0.1),
+    "GrahamJelenic, CM4": graham_jelenic("cayley-magnus-4", sizes=(0.1, 0.0625, 0.05), size=0.1),
+    "GrahamJelenic, CM6": graham_jelenic("cayley-magnus-6", sizes=(0.1, 0.0625, 0.05), size=0.15),
+    "GrahamJelenic, CM8": graham_jelenic("cayley-magnus-8", sizes=(0.1, 0.0625, 0.05), size=0.16),
 }
 
 
@@ -176,9 +177,9 @@ def hermite(scheme, sizes=(0.1, 0.0625, 0.05)):
 
 
 CASES |= {
-    "GrahamJelenic, CM4, hermite": hermite("CM4", sizes=(0.0625, 0.05, 0.04)),
-    "GrahamJelenic, CM6, hermite": hermite("CM6"),
-    "GrahamJelenic, CM8, hermite": hermite("CM8"),
+    "GrahamJelenic, CM4, hermite": hermite("cayley-magnus-4", sizes=(0.0625, 0.05, 0.04)),
+    "GrahamJelenic, CM6, hermite": hermite("cayley-magnus-6"),
+    "GrahamJelenic, CM8, hermite": hermite("cayley-magnus-8"),
 }
 
 
@@ -210,21 +211,21 @@ def composed_graham_jelenic(scheme, order=4, sizes=(0.08, 0.05, 0.04), size=0.15
 
 
 CASES |= {
-    "Composition, GrahamJelenic SM": composed_graham_jelenic("SM"),
-    "Composition, GrahamJelenic EM": composed_graham_jelenic("EM"),
-    "Composition, GrahamJelenic CM4": composed_graham_jelenic("CM4", 6),
+    "Composition, GrahamJelenic SM": composed_graham_jelenic("symplectic-momentum"),
+    "Composition, GrahamJelenic EM": composed_graham_jelenic("energy-momentum"),
+    "Composition, GrahamJelenic CM4": composed_graham_jelenic("cayley-magnus-4", 6),
 }
 CASES |= {
     name: replace(made, slow=True)
     for name, made in {
-        "GrahamJelenic, SM": graham_jelenic("SM"),
-        "GrahamJelenic, EM": graham_jelenic("EM"),
+        "GrahamJelenic, SM": graham_jelenic("symplectic-momentum"),
+        "GrahamJelenic, EM": graham_jelenic("energy-momentum"),
         "Composition, GrahamJelenic assumed-distance": composed_graham_jelenic("assumed-distance"),
-        "Composition, GrahamJelenic EM-theta": composed_graham_jelenic("EM-theta"),
-        "Composition, GrahamJelenic A-theta": composed_graham_jelenic("A-theta"),
-        "Composition, GrahamJelenic M4": composed_graham_jelenic("M4", 6),
+        "Composition, GrahamJelenic EM-theta": composed_graham_jelenic("energy-momentum-exact-angle"),
+        "Composition, GrahamJelenic A-theta": composed_graham_jelenic("exact-steady-motion"),
+        "Composition, GrahamJelenic M4": composed_graham_jelenic("momentum-conserving-4", 6),
         "Composition, GrahamJelenic CM6": replace(
-            composed_graham_jelenic("CM6", 8, sizes=(0.1, 0.0625), size=0.25), order_tolerance=0.3
+            composed_graham_jelenic("cayley-magnus-6", 8, sizes=(0.1, 0.0625), size=0.25), order_tolerance=0.3
         ),
         "Composition, trapezoidal": implicit(
             lambda dt: Composition(Newmark.trapezoidal(dt)), sizes=(0.08, 0.05, 0.04), size=0.15

@@ -136,8 +136,6 @@ def test_a_form_that_is_missing_is_refused(method):
 @pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature != "constraints"])
 def test_features_are_taken_or_refused(method, feature):
     system = has(feature)
-    if feature in ("changing stencils", "barriers") and "third" in method.needs:
-        pytest.skip("the energy has none")
     if {feature, *NEEDED_FOR.get(feature, ())} <= method.takes:
         assert runs_on(method, system)
         moved(method, system)

@@ -106,7 +106,7 @@ def test_a_copy_of_a_copy_goes_on(copied):
 
 def test_a_motion_that_stopped_is_not_copied(copied):
     system, state = orbit()
-    motion = sx.GrahamJelenic(0.5, "EM", iterations=1).start(system, state)
+    motion = sx.GrahamJelenic(0.5, "energy-momentum", iterations=1).start(system, state)
     with pytest.raises(StepFailed):
         motion.advance(1.0)
     with pytest.raises(StepFailed, match="stopped within the step from t = 0 s; resume from an earlier checkpoint"):

@@ -262,7 +262,7 @@ def calls() -> dict[str, Call]:
             sx.GrahamJelenic,
             move,
             dt=1e-3,
-            scheme="CM6",
+            scheme="cayley-magnus-6",
             external=(),
             angle="body",
             iterations=200,

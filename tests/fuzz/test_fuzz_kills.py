@@ -81,7 +81,7 @@ CASES = {
     "variational-midpoint": (BODY + FLOOR, "dt = 0.02", 4.0),
     "adaptive-variational": (BODY, "dt = 0.05", 4.0),
     "generalized-alpha": (BODY + PUSHED, "dt = 0.02", 4.0),
-    "graham-jelenic": (BODY, 'dt = 0.05\nscheme = "CM4"', 2.0),
+    "graham-jelenic": (BODY, 'dt = 0.05\nscheme = "cayley-magnus-4"', 2.0),
     "zhang-skeel": (BODY + FLOOR, "dt = 0.02", 6.0),
     "rattle": (HUNG, "dt = 0.01", 6.0),
     "rattle, order 4, thermostat": (HUNG + BATH, "dt = 0.02\norder = 4", 3.0),

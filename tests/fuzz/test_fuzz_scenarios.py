@@ -115,7 +115,13 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "generalized-alpha", "rho_inf": 0.5} | implicit, body=turned, support=[drawn])
     yield case({"kind": "hht", "alpha": -0.1} | implicit, support=[STILL], gravity=GRAVITY, obstacle=[BALL])
     yield case({"kind": "variational-midpoint"} | implicit, body={"mesh": "box.msh"}, support=[STILL | {"name": "s"}])
-    scheme = {"scheme": "CM4", "interpolant": "stable", "external": ["floor", "gravity"], "order": 4, "solver": "auto"}
+    scheme = {
+        "scheme": "cayley-magnus-4",
+        "interpolant": "stable",
+        "external": ["floor", "gravity"],
+        "order": 4,
+        "solver": "auto",
+    }
     yield case({"kind": "graham-jelenic", "dt": dt} | scheme, gravity=GRAVITY, obstacle=[FLOOR], body=moving)
     adaptive = {"bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
     yield case({"kind": "adaptive-variational", "dt": dt} | adaptive, gravity=GRAVITY, body={"material": linear})

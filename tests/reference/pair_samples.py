@@ -1,4 +1,4 @@
-"""Random pairs of a vertex and a face, and of two edges, of all regions and degenerate ones, with what loops say of them."""
+"""Random pairs of a vertex and a face, and of two edges, with what the loops say of them."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,9 @@ class Sample:
         return np.arange(16 * len(self.x), dtype=np.int32).reshape(-1, 4, 4)
 
     def _run(self, loop, out, *arguments):
-        loop(*[a if isinstance(a, bool) else a.reshape(-1, 3) for a in arguments], self.pairs, self.law, scratch(), *out)
+        loop(
+            *[a if isinstance(a, bool) else a.reshape(-1, 3) for a in arguments], self.pairs, self.law, scratch(), *out
+        )
         return out[-1]
 
     def value(self, x):
@@ -83,7 +85,7 @@ def sample(m, law="barrier", *, reach=1.5, seed=0, degenerate=False, thresholds=
 
 
 def make_degenerate(x, edge_edge, rng):
-    """Make pairs degenerate: parallel edges, exactly or nearly, faces that are slivers, vertices above vertices and edges."""
+    """Make edges parallel, exactly or nearly, and faces slivers, and put vertices above vertices and edges."""
     m = len(x)
     kind = rng.integers(5, size=m)
     small = 10.0 ** rng.uniform(-12, -1, (m, 1)) * rng.integers(2, size=(m, 1))

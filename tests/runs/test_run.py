@@ -18,6 +18,7 @@ from symplex.errors import InvertedElement, OutputError
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
 from symplex.runs.progress import Bar, Lines, Silent, clock, compilation_announced, si
+from symplex.runs.report import run_report
 from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -96,6 +97,25 @@ def test_history_has_energies_momenta_contact_and_counts(finished):
     assert ("lattice_total" in history) == (kind == "force-stepping")
     counts = history["steps" if kind == "newmark" else "events"]
     assert np.all(np.diff(counts) > 0)
+
+
+def test_all_columns_of_a_history_are_declared_beside_it(finished):
+    _, folder = finished
+    columns = read_history(folder / "history.csv").columns
+    declared = json.loads((folder / "history.json").read_text("utf-8"))["columns"]
+    assert [column["name"] for column in declared] == list(columns)
+    units = {name: column.unit for name, column in columns.items() if column.kind != "count"}
+    assert set(units.values()) == {"s", "J", "kg m/s", "kg m²/s", "N", "m"}
+    counted = {name for name, column in columns.items() if column.kind == "count"}
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    assert counted == {name for name in summary["statistics"] if name in columns}
+    assert [name for name, column in columns.items() if column.watched] == [summary["energy_kept"]]
+    assert columns["penetration"].combined == "largest"
+    assert summary["units"] == {"peak_contact_force": "N", "peak_penetration": "m"}
+    told = run_report(summary, folder)
+    assert "peak contact force" in told
+    assert "peak penetration" in told
+    assert run_report({name: part for name, part in summary.items() if name != "units"}, folder) == told
 
 
 def test_frames_have_the_wanted_fields_in_named_blocks(finished):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-import symplex.runs.run
+import symplex.runs.rows
 from symplex.runs.cli import main
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
@@ -70,15 +70,15 @@ def test_energy_and_work_balance(path, tmp_path, capsys):
 
 def test_an_interrupted_run_goes_on_bit_identically(path, tmp_path, monkeypatch):
     simulate(path, tmp_path / "whole", progress=False)
-    original = symplex.runs.run._Run._row
+    original = symplex.runs.rows.RowsOfRun.row
 
-    def interrupted(self, state, motion):
+    def interrupted(self, state):
         if state.t > 31e-6:
             raise KeyboardInterrupt
-        return original(self, state, motion)
+        return original(self, state)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.runs.run._Run, "_row", interrupted)
+        patch.setattr(symplex.runs.rows.RowsOfRun, "row", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(path, tmp_path / "parts", progress=False)
     simulate(path, tmp_path / "parts", resume=True, progress=False)

@@ -12,6 +12,7 @@ from symplex.runs.run import simulate
 from symplex.scenario.integrators import integrator_of
 from symplex.scenario.scenario import Scenario
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES
 
 BODY = """
 [[body]]
@@ -61,20 +62,20 @@ def mistakes(method: str, more: str = "") -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("scheme", ["SM", "EM", "assumed-distance", "kappa", "EM-theta", "A-theta", "M4", "CM4", "CM8"])
+@pytest.mark.parametrize("scheme", [*SCHEMES, *ABBREVIATIONS])
 def test_every_scheme_is_built(scheme):
     problem = scenario(f'dt = 0.05\nscheme = "{scheme}"').build()
     assert isinstance(problem.integrator, GrahamJelenic)
-    assert problem.integrator.scheme == scheme
+    assert problem.integrator.scheme == ABBREVIATIONS.get(scheme, scheme)
 
 
 def test_what_has_no_secant_form_is_external():
     tables = scenario("dt = 0.05", FLOOR + LOADS).tables
-    assert integrator_of(tables) == GrahamJelenic(0.05, "CM6", external=("floor", "gravity", "pull"))
+    assert integrator_of(tables) == GrahamJelenic(0.05, "cayley-magnus-6", external=("floor", "gravity", "pull"))
     tables = scenario('dt = 0.05\ninterpolant = "hermite"\nexternal = []').tables
-    assert integrator_of(tables) == GrahamJelenic(0.05, "CM6", interpolant="hermite")
-    tables = scenario('dt = 0.05\nscheme = "EM"\nsolver = "sparse"', FLOOR + LOADS).tables
-    assert integrator_of(tables) == GrahamJelenic(0.05, "EM", linear="sparse")
+    assert integrator_of(tables) == GrahamJelenic(0.05, "cayley-magnus-6", interpolant="hermite")
+    tables = scenario('dt = 0.05\nscheme = "energy-momentum"\nsolver = "sparse"', FLOOR + LOADS).tables
+    assert integrator_of(tables) == GrahamJelenic(0.05, "energy-momentum", linear="sparse")
 
 
 def history(folder: Path, method: str, more: str = "") -> dict[str, np.ndarray]:
@@ -86,7 +87,7 @@ def history(folder: Path, method: str, more: str = "") -> dict[str, np.ndarray]:
 
 
 def test_a_run_keeps_momenta_and_writes_its_counts(tmp_path):
-    free = history(tmp_path / "free", 'dt = 0.05\nscheme = "CM4"')
+    free = history(tmp_path / "free", 'dt = 0.05\nscheme = "cayley-magnus-4"')
     assert np.ptp(free["angular_momentum_z"]) < 1e-14
     assert free["iterations"][-1] > free["steps"][-1] == 12
     loaded = history(tmp_path / "loaded", "dt = 0.05", FLOOR + LOADS)
@@ -102,13 +103,17 @@ def test_check_tells_the_step(tmp_path, capsys):
 
 
 def test_mistakes_are_named():
-    assert "scheme is 'CM5'; did you mean 'CM" in mistakes('dt = 0.1\nscheme = "CM5"')
-    assert "dt is missing (s)." in mistakes("")
-    assert "external is for A-theta, M4, CM4, CM6, CM8; EM takes" in mistakes(
-        'dt = 0.1\nscheme = "EM"\nexternal = ["floor"]', FLOOR
+    assert "scheme is 'cayley-magnus-5'; did you mean 'cayley-magnus-" in mistakes(
+        'dt = 0.1\nscheme = "cayley-magnus-5"'
     )
-    assert "EM has no interpolant" in mistakes('dt = 0.1\nscheme = "EM"\ninterpolant = "hermite"')
-    assert "above the stability limit of GrahamJelenic CM6 with Hermite's interpolant" in mistakes(
+    assert "dt is missing (s)." in mistakes("")
+    assert "cayley-magnus-6, cayley-magnus-8; energy-momentum takes" in mistakes(
+        'dt = 0.1\nscheme = "energy-momentum"\nexternal = ["floor"]', FLOOR
+    )
+    assert "energy-momentum has no interpolant" in mistakes(
+        'dt = 0.1\nscheme = "energy-momentum"\ninterpolant = "hermite"'
+    )
+    assert "above the stability limit of GrahamJelenic cayley-magnus-6 with Hermite's interpolant" in mistakes(
         'dt = 0.1\ninterpolant = "hermite"'
     )
     assert "energy 'floor' (RigidContact) has no secant form" in mistakes("dt = 0.1\nexternal = []", FLOOR)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import symplex.runs.run
+import symplex.runs.rows
 from symplex.errors import ScenarioError
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
@@ -189,8 +189,12 @@ def test_methods_are_what_the_keys_say():
     assert method("rattle", "dt = 0.1\nbeta = 0.3\norder = 4", HUNG) == Composition(Rattle(0.1, {}, beta=0.3), 4)
     assert method("shake", "dt = 0.1", HUNG) == Shake(0.1, {})
     assert method("newmark", "order = 6") == Composition(Newmark(), 6)
-    assert method("graham-jelenic", 'dt = 0.1\nscheme = "CM4"\norder = 6') == Composition(GrahamJelenic(0.1, "CM4"), 6)
-    assert method("graham-jelenic", 'dt = 0.1\nscheme = "CM4"\norder = 4') == GrahamJelenic(0.1, "CM4")
+    assert method("graham-jelenic", 'dt = 0.1\nscheme = "cayley-magnus-4"\norder = 6') == Composition(
+        GrahamJelenic(0.1, "cayley-magnus-4"), 6
+    )
+    assert method("graham-jelenic", 'dt = 0.1\nscheme = "cayley-magnus-4"\norder = 4') == GrahamJelenic(
+        0.1, "cayley-magnus-4"
+    )
 
 
 def test_orders_that_there_are_not_are_refused():
@@ -198,8 +202,8 @@ def test_orders_that_there_are_not_are_refused():
         BODY, "newmark", "dt = 0.1\nbeta = 0.3\ngamma = 0.6\norder = 4"
     )
     scheme = 'dt = 0.1\nscheme = "{}"\norder = 4'
-    assert "order is 4, must be at least 6, that of CM6 itself" in mistakes(
-        BODY, "graham-jelenic", scheme.format("CM6")
+    assert "order is 4, must be at least 6, that of cayley-magnus-6 itself" in mistakes(
+        BODY, "graham-jelenic", scheme.format("cayley-magnus-6")
     )
     told = mistakes(BODY, "graham-jelenic", scheme.format("kappa"))
     assert "order is 4, which kappa cannot be composed to: κ has poles" in told
@@ -214,15 +218,15 @@ def test_thermostats_are_what_the_keys_say():
 
 def continues_bit_identically(text: Scenario, folder, monkeypatch) -> None:
     """Stop the run whose results are in ``whole``, go on with it, and compare the histories."""
-    original = symplex.runs.run._Run._row
+    original = symplex.runs.rows.RowsOfRun.row
 
-    def interrupted(self, state, motion):
+    def interrupted(self, state):
         if state.t > 0.35:
             raise KeyboardInterrupt
-        return original(self, state, motion)
+        return original(self, state)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.runs.run._Run, "_row", interrupted)
+        patch.setattr(symplex.runs.rows.RowsOfRun, "row", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(text, folder / "parts", progress=False)
     assert simulate(text, folder / "parts", resume=True, progress=False)["status"] == "finished"
@@ -419,6 +423,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
         (ROD.replace("x_min", "x_mim"), "rattle", "dt = 0.1", "body 'block' has no group 'x_mim'; it has: "),
         (HUNG.replace('body = "block"', 'body = "blok"'), "rattle", "dt = 0.1", "#1 'rods': there is no body 'blok'"),
         (HUNG.replace('"rods"', '"heat"'), "rattle", "dt = 0.1", "the name 'heat' is reserved"),
+        (FLOOR.replace('"floor"', '"work_push"') + BODY + PUSH, "newmark", "", "the name 'work_push' is reserved"),
         (HUNG.replace("0.0, 3.0]", "0.0, 0.0]"), "rattle", "dt = 0.1", "radius must be positive"),
         (
             HUNG.replace("density = 1.0 }", 'density = 1.0 }\nmass = "consistent"'),

@@ -6,7 +6,7 @@ from math import cos, pi, radians, sin
 import numpy as np
 import pytest
 
-import symplex.runs.run
+import symplex.runs.rows
 from symplex.errors import ScenarioError
 from symplex.fem.actions.support_motion import SupportRotation
 from symplex.runs.cli import main
@@ -148,15 +148,15 @@ def test_an_explicit_run_goes_on_bit_identically(tmp_path, monkeypatch):
     rest = REST.replace('"energy-momentum"\ndt = 0.01', '"newmark"').replace("[run]", "[run]\ncheckpoint = 1e-9")
     path.write_text(BODY + text + rest, "utf-8")
     simulate(path, tmp_path / "whole", progress=False)
-    original = symplex.runs.run._Run._row
+    original = symplex.runs.rows.RowsOfRun.row
 
-    def interrupted(self, state, moving):
+    def interrupted(self, state):
         if state.t > 0.25:
             raise KeyboardInterrupt
-        return original(self, state, moving)
+        return original(self, state)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.runs.run._Run, "_row", interrupted)
+        patch.setattr(symplex.runs.rows.RowsOfRun, "row", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(path, tmp_path / "parts", progress=False)
     simulate(path, tmp_path / "parts", resume=True, progress=False)

@@ -67,7 +67,7 @@ CASES = {
     "Newmark, loaded": (Newmark(0.02), loaded),
     "GeneralizedAlpha, loaded": (GeneralizedAlpha(0.02), loaded),
     "EnergyMomentum, loaded": (EnergyMomentum(0.02), loaded),
-    "GrahamJelenic CM6": (GrahamJelenic(0.05, "CM6"), free),
+    "GrahamJelenic CM6": (GrahamJelenic(0.05, "cayley-magnus-6"), free),
     "Rattle": (Rattle(0.02, RODS), triangle),
     "Rattle, beta": (Rattle(0.02, RODS, beta=0.3), triangle),
     "Shake": (Shake(0.02, RODS), triangle),

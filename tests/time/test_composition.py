@@ -154,14 +154,14 @@ def test_what_cannot_be_composed_is_refused():
         Composition(JacobiReduction(Midpoint(0.1)))
     with pytest.raises(ValueError, match="Shake cannot be composed: its velocities are differences over two steps"):
         Composition(Shake(0.1, {}))
-    with pytest.raises(ValueError, match=r"GrahamJelenic cannot be composed: κ has poles.*; take EM"):
+    with pytest.raises(ValueError, match=r"GrahamJelenic cannot be composed: κ has poles.*; take energy-momentum"):
         Composition(GrahamJelenic(0.1, "kappa"))
     with pytest.raises(ValueError, match="Composition cannot be composed: it is one already"):
         Composition(Composition(Midpoint(0.1)), 6)
     with pytest.raises(
         ValueError, match="order must be above that of the method; it is 4, and GrahamJelenic is of order 6"
     ):
-        Composition(GrahamJelenic(0.1, "CM6"), 4)
+        Composition(GrahamJelenic(0.1, "cayley-magnus-6"), 4)
     with pytest.raises(ValueError, match="no scheme of order 5; there are 'triple jump' of order 4"):
         Composition(Midpoint(0.1), 5)
     with pytest.raises(ValueError, match="no scheme 'yoshida' of order 8"):
@@ -192,7 +192,7 @@ def test_composed_methods_of_graham_and_jelenic_go_on_bit_identically_with_facto
     """Stiff steps are solved with factors, which are for one size of substeps."""
     system = System(np.ones(3), {"bars": Bars([[0, 1], [1, 2], [0, 2]], EngineeringStrain(2e3, [1.0, 1.03, 1.03]))})
     state = system.state([[0, 0, 0], [1.0, 0, 0], [0.5, 0.9, 0]], [[0, 0, 0.1], [0, 1.0, 0], [0.2, 0, 0]])
-    method = Composition(GrahamJelenic(0.1, "CM4"), 6)
+    method = Composition(GrahamJelenic(0.1, "cayley-magnus-4"), 6)
     motion = method.start(system, state)
     motion.advance(0.5)
     stored = motion.checkpoint()

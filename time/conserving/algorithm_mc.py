@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-import numpy as np
-
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
@@ -80,6 +78,6 @@ class ConservingScheme(ABC):
         """Return it by Gauss' rule, for the positions and h × velocities at its points."""
         at = list(zip(self.t + self.h * rule.points, rule.weights, q, w, strict=True))
         return [
-            sum(weight * float(np.vdot(load(t, x, y / self.h), y)) for t, weight, x, y in at)
+            sum(weight * self.system.dot(load(t, x, y / self.h), y) for t, weight, x, y in at)
             for load in self.system.loads.values()
         ]

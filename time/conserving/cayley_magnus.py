@@ -89,19 +89,19 @@ class CayleyMagnus(ConservingScheme):
 
 
 @final
-class CM4(CayleyMagnus):
+class CayleyMagnus4(CayleyMagnus):
     """Order 4: positions and velocities at the ends, 2 points."""
 
-    name = "CM4"
+    name = "cayley-magnus-4"
     order = 4
     hermite_limit = 3.0
 
 
 @final
-class CM6(CayleyMagnus):
+class CayleyMagnus6(CayleyMagnus):
     """Order 6: positions, velocities and accelerations at the ends, 3 points."""
 
-    name = "CM6"
+    name = "cayley-magnus-6"
     order = 6
     hermite_limit = 3.1486
 
@@ -110,14 +110,14 @@ class CM6(CayleyMagnus):
 
 
 @final
-class CM8(CayleyMagnus):
+class CayleyMagnus8(CayleyMagnus):
     """Order 8: the rates of accelerations as well, 4 points.
 
     That of −M⁻¹𝓕 r takes 𝓕̇. The rates of forces from outside are the slopes at the ends of the polynomial through their
     values at both ends and the four points, along Hermite's quintic.
     """
 
-    name = "CM8"
+    name = "cayley-magnus-8"
     order = 8
     hermite_limit = 3.1415
 

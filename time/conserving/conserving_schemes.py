@@ -52,10 +52,10 @@ class MidpointScheme(ConservingScheme):
 
 
 @final
-class SM(MidpointScheme):
-    """The symplectic-momentum midpoint rule: ∇V(R_½) (eq. 6.1)."""
+class SymplecticMomentum(MidpointScheme):
+    """The symplectic-momentum midpoint rule, SM: ∇V(R_½) (eq. 6.1)."""
 
-    name = "SM"
+    name = "symplectic-momentum"
 
     conserves = frozenset({"symplectic form"})
     is_minimum = True
@@ -64,7 +64,7 @@ class SM(MidpointScheme):
         return self.system.gradient(0.5 * (self.z0[0] + z1[0]))
 
 
-class _EnergyMomentumScheme(MidpointScheme):
+class _DiscreteGradientScheme(MidpointScheme):
     """The discrete gradient DG(R0, R1) (eq. 6.2)."""
 
     conserves = frozenset({"energy"})
@@ -75,10 +75,10 @@ class _EnergyMomentumScheme(MidpointScheme):
 
 
 @final
-class EM(_EnergyMomentumScheme):
-    """The energy-momentum method (eq. 6.2)."""
+class EnergyMomentumScheme(_DiscreteGradientScheme):
+    """The energy-momentum midpoint method, EM (eq. 6.2)."""
 
-    name = "EM"
+    name = "energy-momentum"
 
 
 @final
@@ -121,7 +121,7 @@ class Kappa(MidpointScheme):
         return (
             f"∇V at the middle does the work {power:.3g} J along the step, while V changes by {gain:.3g} J; κ is the "
             "ratio of the two (eq. 4.9 of Graham and Jelenić, 2006). Bodies that rest, turn steadily, or turn back in "
-            "this step may have none: take EM."
+            "this step may have none: take energy-momentum."
         )
 
     def remark(self, z1: Array) -> str:
@@ -146,27 +146,27 @@ class _AngleScheme(ConservingScheme):
     def __init__(self, system: System, external: tuple[str, ...]):
         super().__init__(system, external)
         if system.dim == 1:
-            raise InvalidSystem(f"{self.title}: nothing turns on a line; take EM.")
+            raise InvalidSystem(f"{self.title}: nothing turns on a line; take energy-momentum.")
 
     def _theta(self, z1: Array) -> float:
         return turned_angle(self.system, self.z0[0], z1[0], self.angle)
 
 
 @final
-class EMTheta(_AngleScheme, _EnergyMomentumScheme):
-    """β DG(R0, R1), M/β, β F: energy and both momenta, and the angle of a steady rotation (eqs. 6.14, 6.19)."""
+class EnergyMomentumExactAngle(_AngleScheme, _DiscreteGradientScheme):
+    """β DG(R0, R1), M/β, β F: energy and both momenta, and the angle of a steady rotation, EMθ (eqs. 6.14, 6.19)."""
 
-    name = "EM-theta"
+    name = "energy-momentum-exact-angle"
 
     def _beta(self, z1: Array) -> float:
         return stretch(self._theta(z1))
 
 
 @final
-class ATheta(_AngleScheme):
-    """β 𝓕_½, M + c h² 𝓕_½: all of a steady motion is exact, but energy is not kept (eq. 6.17)."""
+class ExactSteadyMotion(_AngleScheme):
+    """β 𝓕_½, M + c h² 𝓕_½: all of a steady motion is exact, but energy is not kept, Aθ (eq. 6.17)."""
 
-    name = "A-theta"
+    name = "exact-steady-motion"
 
     order = 2
     needs = frozenset({"secant"})
@@ -201,10 +201,10 @@ class ATheta(_AngleScheme):
 
 
 @final
-class M4(ConservingScheme):
-    """Order 4 from 𝓕 and 𝓕̇ at both ends (eq. 6.8), by products with sparse matrices only."""
+class MomentumConserving4(ConservingScheme):
+    """Order 4 from 𝓕 and 𝓕̇ at both ends, M4 (eq. 6.8), by products with sparse matrices only."""
 
-    name = "M4"
+    name = "momentum-conserving-4"
 
     order = 4
     needs = frozenset({"secant"})

@@ -5,48 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, final
-
-import numpy as np
+from typing import final
 
 from symplex.base.arguments import checked, described
 from symplex.base.columns import count_column
-from symplex.errors import StepFailed, UnstableStep
-from symplex.fem.energy import Array
+from symplex.errors import UnstableStep
 from symplex.fem.system import State, System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
-from symplex.time.conserving.cayley_magnus import CM4, CM6, CM8, CayleyMagnus, Interpolant
-from symplex.time.conserving.cayley_preconditioner import CayleyPreconditioner
-from symplex.time.conserving.conserving_schemes import EM, M4, SM, AssumedDistance, ATheta, EMTheta, Kappa
-from symplex.time.conserving.gauss_interpolant import combined, hermite_weights
-from symplex.time.conserving.step_solver import StepSolver
+from symplex.time.conserving.cayley_magnus import CayleyMagnus, Interpolant
+from symplex.time.conserving.conserving_schemes import EnergyMomentumExactAngle, ExactSteadyMotion
+from symplex.time.conserving.graham_jelenic_motion import GrahamJelenicMotion
+from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES, Abbreviation, Scheme
 from symplex.time.conserving.turned_angle import Angle
 from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
-from symplex.time.motion import FixedStepMotion, with_context
-from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear
-from symplex.time.solvers.rigid_prediction import rigid_prediction
 from symplex.time.stability import stable_step
 from symplex.time.traits import Form, Trait, Use
-
-Scheme = Literal["SM", "EM", "assumed-distance", "kappa", "EM-theta", "A-theta", "M4", "CM4", "CM6", "CM8"]
-
-_SCHEMES: dict[str, type[ConservingScheme]] = {
-    scheme.name: scheme for scheme in (SM, EM, AssumedDistance, Kappa, EMTheta, ATheta, M4, CM4, CM6, CM8)
-}
-_FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
-# Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
-_PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 1.0 / 1024.0
-_PLAIN, _FACTORS = 1.0, 2.0  # how steps are solved
-_CONTRACTS = 4.0  # bound of hω up to which steps are tried without factors,
-_MANY = {2: 20, 4: 32, 6: 32, 8: 32}  # and iterations up to which they take less time so; order 2 has cheap corrections
-_STALE = 1.5  # how much more iterations than with new factors are worth new ones
-_FEW = 3  # iterations for which no factors are worth it
-_EASY = 10  # residuals of a step with factors that leave no doubt about its root
-_EFFORT = 5  # times the residuals of a step that may be spent to follow a root
-_CLOSE = 0.1  # part of the motion in a step by which a root that is followed may be off its prediction
-# Of a quintic on [0, 1], at 2: the value and the slope.
-_AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 
 
 @partial(checked, but=("external",))
@@ -61,40 +35,46 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     positions and velocities. All schemes come back when velocities are reversed. They need no unknowns besides R1 and
     V1, and no products but with sparse matrices.
 
-    ====================  =====  =============================================================================
-    scheme                order  what it is
-    ====================  =====  =============================================================================
-    ``"SM"``              2      the symplectic midpoint rule (eq. 6.1): that of `Midpoint`
-    ``"EM"``              2      energy-momentum (eq. 6.2): that of `EnergyMomentum`
-    ``"assumed-distance"``  2    mean lengths, or mean strains (eq. 6.3)
-    ``"kappa"``           2      SM with its force times a κ that keeps energy (eqs. 4.9, 6.4), where there is one
-    ``"EM-theta"``        2      EM that turns a steadily rotating body by the exact angle (eqs. 6.14, 6.19)
-    ``"A-theta"``         2      all of a steady motion is exact; energy is not kept (eq. 6.17)
-    ``"M4"``              4      from 𝓕 and 𝓕̇ at both ends (eq. 6.8)
-    ``"CM4"``             4      Cayley's transform of a Magnus expansion, 2 Gauss points
-    ``"CM6"``             6      the same, 3 points
-    ``"CM8"``             8      the same, 4 points
-    ====================  =====  =============================================================================
+    Abbreviations are those of the paper, and are accepted as well; CM is not in it.
 
-    M4 and CM are for energies that have a secant form, ∇φ = 𝓕 x: of pairs and of solids. A linear vibration about a
-    state without stress they integrate as Padé's approximations do, stably at any step, but CM with Hermite's
-    interpolant. Where a step leaves fast vibrations unresolved, EM is the method: it keeps energy as well.
+    =================================  ========  =====  =============================================================
+    scheme                             abbr.     order  what it is
+    =================================  ========  =====  =============================================================
+    ``"symplectic-momentum"``          SM        2      the midpoint rule (eq. 6.1): that of `Midpoint`
+    ``"energy-momentum"``              EM        2      the discrete gradient (eq. 6.2): that of `EnergyMomentum`
+    ``"assumed-distance"``                       2      mean lengths, or mean strains (eq. 6.3)
+    ``"kappa"``                                  2      SM with its force times a κ that keeps energy (eqs. 4.9,
+                                                        6.4), where there is one
+    ``"energy-momentum-exact-angle"``  EM-theta  2      EM that turns a steadily rotating body by the exact angle
+                                                        (eqs. 6.14, 6.19)
+    ``"exact-steady-motion"``          A-theta   2      all of a steady motion is exact; energy is not kept (eq. 6.17)
+    ``"momentum-conserving-4"``        M4        4      from 𝓕 and 𝓕̇ at both ends (eq. 6.8)
+    ``"cayley-magnus-4"``              CM4       4      Cayley's transform of a Magnus expansion, 2 Gauss points
+    ``"cayley-magnus-6"``              CM6       6      the same, 3 points
+    ``"cayley-magnus-8"``              CM8       8      the same, 4 points
+    =================================  ========  =====  =============================================================
+
+    The schemes of order 4 and more are for energies that have a secant form, ∇φ = 𝓕 x: of pairs and of solids. A linear
+    vibration about a state without stress they integrate as Padé's approximations do, stably at any step, but
+    Cayley-Magnus schemes with Hermite's interpolant. Where a step leaves fast vibrations unresolved, energy-momentum is
+    the method: it keeps energy as well.
 
     Parameters
     ----------
     dt : float
         Step in s.
-    scheme : str, default "CM6"
+    scheme : str, default "cayley-magnus-6"
+        A name of the table, or an abbreviation, which becomes the name.
     external : tuple of str, default ()
         The energies that act like loads, −∇φ along the step: contact, gravity, energies of one's own, whatever has no
         secant form.
     angle : {"body", "nodes"}, default "body"
-        How the angle of ``"EM-theta"`` and ``"A-theta"`` is measured: about the principal axis of the rotation, or as
+        How the angle of the schemes with an exact one is measured: about the principal axis of the rotation, or as
         the mean of the nodes' own angles (eq. 6.19), which is exact for bodies in the plane of the rotation only.
     interpolant : {"stable", "hermite"}, default "stable"
-        Where CM sees the forces within a step: on Hermite's polynomial through what is known of both ends, or on one
-        whose odd part is of a lower degree. That is stable at any step; Hermite's is more accurate where a step
-        resolves all vibrations, and unstable above hω = 3 (`symplex.time.conserving.cayley_magnus`).
+        Where Cayley-Magnus schemes see the forces within a step: on Hermite's polynomial through what is known of both
+        ends, or on one whose odd part is of a lower degree. That is stable at any step; Hermite's is more accurate
+        where a step resolves all vibrations, and unstable above hω = 3 (`symplex.time.conserving.cayley_magnus`).
     iterations : int, default 200
         After which a step fails.
     linear : str, default "auto"
@@ -107,7 +87,7 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     """
 
     dt: float
-    scheme: Scheme = "CM6"
+    scheme: Scheme | Abbreviation = "cayley-magnus-6"
     external: tuple[str, ...] = ()
     angle: Angle = field(default="body", kw_only=True)
     interpolant: Interpolant = field(default="stable", kw_only=True)
@@ -119,12 +99,13 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
 
     def __post_init__(self):
         require_step(self, self.dt)
-        if self.scheme not in _SCHEMES:
-            raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(_SCHEMES)}; it is {self.scheme!r}.")
+        object.__setattr__(self, "scheme", ABBREVIATIONS.get(self.scheme, self.scheme))
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(SCHEMES)}; it is {self.scheme!r}.")
         names = self.external
         if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {described(names)}.")
-        if self.external and not _SCHEMES[self.scheme].takes_external:
+        if self.external and not self._kind.takes_external:
             raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
         if self.angle not in Angle.__args__:
             raise ValueError(f"GrahamJelenic: angle must be one of {', '.join(Angle.__args__)}; it is {self.angle!r}.")
@@ -132,7 +113,7 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
             known = ", ".join(Interpolant.__args__)
             raise ValueError(f"GrahamJelenic: interpolant must be one of {known}; it is {self.interpolant!r}.")
         if self.interpolant == "hermite" and self._cayley_magnus is None:
-            raise ValueError(f"GrahamJelenic: {self.scheme} has no interpolant; hermite is for CM4, CM6 and CM8.")
+            raise ValueError(f"GrahamJelenic: {self.scheme} has no interpolant; hermite is for {_CAYLEY_MAGNUS}.")
         if self.iterations < 1:
             raise ValueError(f"GrahamJelenic: iterations must be at least 1; it is {self.iterations}.")
         if self.linear not in Linear.__args__:
@@ -154,13 +135,13 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     @property
     def why_not(self) -> Mapping[Use, str]:
         """Why kappa can't be composed."""
-        poles = "κ has poles, which substeps come across more often; take EM"
+        poles = "κ has poles, which substeps come across more often; take energy-momentum"
         return {"composition": poles} if self.scheme == "kappa" else {}
 
     @property
     def needs(self) -> frozenset[Form]:
         """What the scheme is made of, and Hessians for its solution."""
-        return frozenset({"gradient", "hessian", *_SCHEMES[self.scheme].needs})
+        return frozenset({"gradient", "hessian", *self._kind.needs})
 
     @property
     def named(self) -> Mapping[str, Sequence[str]]:
@@ -179,23 +160,35 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
         return f"Name it as external, external={names}: then its force acts like a load"
 
     @property
+    def _kind(self) -> type[ConservingScheme]:
+        return SCHEMES[self.scheme]
+
+    @property
     def _cayley_magnus(self) -> type[CayleyMagnus] | None:
         """The scheme, if it is of this kind."""
-        scheme = _SCHEMES[self.scheme]
-        return scheme if issubclass(scheme, CayleyMagnus) else None
+        return self._kind if issubclass(self._kind, CayleyMagnus) else None
 
     @property
     def order(self) -> float:
         """That of the scheme."""
-        return _SCHEMES[self.scheme].order
+        return self._kind.order
 
     @property
     def conserves(self) -> frozenset[str]:
         """Both momenta, and what the scheme keeps besides."""
-        return _SCHEMES[self.scheme].conserves | {"momentum", "angular momentum"}
+        return self._kind.conserves | {"momentum", "angular momentum"}
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> GrahamJelenicMotion:
-        return GrahamJelenicMotion(system, t0, dt, n, self)
+        return GrahamJelenicMotion(system, t0, dt, n, self._scheme_of(system), self.iterations, self.linear)
+
+    def _scheme_of(self, system: System) -> ConservingScheme:
+        """Return the scheme for a system."""
+        if self._cayley_magnus is not None:
+            return self._cayley_magnus(system, tuple(self.external), self.interpolant)
+        scheme = self._kind(system, tuple(self.external))
+        if isinstance(scheme, EnergyMomentumExactAngle | ExactSteadyMotion):
+            scheme.angle = self.angle
+        return scheme
 
     def _step_size(self, system: System, state: State) -> float:
         """Return dt, unless vibrations are unstable at it (not looked for with a consistent mass)."""
@@ -211,217 +204,5 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
         return self.dt
 
 
-_OPEN = ", ".join(name for name, scheme in _SCHEMES.items() if scheme.takes_external)
-
-
-@final
-class GrahamJelenicMotion(FixedStepMotion):
-    """A motion by one of Graham and Jelenić's methods; see `GrahamJelenic`.
-
-    A step solves g(Z1) = Z1 − Z0 − C (Z0 + Z1)/2 − Z_a = 0 by an accelerated iteration (`StepSolver`). Where steps are
-    short it begins where a smooth motion would be, and where it takes factors of the stiffness at what a rigid body of
-    the same momenta would do: among the solutions that there may be for stiff systems, that decides which is found. The
-    state that it goes on with is Z0 + C (Z0 + Z1)/2 + Z_a with what was found for Z1: linear momentum then does not see
-    the error of the solution at all, and angular momentum sees it times the change in a step.
-    """
-
-    def __init__(self, system: System, t0: float, dt: float, n: int, method: GrahamJelenic):
-        self.name = method.name
-        super().__init__(system, t0, dt, n)
-        external = tuple(method.external)
-        if method._cayley_magnus is not None:
-            self._scheme: ConservingScheme = method._cayley_magnus(system, external, method.interpolant)
-        else:
-            self._scheme = _SCHEMES[method.scheme](system, external)
-        if isinstance(self._scheme, EMTheta | ATheta):
-            self._scheme.angle = method.angle
-        shape = (system.n_nodes, system.dim)
-        self._stiff_at = np.zeros(shape)
-        self._before = np.zeros((3, *shape))  # position, velocity and acceleration a step ago
-        self._iterations, self._factorised = np.zeros(1), np.zeros(1)
-        self._of_step = np.zeros(1)  # the size that this is for: a composition has several
-        # Which way steps are solved, the iterations of the first step after factors were made, and of the last step.
-        self._effort = np.zeros(3)
-        mass = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())
-        self._limit = method.iterations
-        self._solver = StepSolver(mass, method.iterations)
-        self._preconditioner = CayleyPreconditioner(system, int(method.order), method.linear)
-        self._ready = False  # whether the preconditioner is what the arrays say
-        self._h, self._z0 = dt, np.zeros((2, *shape))
-        self._gain = np.empty_like(self._z0)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that move, and what is known of the solution of steps."""
-        return super().arrays() | {
-            "before": self._before,
-            "stiff_at": self._stiff_at,
-            "of_step": self._of_step,
-            "effort": self._effort,
-            "iterations": self._iterations,
-            "factorised": self._factorised,
-        }
-
-    def statistics(self) -> dict[str, float]:
-        """Return the number of ``steps``, ``iterations``, and of matrices that were ``factorised``."""
-        return {
-            "steps": self.n,
-            "iterations": int(self._iterations[0]),
-            "factorised": int(self._factorised[0]),
-        }
-
-    def _step(self, t: float, h: float) -> None:
-        system, scheme = self.system, self._scheme
-        self._begin(t, h)
-        self._prepare()
-        self._solve(t, h)
-        z1 = self._solver.z
-        if system.loads:
-            self._work.add_loads(scheme.work(z1))
-        scheme.add(z1, self._gain)
-        for now, before in zip((self._q, self._v, self._a), self._before, strict=True):
-            before[...] = now
-        self._q += self._gain[0]
-        self._v += self._gain[1] / h
-        system.accelerations(system.force(t + h, self._q, self._v), self._a)
-
-    def observe(self, t: float) -> None:
-        """Nothing: the accelerations are there."""
-
-    def _begin(self, t: float, h: float) -> None:
-        """Set up the equations of a step of size h in s from the time t."""
-        self._h, self._z0 = h, np.stack([self._q, h * self._v])
-        self._scheme.begin(t, h, self._z0, self._a)
-
-    def _prepare(self) -> None:
-        """Make the preconditioner what it should be at the beginning of a step."""
-        way, at_first, at_last = self._effort
-        size = abs(self._h)
-        if self._of_step[0] != size:
-            self._of_step[0], self._stiff_at[...], self._ready = size, self._q, True
-            self._preconditioner.linearise(self._q, self._h)
-            way = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
-            wanted = way == _FACTORS
-        elif way == _PLAIN:
-            wanted = at_last > _MANY[self._scheme.order]
-        else:
-            wanted = at_last > _STALE * at_first + _FEW
-        if wanted:
-            way = _FACTORS
-            self._renew(self._q)
-        elif not self._ready:  # gone on with from a checkpoint
-            self._preconditioner.linearise(self._stiff_at, self._h)
-            if way == _FACTORS:
-                self._preconditioner.factorise()
-        self._effort[0] = way
-        self._ready = True
-
-    def _solve(self, t: float, h: float) -> None:
-        """Solve the equations of the step, with factors if it can't be done without."""
-        solver = self._solver
-        plain = self._effort[0] == _PLAIN
-        moving = plain or self._scheme.starts_moving
-        start = self._extrapolated() if moving else rigid_prediction(self.system, *self._z0)
-        try:
-            count = self._converge(start)
-            if not (plain or count <= _EASY or self._is_near(solver.z)):
-                count += self._go_on_from(self._followed(t, h), solver.z)
-        except StepFailed as error:
-            if not plain:
-                best = solver.z
-                near = self._followed(t, h)
-                try:
-                    count = self._go_on_from(near, self._z0)
-                except StepFailed:
-                    raise with_context(error, f"{error}{self._scheme.remark(best)}") from None
-            else:
-                self._effort[0] = _FACTORS
-                self._renew(self._q)
-                self._solve(t, h)
-                return
-        self._iterations += count
-        self._effort[2] = count
-        if self._effort[1] == 0.0:
-            self._effort[1] = count
-
-    def _converge(self, start: Array) -> int:
-        """Solve the equations from a start down to round-off; return the number of residuals it took."""
-        floor = _FLOOR * self._solver.norm(self._preconditioner.size(self._z0))
-        part = _PLAIN_PART if self._effort[0] == _PLAIN else _FACTORS_PART
-        return self._solver.solve(self, start, floor, part * floor)
-
-    def _is_near(self, z: Array) -> bool:
-        """Return whether small steps can lead to a root: not if it is no minimum where theirs is one."""
-        if not self._scheme.is_minimum:
-            return True
-        self._renew(0.5 * (self._z0[0] + z[0]))
-        return self._preconditioner.definite
-
-    def _go_on_from(self, near: Array | None, other: Array) -> int:
-        """Solve the equations from near the root that small steps lead to, if there is one, or from another root."""
-        return self._converge(other if near is None else near)
-
-    def _followed(self, t: float, h: float) -> Array | None:
-        """Return nearly the root that small steps lead to, if any does, and set up the equations of the step again."""
-        whole, left = self._z0, _EFFORT * self._limit
-
-        def root(part: float, guess: Array) -> Array | None:
-            nonlocal left
-            if left < 0:
-                return None
-            self._begin(t, part * h)
-            guess = np.stack([guess[0], part * guess[1]])
-            try:
-                self._renew(0.5 * (self._z0[0] + guess[0]))
-                self._converge(guess)
-            except StepFailed:
-                return None
-            finally:
-                left -= self._solver.count
-            found = self._solver.z
-            off, moved = self._solver.norm(found - guess), self._solver.norm(found - self._z0)
-            if off > _CLOSE * moved or not self._is_near(found):
-                return None
-            return np.stack([found[0], found[1] / part])
-
-        slope = np.stack([whole[1], h * h * self._a])
-        try:
-            return followed(root, whole, slope)
-        finally:
-            self._begin(t, h)
-            self._renew(self._q)
-
-    def _extrapolated(self) -> Array:
-        """Return where a smooth motion would be: on the quintic through the last two states, or by Taylor's series.
-
-        The states of methods of second order are not so near to one smooth motion that the quintic were of use.
-        """
-        h = self._h
-        if self.n == 0 or self._scheme.order == 2:
-            bend = 0.5 * h * h * self._a
-            return self._z0 + np.stack([self._z0[1] + bend, 2.0 * bend])
-        q, v, a = self._before
-        ends = [q, h * v, h * h * a, self._q, h * self._v, h * h * self._a]
-        return np.stack([q + combined(_AHEAD[:1], ends)[0], combined(_AHEAD[1:], ends)[0]])
-
-    def residual(self, z: Array) -> Array:
-        """Return g(z)."""
-        self._scheme.add(z, self._gain)
-        return z - self._z0 - self._gain
-
-    def correction(self, g: Array) -> Array:
-        """Return what is nearly the solution of the linearised equations."""
-        return g if self._effort[0] == _PLAIN else self._preconditioner.solve(g)
-
-    def renew(self, z: Array) -> bool:
-        """Make the factors anew for the middle of a step that ends at z; return whether they are used."""
-        if self._effort[0] == _PLAIN:
-            return False
-        self._renew(0.5 * (self._z0[0] + z[0]))
-        return True
-
-    def _renew(self, q: Array) -> None:
-        self._stiff_at[...] = q
-        self._preconditioner.linearise(q, self._h)
-        self._preconditioner.factorise()
-        self._factorised += 1
-        self._effort[1] = 0.0
+_OPEN = ", ".join(name for name, scheme in SCHEMES.items() if scheme.takes_external)
+_CAYLEY_MAGNUS = ", ".join(name for name, scheme in SCHEMES.items() if issubclass(scheme, CayleyMagnus))

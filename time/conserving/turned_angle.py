@@ -26,18 +26,18 @@ def turned_angle(system: System, q0: Array, q1: Array, angle: Angle) -> float:
     every principal axis, in which a steady rotation is; in the plane it is that of Σ m r̄0 ⊗ r̄1.
     """
     mass = system.apply_mass(np.ones((system.n_nodes, 1)))
-    x0, x1 = (q - (mass * q).sum(axis=0) / mass.sum() for q in (q0, q1))
+    x0, x1 = (q - system.sum(mass * q) / system.sum(mass) for q in (q0, q1))
     if angle == "nodes":
         across, along = np.linalg.norm(_cross(x0, x1), axis=1), np.einsum("ni,ni->n", x0, x1)
         distance = np.linalg.norm(x0, axis=1) + np.linalg.norm(x1, axis=1)
-        return float(distance @ np.arctan2(across, along)) / (float(distance.sum()) or 1.0)
+        return system.dot(distance, np.arctan2(across, along)) / (float(system.sum(distance)) or 1.0)
     weighted = system.apply_mass(x1)
-    axis = _cross(x0, weighted).sum(axis=0)
+    axis = system.sum(_cross(x0, weighted))
     across = float(np.linalg.norm(axis))
-    along = float(np.vdot(x0, weighted))
+    along = system.dot(x0, weighted)
     if system.dim == 3 and across > 0.0:  # what lies on the axis does not turn
         axis /= across
-        along -= float(np.vdot(x0 @ axis, weighted @ axis))
+        along -= system.dot(x0 @ axis, weighted @ axis)
     return atan2(across, along)
 
 

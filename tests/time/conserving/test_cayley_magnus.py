@@ -7,7 +7,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from symplex.time.conserving.cayley_magnus import CM4, CM6, CM8
+from symplex.time.conserving.cayley_magnus import CayleyMagnus4, CayleyMagnus6, CayleyMagnus8
 from symplex.time.conserving.cayley_words import apply_words, cayley_words, exact_words
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 
@@ -260,9 +260,9 @@ def test_a_linear_vibration_is_integrated_by_pade(n):
 @pytest.mark.parametrize(
     ("scheme", "unstable"),
     [
-        (CM4, [(3.0, 3.4641), (6.0, 1e3)]),
-        (CM6, [(3.1486, 3.1623), (6.793, 7.746), (15.56, 1e3)]),
-        (CM8, [(3.1415, 3.14247), (6.2839, 6.4805), (9.8814, 13.0438), (18.536, 1e3)]),
+        (CayleyMagnus4, [(3.0, 3.4641), (6.0, 1e3)]),
+        (CayleyMagnus6, [(3.1486, 3.1623), (6.793, 7.746), (15.56, 1e3)]),
+        (CayleyMagnus8, [(3.1415, 3.14247), (6.2839, 6.4805), (9.8814, 13.0438), (18.536, 1e3)]),
     ],
 )
 def test_hermites_interpolant_is_unstable_in_bands(scheme, unstable):

@@ -350,16 +350,25 @@ def test_energy_momentum_turns_by_the_printed_angle_and_keeps_the_shape(case, dt
             _ = path.lambda_t
 
 
-@pytest.mark.parametrize("scheme", ["assumed-distance", "EM-theta", "A-theta", "M4", "CM6"])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "assumed-distance",
+        "energy-momentum-exact-angle",
+        "exact-steady-motion",
+        "momentum-conserving-4",
+        "cayley-magnus-6",
+    ],
+)
 def test_a_solid_turns_by_the_formulas_made_for_trusses(scheme):
     dt = 0.2
     found = sx.equilibria.relative_equilibrium(*block(cells=(2, 1, 1)), [0, 0, 1.2], velocity=[0, 0, -0.3])
     path = follow(found, sx.GrahamJelenic(dt, scheme), dt, 8)
     x = 1.2 * dt
-    odd = {"assumed-distance": x, "M4": x + x**3 / 12, "CM6": x + x**3 / 12 + x**5 / 120}
+    odd = {"assumed-distance": x, "momentum-conserving-4": x + x**3 / 12, "cayley-magnus-6": x + x**3 / 12 + x**5 / 120}
     lambda_r = np.arctan(odd[scheme] / 2) / (x / 2) if scheme in odd else 1.0  # eqs. 6.5, 6.10, 6.15
-    lambda_t = np.tan(x / 2) / (x / 2) if scheme == "EM-theta" else 1.0
-    nearly = 1e-8 if scheme == "CM6" else 1e-11  # CM6 sees an interpolant of the rotation
+    lambda_t = np.tan(x / 2) / (x / 2) if scheme == "energy-momentum-exact-angle" else 1.0
+    nearly = 1e-8 if scheme == "cayley-magnus-6" else 1e-11  # CM6 sees an interpolant of the rotation
     np.testing.assert_allclose(path.lambda_r, lambda_r, atol=nearly)
     np.testing.assert_allclose(path.lambda_t, lambda_t, atol=1e-11)
     assert path.deformation.max() < nearly
