@@ -307,6 +307,16 @@ class ChangingInterpolatedEnergy(_Interpolated, ChangingEnergy):
         """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which no points pass through."""
         return self.energy.largest_step(self.interpolation.points(q0), self.interpolation.points(q1))
 
+    def check_start(self, q: Array) -> None:
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
+
+        Raises
+        ------
+        InvalidSystem
+            If some do.
+        """
+        self.energy.check_start(self.interpolation.points(q))
+
     def crossing(self, q0: Array, q1: Array) -> str | None:
         """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
         return self.energy.crossing(self.interpolation.points(q0), self.interpolation.points(q1))
