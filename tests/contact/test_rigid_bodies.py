@@ -346,47 +346,6 @@ def test_a_motion_through_a_collision_resumes_bit_identically():
     np.testing.assert_array_equal(end.v, again.v)
 
 
-# -- a hammer and a bar -----------------------------------------------------------------------------------------------
-
-
-def hammer_and_bar(cells, young=1e7, density=1000.0, edge=0.05, speed=1.0):
-    """A rigid block of the mass of a bar that strikes its end, whose nodes have no mass; the bar, and exact numbers."""
-    bar = sx.box((edge, edge, 1.0), (1, 1, cells), split="hexahedra")
-    solid = sx.Solid(bar.points, bar.cells["hexahedron"], sx.NeoHookean.from_young(young, 0.0, density))
-    h, weight = 1.0 / cells, density * edge**2
-    hammer = RigidBody.box((edge, edge, edge), mass=weight).placed((0.5 * edge, 0.5 * edge, -0.5 * edge - 0.1 * h))
-    rigid = RigidBodies({"hammer": hammer}, len(bar.points))
-    contact = BodyContact(rigid.surface(Surface.of(bar, ["body"])), young / h, distance=0.1 * h)
-    mass = rigid.mass(sx.lumped_mass(bar.points, bar.cells["hexahedron"], density, len(bar.points)))
-    front, behind = (np.flatnonzero(np.abs(bar.points[:, 2] - z) < 1e-9) for z in (0.0, h))
-    order = [np.lexsort(bar.points[nodes].T) for nodes in (front, behind)]
-    mass[behind[order[1]]] += mass[front[order[0]]]
-    mass[front] = 0.0
-    c = np.sqrt(young / density)
-    step = 0.5 * h / c
-    energies = {"bar": solid, "contact": rigid.of_points(contact), "rigid": rigid.rigidity(1.0 / step)}
-    system = sx.System(mass, energies, massless=mass == 0.0)
-    state = system.state(rigid.positions(bar.points), rigid.velocities(np.zeros(3), {"hammer": (0.0, 0.0, speed)}))
-    return rigid, contact, system, state, step, c
-
-
-@pytest.mark.slow
-def test_a_hammer_strikes_a_bar():
-    """Force ρ c A v exp(−t/τ) with τ = m/(ρ c A), here L/c, until the wave is back from the other end at 2 L/c."""
-    rigid, contact, system, state, step, c = hammer_and_bar(40)
-    speed = 1.0
-    path = sx.record(system, sx.EnergyMomentum(step), state, np.arange(77) * 2.0 * step)
-    t, first = path.t * c, 1000.0 * c * 0.05**2 * speed  # in units of L = 1 m
-    assert np.ptp(path.energies["total"]) < 1e-12 * path.energies["total"][0]
-    velocity = np.array([rigid.motion("hammer", q, v)[0][2] for q, v in zip(path.q, path.v, strict=True)])
-    np.testing.assert_allclose(velocity, speed * np.exp(-t), atol=0.02 * speed)
-    assert np.sqrt(np.mean((velocity - speed * np.exp(-t)) ** 2)) < 0.005 * speed
-    force = np.array([contact.resultants(rigid.points(q))["body", "hammer"][2] for q in path.q])
-    error = (force / (first * np.exp(-t)) - 1.0)[8:-4]
-    assert abs(error.mean()) < 5e-3
-    assert np.sqrt(np.mean(error**2)) < 0.04
-
-
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 
