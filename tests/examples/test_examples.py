@@ -1,8 +1,6 @@
 """Every example runs, draws its pictures and makes its numbers."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
