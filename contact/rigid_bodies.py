@@ -18,7 +18,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation, InterpolatedEnergy
+from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy, Interpolation
 from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.named import by_name
 from symplex.fem.rigidity import Rigidity
@@ -36,8 +36,8 @@ class RigidBodies(Copyable):
     *points* are the nodes of the deformable bodies, then those of the mesh of each rigid body, as in
     ``merge({"block": …, "ball": ball.mesh})``: surfaces, contact and pictures are of points, which follow the nodes.
 
-    What holds the particles together is an energy (`rigidity`) for all methods, or constraints (`constraints`) for those
-    that keep them exactly.
+    What holds the particles together is an energy (`rigidity`) for all methods, or constraints (`constraints`) for
+    those that keep them exactly.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class RigidBodies(Copyable):
         sizes = [len(body.mesh.points) for body in self.bodies.values()]
         self._first_points = dict(zip(self.bodies, n_nodes + np.cumsum([0, *sizes[:-1]]), strict=True))
         weights = [sp.csr_array(body.properties.weights(body.mesh.points)) for body in self.bodies.values()]
-        self.interpolation = Interpolation(sp.block_diag([sp.eye_array(n_nodes), *weights], format="csr"))
+        self.interpolation = Interpolation(sp.csr_array(sp.block_diag([sp.eye_array(n_nodes), *weights])))
 
     @property
     def n_nodes(self) -> int:
@@ -136,12 +136,12 @@ class RigidBodies(Copyable):
         return Rigidity(nodes, np.stack([p.radii for p in properties]), [p.mass for p in properties], frequency)
 
     def constraints(self) -> RigidBars:
-        """Return the constraints that keep the six distances of the particles of each body, for `Rattle` and its like."""
+        """Return the constraints that keep the six distances of the particles of each body, for `Rattle`."""
         pairs = np.concatenate([self.nodes_of(name)[_PAIRS] for name in self.bodies])
         return RigidBars.between(self.positions(np.zeros((self._first_node, 3))), pairs)
 
     def fixed(self, *names: str) -> NDArray[np.bool_]:
-        """Return which coordinates [n, 3] are fixed where bodies, by their names, stand still: obstacles of any shape."""
+        """Return which coordinates [n, 3] are fixed where bodies, by name, stand still: obstacles of any shape."""
         mask = np.zeros((self.n_nodes, 3), bool)
         for name in names:
             mask[self.nodes_of(name)] = True
@@ -179,7 +179,9 @@ class RigidBodies(Copyable):
         if not array.size:
             array = array.reshape(0, 3)
         if array.shape != (self._first_node, 3):
-            raise InvalidSystem(f"the {what} of the other nodes have shape {array.shape}, wanted {(self._first_node, 3)}.")
+            raise InvalidSystem(
+                f"the {what} of the other nodes have shape {array.shape}, wanted {(self._first_node, 3)}."
+            )
         return array
 
     def _require(self, name: str) -> None:

@@ -14,10 +14,9 @@ from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.mass_properties import MassProperties
-from symplex.fem.nodes import Nodes
 from symplex.fem.rigidity import CORNERS
-from symplex.meshes.mesh import Mesh
 from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere_surface
+from symplex.meshes.mesh import Mesh
 
 _ORTHONORMAL = 1e-9
 
@@ -222,7 +221,7 @@ class RigidBody(Copyable):
     # -- where it is, from its particles ----------------------------------------------------------------------
 
     def pose(self, x: Array) -> tuple[Array, Array]:
-        """Return the centre of mass [3] in m and the rotation [3, 3] from where it is at rest, of particles at x [4, 3].
+        """Return the centre of mass [3] in m and the rotation [3, 3] from where it is at rest, from particles [4, 3].
 
         The rotation is that next to the affine map of the particles, which energies keep near one and constraints make
         one.

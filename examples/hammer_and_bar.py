@@ -2,11 +2,11 @@
 
     python examples/hammer_and_bar.py [--output DIR] [--full]
 
-A rigid mass m of speed v that strikes the end of a bar at rest sends a wave into it, and feels ρ c A v exp(−t/τ), with
-τ = m/(ρ c A), until the wave is back from the other end at 2 L/c. Here the hammer has the mass of the bar, so that τ is
-L/c. By explicit Newmark, Rattle and energy-momentum the hammer moves as it should; the force itself shows the inertia of
-the nodes at the end of the bar, which bounce between both. Energy-momentum takes them without mass: then the force is the
-exact one as well.
+A rigid mass m of speed v that strikes the end of a bar at rest sends a wave into it, and feels ρ c A v exp(−t/τ),
+with τ = m/(ρ c A), until the wave is back from the other end at 2 L/c. Here the hammer has the mass of the bar, so
+that τ is L/c. By explicit Newmark, Rattle and energy-momentum the hammer moves as it should; the force itself shows the
+inertia of the nodes at the end of the bar, which bounce between both. Energy-momentum takes them without mass: then the
+force is the exact one as well.
 
 ``--full`` takes twice as many elements along the bar.
 """
@@ -76,7 +76,9 @@ def run(name: str, cells: int) -> Run:
     system = sx.System(mass, energies, massless=mass == 0.0)
     state = system.state(rigid.positions(bar.points), rigid.velocities(np.zeros(3), {"hammer": (0.0, 0.0, SPEED)}))
     method = sx.Rattle(step, {"hammer": rigid.constraints()}) if name == "Rattle" else sx.Newmark(step)
-    path = sx.record(system, sx.EnergyMomentum(step) if implicit else method, state, np.arange(LOOKS + 1) * 0.5 / 40 / WAVE)
+    path = sx.record(
+        system, sx.EnergyMomentum(step) if implicit else method, state, np.arange(LOOKS + 1) * 0.5 / 40 / WAVE
+    )
     velocity = [rigid.motion("hammer", q, v)[0][2] for q, v in zip(path.q, path.v, strict=True)]
     force = [contact.resultants(rigid.points(q))["body", "hammer"][2] for q in path.q]
     total = path.energies["total"]

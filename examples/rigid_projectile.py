@@ -3,9 +3,9 @@
     python examples/rigid_projectile.py [--output DIR] [--full]
 
 The cylinder is rigid: four particles with its mass, centre and inertia, which its surface follows. The sheet is of
-rubber, clamped at its rim; between both is the penalty contact of surfaces. Explicit Newmark holds the particles together
-by an energy and Rattle by constraints, at the same small step; energy-momentum takes steps fifty times as large and keeps
-the energy to round-off.
+rubber, clamped at its rim; between both is the penalty contact of surfaces. Explicit Newmark holds the particles
+together by an energy and Rattle by constraints, at the same small step; energy-momentum takes steps fifty times as
+large and keeps the energy to round-off.
 
 ``--full`` takes a finer sheet and a finer cylinder.
 """
@@ -162,7 +162,12 @@ def render(of: Impact, path: sx.Trajectory, output: Path) -> None:
     times = path.t[np.linspace(0, len(path.t) - 1, 8).round().astype(int)]
     view = sx.View(direction=(0.3, -1.0, 0.45))
     sx.render_snapshots(
-        sx.read_series(file), output / "rigid_projectile.png", field="velocity", times=times.tolist(), width=1200, view=view
+        sx.read_series(file),
+        output / "rigid_projectile.png",
+        field="velocity",
+        times=times.tolist(),
+        width=1000,
+        view=view,
     )
 
 

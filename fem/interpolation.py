@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import final, overload
+from collections.abc import Callable
+from typing import Generic, TypeVar, final, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,8 +29,8 @@ class Interpolation(Copyable):
     """The positions of points as weighted means of those of nodes, P = B q.
 
     The weights of a point sum to one and may be negative: points move with the nodes in any rigid motion. So an energy
-    of the points that rigid motions leave alike is one of the nodes that they do; forces of points act on nodes as Bᵀ f,
-    with the same resultant and moment.
+    of the points that rigid motions leave alike is one of the nodes that they do; forces of points act on nodes as
+    Bᵀ f, with the same resultant and moment.
 
     Parameters
     ----------
@@ -39,6 +40,7 @@ class Interpolation(Copyable):
     Attributes
     ----------
     weights : sparse [p, n]
+    n_points, n_nodes : int
 
     Raises
     ------
@@ -52,26 +54,17 @@ class Interpolation(Copyable):
         self.weights.eliminate_zeros()
         if self.weights.ndim != 2 or not np.isfinite(self.weights.data).all():
             raise InvalidSystem("Interpolation: the weights must be finite numbers, with a row for each point.")
+        self.n_points, self.n_nodes = (int(n) for n in self.weights.shape)  # pyright: ignore
         sums = self.weights.sum(axis=1)
         off = np.abs(sums - 1.0)
         if off.max(initial=0.0) > _ROUND_OFF:
             point = int(np.argmax(off))
             raise InvalidSystem(
-                "Interpolation: the weights of a point must sum to one, so that it moves with the nodes; those of point "
-                f"{point} sum to {sums[point]:.6g}."
+                "Interpolation: the weights of a point must sum to one, so that it moves with the nodes; those of "
+                f"point {point} sum to {sums[point]:.6g}."
             )
         self._transposed = sp.csr_array(self.weights.T)
         self._rows = self.weights.indptr.astype(np.int32), self.weights.indices.astype(np.int32), self.weights.data
-
-    @property
-    def n_points(self) -> int:
-        """The number of points."""
-        return self.weights.shape[0]
-
-    @property
-    def n_nodes(self) -> int:
-        """The number of nodes."""
-        return self.weights.shape[1]
 
     def points(self, q: Array) -> Array:
         """Return the positions B q [p, dim] in m of the points at nodal positions q [n, dim]; or their velocities.
@@ -122,10 +115,13 @@ class Interpolation(Copyable):
         return nodes, weights
 
 
-class _Interpolated(Energy):
+_Inner = TypeVar("_Inner", bound=Energy)
+
+
+class _Interpolated(Energy, Generic[_Inner]):
     """What energies of interpolated points have in common: the chain rule of P = B q."""
 
-    energy: Energy
+    energy: _Inner
     interpolation: Interpolation
     _weights: Array  # [m, k, K], of the nodes of a stencil for its points
 
@@ -201,10 +197,10 @@ class _Interpolated(Energy):
         """Return φ in J of one stencil at its positions x [K, dim] in m."""
         return self.energy.local_value(stencil, self._weights[stencil] @ x)
 
-    def _vectors(self, function, *x: Array) -> Array:
+    def _vectors(self, function: Callable[..., Array], *x: Array) -> Array:
         return self._weights.swapaxes(1, 2) @ function(*[self._weights @ y for y in x])
 
-    def _blocks(self, function, *x: Array) -> Array:
+    def _blocks(self, function: Callable[..., Array], *x: Array) -> Array:
         (m, K, dim), k = x[0].shape, self._weights.shape[1]
         blocks = function(*[self._weights @ y for y in x]).reshape(m, k, dim, k, dim)
         left = np.einsum("maA,maibj->mAibj", self._weights, blocks)
@@ -216,7 +212,9 @@ class _Interpolated(Energy):
 
     # -- assembled forms --------------------------------------------------------------------------------------
 
-    def _add_by(self, add, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
+    def _add_by(
+        self, add: Callable[..., None], form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None
+    ) -> None:
         """Add a form by the method of the energy of the points that adds it: vectors for all points at once."""
         points = tuple(self.interpolation.points(x) for x in nodal)
         if slots is None:
@@ -242,7 +240,7 @@ class _Interpolated(Energy):
 
 
 @final
-class InterpolatedEnergy(_Interpolated):
+class InterpolatedEnergy(_Interpolated[Energy]):
     """An energy of points that follow nodes; see `Interpolation.of`."""
 
     def __init__(self, energy: Energy, interpolation: Interpolation):
@@ -260,7 +258,7 @@ class InterpolatedEnergy(_Interpolated):
 
 
 @final
-class ChangingInterpolatedEnergy(_Interpolated, ChangingEnergy):
+class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
     """An energy of points that follow nodes, whose stencils change; see `Interpolation.of`.
 
     The list is that of the points, and what counts for its margin is how far these have moved: farther than the nodes,

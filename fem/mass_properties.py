@@ -21,8 +21,8 @@ _FLAT = 1e-6  # a radius of gyration relative to the largest below which positio
 class MassProperties(Copyable):
     """The mass of a body, its centre, and its second moments along principal axes.
 
-    A body moves as four particles of a quarter of its mass do, at c + Σ_k s_ak r_k e_k with r_k = √(J_k/m) and the signs
-    `CORNERS`: they are equimomental, with its mass, its centre and its moments J_k = ∫ x_k² dm about it.
+    A body moves as four particles of a quarter of its mass do, at c + Σ_k s_ak r_k e_k with r_k = √(J_k/m) and the
+    signs s_ak of `CORNERS`: they are equimomental, with its mass, its centre and its moments J_k = ∫ x_k² dm about it.
 
     Parameters
     ----------
@@ -47,16 +47,17 @@ class MassProperties(Copyable):
     """
 
     def __init__(self, mass: float, center: ArrayLike, inertia: ArrayLike):
-        self.center, I = np.array(center, dtype=float), np.array(inertia, dtype=float)
-        I = np.diag(I) if I.shape == (3,) else I
+        self.center, about = np.array(center, dtype=float), np.array(inertia, dtype=float)
+        about = np.diag(about) if about.shape == (3,) else about
         if not (np.isfinite(mass) and mass > 0.0):
             raise InvalidSystem(f"the mass of a body must be positive; it is {mass:g} kg.")
         if self.center.shape != (3,) or not np.isfinite(self.center).all():
             raise InvalidSystem(f"the centre of a body must be three finite numbers; it is {center}.")
-        if I.shape != (3, 3) or not np.isfinite(I).all() or np.abs(I - I.T).max() > 1e-9 * np.abs(I).max():
+        is_matrix = about.shape == (3, 3) and np.isfinite(about).all()
+        if not is_matrix or np.abs(about - about.T).max() > 1e-9 * np.abs(about).max():
             raise InvalidSystem(f"an inertia is three principal moments, or a symmetric matrix; it is {inertia}.")
         self.mass = float(mass)
-        moments, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - 0.5 * (I + I.T))
+        moments, axes = np.linalg.eigh(0.5 * np.trace(about) * np.eye(3) - 0.5 * (about + about.T))
         if moments[0] < -1e-9 * moments[2]:
             principal = moments.sum() - moments
             raise InvalidSystem(
@@ -66,8 +67,8 @@ class MassProperties(Copyable):
         if not moments[0] > _FLAT**2 * moments[2]:
             flat = np.array2string(axes[:, 0], precision=3, suppress_small=True)
             raise InvalidSystem(
-                f"the body has no extent along {flat}: all of its mass is in a plane or on a line, and points beside it "
-                "could not follow. Give it a thickness."
+                f"the body has no extent along {flat}: all of its mass is in a plane or on a line, and points beside "
+                "it could not follow. Give it a thickness."
             )
         self.axes = np.ascontiguousarray(axes.T)
         self.axes[2] *= np.linalg.det(self.axes)
@@ -105,8 +106,8 @@ class MassProperties(Copyable):
         volume, size = float(volumes.sum()), float(np.abs(volumes).sum())
         if volume < -1e-12 * size:
             raise MeshError(
-                f"the triangles of the surface bound a volume of {volume:.4g} m³: their normals point inwards. Turn the "
-                "order of their nodes around."
+                f"the triangles of the surface bound a volume of {volume:.4g} m³: their normals point inwards. Turn "
+                "the order of their nodes around."
             )
         if not volume > 1e-12 * size:
             raise MeshError("the triangles of the surface bound no volume.")

@@ -32,7 +32,7 @@ def sphere_surface(radius: float, refinements: int = 3) -> Mesh:
         If the radius is not positive, or there are too many triangles.
     """
     _require_positive("sphere", radius=radius)
-    if not (refinements >= 0 and 20 * 4**min(refinements, 20) <= _MOST_TRIANGLES):
+    if not (refinements >= 0 and 20 * 4 ** min(refinements, 20) <= _MOST_TRIANGLES):
         raise MeshError(f"a sphere has 0 to 9 refinements, not {refinements}.")
     g = 0.5 * (1.0 + math.sqrt(5.0))
     ring = [(-1.0, g), (1.0, g), (-1.0, -g), (1.0, -g)]
@@ -116,14 +116,18 @@ def box_surface(size: ArrayLike, cells: tuple[int, int, int] = (1, 1, 1)) -> Mes
 def _convex_faces(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the outward triangles of an icosahedron about the origin from its twelve corners of edges of length 2."""
     near = np.isclose(np.linalg.norm(points[:, None] - points, axis=2), 2.0)
-    found = [(a, b, c) for a in range(12) for b in range(a) for c in range(b) if near[a, b] and near[b, c] and near[c, a]]
+    found = [
+        (a, b, c) for a in range(12) for b in range(a) for c in range(b) if near[a, b] and near[b, c] and near[c, a]
+    ]
     faces = np.array(found)
     inward = np.linalg.det(points[faces]) < 0.0
     faces[inward] = faces[inward][:, ::-1]
     return faces
 
 
-def _cut_in_four(points: NDArray[np.float64], faces: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _cut_in_four(
+    points: NDArray[np.float64], faces: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]], axis=2).reshape(-1, 2)
     unique, place = np.unique(edges, axis=0, return_inverse=True)
     middle = len(points) + place.reshape(-1, 3)

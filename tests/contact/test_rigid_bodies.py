@@ -200,7 +200,9 @@ def test_a_rigid_pendulum_hangs_by_a_point():
     system = sx.System(rigid.mass([1.0]), energies, fixed=sx.fixed_mask(5, [([0], "xyz")]))
     period = 2.0 * np.pi * np.sqrt((2.0 * (1.0 + 0.02**2) / 12.0 + 2.0 * 0.25) / (2.0 * 9.81 * 0.5))
     step = period / 400
-    path = sx.record(system, sx.EnergyMomentum(step), system.state(rigid.positions(np.zeros((1, 3)))), np.arange(401) * step)
+    path = sx.record(
+        system, sx.EnergyMomentum(step), system.state(rigid.positions(np.zeros((1, 3)))), np.arange(401) * step
+    )
     x = np.array([rigid.pose("bar", q)[0][0] for q in path.q])
     np.testing.assert_allclose(x, x[0] * np.cos(2.0 * np.pi * path.t / period), atol=2e-3 * abs(x[0]))
 
@@ -220,7 +222,12 @@ def two_balls(ratio=1.0, offset=0.0, law="penalty"):
     two = RigidBody.sphere(0.1, mass=ratio * one.properties.mass, refinements=1)
     R = facing(one.mesh.points[0] / 0.1, np.array([1.0, 0.0, 0.0]))
     mirrored = np.diag([-1.0, -1.0, 1.0]) @ R
-    rigid = RigidBodies({"one": one.placed((0.0, 0.0, 0.0), R), "two": two.placed((0.206 if offset == 0.0 else 0.189, offset, 0.0), mirrored)})
+    rigid = RigidBodies(
+        {
+            "one": one.placed((0.0, 0.0, 0.0), R),
+            "two": two.placed((0.206 if offset == 0.0 else 0.189, offset, 0.0), mirrored),
+        }
+    )
     contact = BodyContact(rigid.surface(), 2e10, law=law, distance=0.005)
     v = rigid.velocities(linear={"one": (2.0, 0.0, 0.0)})
     return rigid, contact, v

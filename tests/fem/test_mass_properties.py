@@ -82,7 +82,7 @@ def test_all_elastic_frequencies_are_the_one_given():
 
 
 def test_a_body_that_spins_is_stretched_as_stated():
-    """Its particles turn, at rest to each other, where forces are centripetal: with a strain of (Ω/ω)² across the axis."""
+    """Its particles turn, at rest to each other, where forces are centripetal: a strain of (Ω/ω)² across the axis."""
     p = MassProperties(7.0, (0.0, 0.0, 0.0), np.diag([3.0, 4.0, 5.0]))
     energy, spin = Rigidity([[0, 1, 2, 3]], p.radii[None], p.mass, 50.0), 5.0
     across = np.array([1.0, 1.0, 0.0])
