@@ -26,7 +26,7 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, LatticeFunctions
 from symplex.fem.forms import Form
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.constitutive import Material
 
 
 class Contacts(NamedTuple):
@@ -138,7 +138,7 @@ class BodyContact(ChangingEnergy):
     def from_materials(
         cls,
         surface: Surface,
-        materials: Material | Sequence[Material],
+        materials: Material | Sequence[Material | None],
         *,
         speed: float = 0.0,
         law: Literal["penalty", "barrier"] = "penalty",
@@ -152,7 +152,7 @@ class BodyContact(ChangingEnergy):
         Parameters
         ----------
         materials : Material, or a sequence of them
-            Of all bodies, or of each one in the order of ``surface.names``.
+            Of all bodies, or of each one in the order of ``surface.names``; None for a rigid one.
         speed : float, default 0.0
             At which bodies approach each other, in m/s: fast ones need a stiffer contact
             (`symplex.contact.stiffness.contact_stiffness`).

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
@@ -19,6 +20,7 @@ from symplex.fem.energy import Energy, Invariance
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.kernels import kernel
 from symplex.fem.nodes import require_nodes
+from symplex.fem.state import State
 
 _ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
 
@@ -138,6 +140,21 @@ class _Interpolated(Energy, Generic[_Inner]):
     def bounded_stiffness(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the energy of the points has a greatest stiffness."""
         return self.energy.bounded_stiffness
+
+    @property
+    def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the energy of the points tells of a state."""
+        return self.energy.columns
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return what the energy of the points tells of a state, with its gradient at the state."""
+        points = State(state.t, *map(self.interpolation.points, (state.q, state.v, state.a)))
+        energy = self._energy_at(state.q)
+        return energy.observed(points, energy.gradient(points.q[energy.nodes]))
+
+    def _energy_at(self, q: Array) -> Energy:
+        """Return the energy of the points with all stencils that it has at nodal positions q [n, dim]."""
+        return self.energy
 
     def generators(self, dim: int) -> tuple[Array, Array]:
         """Return those of the energy of the points."""
@@ -285,6 +302,9 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
             energy.cover(points)
         self.energy = energy
         self._follow()
+
+    def _energy_at(self, q: Array) -> Energy:
+        return self._complete((q,)).energy
 
     def _moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a point is from where the list was found, at most."""

@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from symplex.errors import MaterialError
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_syntax import LONGEST
 from symplex.fem.solids.formula_table import LAWS
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.scenario.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, TractionTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, SphereTable

@@ -174,7 +174,13 @@ def test_a_rigid_block_falls_on_a_floor_and_comes_back():
     energies = {"floor": rigid.of_points(floor), "gravity": gravity, "rigid": rigid.rigidity(1e4)}
     system = sx.System(rigid.mass(), energies)
     state = system.state(rigid.positions())
+    assert {column.name for column in floor.columns} <= {column.name for column in system.columns}
     path = sx.record(system, sx.EnergyMomentum(1e-3), state, np.linspace(0.0, 0.215, 44))
+    lowest = int(np.argmin(path.q[:, :, 2].mean(axis=1)))
+    there = sx.State(path.t[lowest], path.q[lowest], path.v[lowest], 0.0 * path.v[lowest])
+    told = system.observed(there, lambda energy, at: energy.gradient(at.q[energy.nodes]))
+    assert told["contact_force_z"] == pytest.approx(floor.resultant(rigid.points(there.q))[2], rel=1e-12)
+    assert told["contact_force_z"] > 100.0
     heights = np.array([rigid.pose("block", q)[0][2] for q in path.q])
     assert np.ptp(path.energies["total"]) < 1e-11 * path.energies["gravity"][0]
     # 0.1 s down, 0.01 s on the floor (half a period of the springs at eight corners), 0.1 s up.
@@ -323,6 +329,15 @@ def test_a_ball_that_spins_meets_a_rubber_block_off_centre(law, step):
     assert np.abs(spin - [0.0, 30.0, 10.0]).max() > 1e-3  # corners of a ball of triangles take some spin
     found = contact.check_start(rigid.points(path.q[-1]))
     assert found is None
+
+
+def test_the_stiffness_is_that_of_the_bodies_that_deform():
+    surface = two_balls()[1].surface
+    rubber = sx.NeoHookean.from_young(1e6, 0.3, 1000.0)
+    of_both = BodyContact.from_materials(surface, rubber).stiffness
+    assert BodyContact.from_materials(surface, [None, rubber]).stiffness == of_both
+    with pytest.raises(InvalidSystem, match="all bodies are rigid"):
+        BodyContact.from_materials(surface, [None, None])
 
 
 def test_a_fixed_body_is_an_obstacle():

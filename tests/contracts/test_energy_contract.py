@@ -35,8 +35,9 @@ from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, Rigi
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
 from symplex.fem.rigidity import CORNERS, Rigidity
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
