@@ -205,7 +205,7 @@ class ChunkedElements(ElementEnergy):
         """The nodes [chunks, E · k] of the elements if they share none."""
         k = self.nodes.shape[1]
         first = np.maximum(self.blocks.elements, 0).astype(np.uint32) * np.uint32(k)
-        return (first[:, None] + np.arange(k, dtype=np.uint32)).reshape(len(self.blocks.counts), -1)
+        return (first[:, None] + np.arange(k, dtype=np.uint32)).reshape(self.blocks.nodes.shape)
 
     @cached_property
     def _own_slots(self) -> IntArray:
