@@ -65,8 +65,8 @@ class Interpolation(Copyable):
                 "Interpolation: the weights of a point must sum to one, so that it moves with the nodes; those of "
                 f"point {point} sum to {sums[point]:.6g}."
             )
-        self._transposed = sp.csr_array(self.weights.T)
-        self._rows = self.weights.indptr.astype(np.int32), self.weights.indices.astype(np.int32), self.weights.data
+        self._rows = _rows_of(self.weights)
+        self._columns = _rows_of(sp.csr_array(self.weights.T))
 
     def points(self, q: Array) -> Array:
         """Return the positions B q [p, dim] in m of the points at nodal positions q [n, dim]; or their velocities.
@@ -76,15 +76,17 @@ class Interpolation(Copyable):
         InvalidSystem
             If it is not one row for each node.
         """
-        if q.ndim != 2 or len(q) != self.n_nodes:
-            raise InvalidSystem(
-                f"points are interpolated between {self.n_nodes} nodes; an array for nodes has shape {q.shape}."
-            )
-        return self.weights @ q
+        return _product(self._rows, q, self.n_points, self.n_nodes, "nodes")
 
     def forces(self, f: Array) -> Array:
-        """Return the nodal forces Bᵀ f [n, dim] in N of forces f [p, dim] at the points."""
-        return self._transposed @ f
+        """Return the nodal forces Bᵀ f [n, dim] in N of forces f [p, dim] at the points.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is not one row for each point.
+        """
+        return _product(self._columns, f, self.n_nodes, self.n_points, "points")
 
     @overload
     def of(self, energy: ChangingEnergy) -> ChangingInterpolatedEnergy: ...
@@ -338,6 +340,28 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
     def crossing(self, q0: Array, q1: Array) -> str | None:
         """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
         return self.energy.crossing(self.interpolation.points(q0), self.interpolation.points(q1))
+
+
+def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+
+
+def _product(rows: tuple[IntArray, IntArray, Array], x: Array, m: int, n: int, what: str) -> Array:
+    """Return B x [m, dim] of x [n, dim]."""
+    if x.ndim != 2 or len(x) != n:
+        raise InvalidSystem(f"an interpolation is of {n} {what}; an array for them has shape {x.shape}.")
+    out = np.zeros((m, x.shape[1]))
+    _add_product(*rows, np.ascontiguousarray(x, dtype=float), out)
+    return out
+
+
+@kernel
+def _add_product(indptr, indices, data, x, out):
+    """Add B x to out [m, dim], of x [n, dim]; with fewer than thousands of rows in a third of SciPy's time."""
+    for row in range(len(out)):
+        for t in range(indptr[row], indptr[row + 1]):
+            for i in range(out.shape[1]):
+                out[row, i] += data[t] * x[indices[t], i]
 
 
 @kernel

@@ -84,8 +84,11 @@ def test_an_energy_of_points_that_do_not_exist_is_refused():
 
 
 def test_positions_of_other_nodes_are_refused():
-    with pytest.raises(InvalidSystem, match=r"interpolated between 2 nodes; an array for nodes has shape \(3, 3\)"):
-        Interpolation(np.eye(2)).points(np.zeros((3, 3)))
+    interpolation = Interpolation(np.ones((3, 1)))
+    with pytest.raises(InvalidSystem, match=r"of 1 nodes; an array for them has shape \(3, 3\)"):
+        interpolation.points(np.zeros((3, 3)))
+    with pytest.raises(InvalidSystem, match=r"of 3 points; an array for them has shape \(1, 3\)"):
+        interpolation.forces(np.zeros((1, 3)))
 
 
 def test_what_an_energy_of_points_lacks_is_said_of_it():
