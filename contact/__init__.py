@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".bodies": ("BodyContact", "Contacts"),
+        ".friction": ("Friction",),
         ".massless": ("redistributed_mass",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),

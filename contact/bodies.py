@@ -188,6 +188,10 @@ class BodyContact(ChangingEnergy):
         m = len(self.nodes)
         return SurfacePairs(self.nodes, self._edge_edge[:m], self._weights[:m], self._parallel[:m])
 
+    def complete(self, ends: tuple[Array, ...]) -> BodyContact:
+        """Return the contact, or a copy, with a list that is complete at the positions [n, 3], one or two of them."""
+        return self._complete(ends)
+
     # -- local functions: the loops on pairs that share no nodes ----------------------------------------------
 
     def value(self, x: Array) -> Array:

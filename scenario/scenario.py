@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from symplex.base.arguments import checked
+from symplex.contact.friction import Friction
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidArgument, ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -362,6 +363,7 @@ class _Builder:
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
         tables = self._tables
         energies: dict[str, Energy] = {}
+        loads: dict[str, Load] = {}
         for k, body in enumerate(tables.body):
             solid = self._try(place("body", k, body.name), self._solid, body)
             if solid is not None:
@@ -370,10 +372,11 @@ class _Builder:
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
                 energies[obstacle.name] = contact
+                if obstacle.has_friction:
+                    loads[f"friction_{obstacle.name}"] = Friction(contact, **obstacle.friction_options)
         if tables.gravity is not None:
             mass = np.sum([*self._body_mass.values(), self._carried_mass], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
-        loads: dict[str, Load] = {}
         for k, table in enumerate(tables.load):
             load = self._try(place("load", k, table.name), self._load, table)
             if isinstance(load, Energy):

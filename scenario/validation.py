@@ -137,6 +137,8 @@ def _wrong_names(tables: Tables) -> list[str]:
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
     reserved |= {f"position_{item.name}_{axis}" for item in tables.moving_obstacles for axis in AXES}
+    frictions = {f"friction_{item.name}" for item in tables.obstacle if item.has_friction}
+    reserved |= frictions | {f"work_{name}" for name in frictions}
     for table in ("body", "obstacle", "support", "rod", "load"):
         for k, item in enumerate(getattr(tables, table)):
             if item.name is None:
@@ -203,6 +205,12 @@ def _unsupported(tables: Tables) -> list[str]:
                 f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
                 f"take another integrator, such as {_kinds('loads', method)}, or a constant nodal load or traction."
             )
+        lines += [
+            f"{place('obstacle', k, item.name)}: friction has no potential, which {kind} needs; take another "
+            f"integrator, such as {_kinds('loads', method)}, or leave friction out."
+            for k, item in enumerate(tables.obstacle)
+            if item.has_friction
+        ]
     return [*lines, *_wrong_rods(tables, method), *_wrong_thermostat(tables, method)]
 
 
