@@ -123,7 +123,7 @@ class BodyContact(ChangingEnergy):
     def from_materials(
         cls,
         surface: Surface,
-        materials: Material | Sequence[Material],
+        materials: Material | Sequence[Material | None],
         *,
         speed: float = 0.0,
         law: Literal["penalty", "barrier"] = "penalty",
@@ -137,7 +137,7 @@ class BodyContact(ChangingEnergy):
         Parameters
         ----------
         materials : Material, or a sequence of them
-            Of all bodies, or of each one in the order of ``surface.names``.
+            Of all bodies, or of each one in the order of ``surface.names``; None for a rigid one.
         speed : float, default 0.0
             At which bodies approach each other, in m/s: fast ones need a stiffer contact
             (`symplex.contact.stiffness.contact_stiffness`).

@@ -23,7 +23,7 @@ def default_distance(surface: Surface) -> float:
 
 def contact_stiffness(
     surface: Surface,
-    materials: Material | Sequence[Material],
+    materials: Material | Sequence[Material | None],
     law: str = "penalty",
     distance: float | None = None,
     speed: float = 0.0,
@@ -44,7 +44,7 @@ def contact_stiffness(
     ----------
     surface : Surface
     materials : Material, or a sequence of them
-        Of all bodies, or of each one in the order of ``surface.names``.
+        Of all bodies, or of each one in the order of ``surface.names``; None for a rigid one.
     law : str, default "penalty"
         ``"penalty"`` or ``"barrier"``.
     distance : float, optional
@@ -55,7 +55,7 @@ def contact_stiffness(
     Raises
     ------
     InvalidSystem
-        If there are not as many materials as bodies, or a number is out of range.
+        If there are not as many materials as bodies, all bodies are rigid, or a number is out of range.
     """
     if isinstance(materials, Material):
         materials = [materials] * len(surface.names)
@@ -71,6 +71,12 @@ def contact_stiffness(
     least, factor = _FACTORS[law]
     stiffness = []
     for material, h in zip(materials, sizes.tolist(), strict=True):
+        if material is None:
+            continue
         fast = speed / sqrt(material.young / material.density) * h / reach
         stiffness.append(max(least, factor * fast * fast) * material.young / h)
+    if not stiffness:
+        raise InvalidSystem(
+            "all bodies are rigid, so that no material says how stiff the contact is; give a stiffness."
+        )
     return min(stiffness)

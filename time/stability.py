@@ -150,7 +150,9 @@ def _shortest_distance(system: System, q: Array) -> float:
     for energy in system.energies.values():
         if energy.nodes.shape[1] > 1 and len(energy.nodes):
             x = q[energy.nodes]
-            shortest = min(shortest, float(np.min(np.linalg.norm(x[:, 1:] - x[:, :1], axis=2))))
+            lengths = np.linalg.norm(x[:, 1:] - x[:, :1], axis=2)
+            # A stencil may have a node twice (`symplex.fem.interpolation`).
+            shortest = min(shortest, float(np.min(lengths, initial=np.inf, where=lengths > 0.0)))
     if not 0.0 < shortest < np.inf:
         shortest = float(np.max(np.abs(q))) or 1.0
     return shortest
