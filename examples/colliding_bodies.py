@@ -34,7 +34,7 @@ def ring(radius: float, thickness: float, counts: tuple[int, int], length: float
     def place(u: Array) -> Array:
         angle, (y, z) = 2.0 * np.pi * u[:, 0], 2.0 * u[:, 1:].T - 1.0
         y, z = y * np.sqrt(1.0 - 0.5 * roundness * z**2), z * np.sqrt(1.0 - 0.5 * roundness * y**2)
-        r = radius + 0.5 * thickness * y
+        r = radius - 0.5 * thickness * y
         x = r * np.cos(angle)
         return np.column_stack([x + 0.5 * length * np.clip(np.cos(angle) * 4.0, -1.0, 1.0), r * np.sin(angle), 0.5 * thickness * z])
 
@@ -44,7 +44,7 @@ def ring(radius: float, thickness: float, counts: tuple[int, int], length: float
 def ball(radius: float, core: int, shells: int, grading: float = 0.0) -> sx.Mesh:
     """Return a ball: a cube of core³ elements, and shells between it and the sphere.
 
-    Elements get smaller towards the six poles with a grading between 0 and 1.
+    Elements get smaller towards the sphere, and on it towards the six poles, with a grading between 0 and 1.
     """
 
     def place(u: Array) -> Array:
@@ -60,7 +60,7 @@ def ball(radius: float, core: int, shells: int, grading: float = 0.0) -> sx.Mesh
     sphere = radius * y / np.linalg.norm(y, axis=1, keepdims=True)
     layers, cells, under = [points], [cube.cells["hexahedron"]], outer
     for k in range(1, shells + 1):
-        t = k / shells
+        t = 1.0 - (1.0 - k / shells) ** (1.0 + grading)
         above = len(points) + (k - 1) * len(outer) + np.arange(len(outer))
         layers.append((1.0 - t) * points[outer] + t * sphere)
         cells.append(np.hstack([under[on], above[on]]))
@@ -122,7 +122,7 @@ def bodies(
 
 @dataclass
 class Run:
-    """What is kept in a run: energies and momenta look by look, as parts of the first energy and of Σ m |v|."""
+    """What is kept in a run: energies and momenta look by look, relative to the largest part of the energy and to the first Σ m |v|."""
 
     dt: float
     states: list[sx.State] = field(default_factory=list)
@@ -174,7 +174,8 @@ def follow(of: Bodies, integrator: Any, end: float, looks: int) -> Run:
     mass, total = np.asarray(system.mass), np.array(run.energies["total"])
     size = mass @ np.linalg.norm(of.start.v, axis=1)
     arm = mass @ np.linalg.norm(np.cross(of.start.q, of.start.v), axis=1)
-    run.energy = float(np.ptp(total) / abs(total).max())
+    scale = max(np.ptp(values) for name, values in run.energies.items() if name != "total")
+    run.energy = float(np.ptp(total) / max(scale, max(run.energies["kinetic"])))
     run.momentum = float(np.abs(np.array(momenta) - momenta[0]).max() / max(size, 1e-300))
     run.angular_momentum = float(np.abs(np.array(moments) - moments[0]).max() / max(arm, 1e-300))
     return run
