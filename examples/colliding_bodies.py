@@ -125,6 +125,7 @@ class Run:
     """What is kept in a run: energies and momenta look by look, relative to the largest part of the energy and to the first Σ m |v|."""
 
     dt: float
+    free: bool  # of outer forces
     states: list[sx.State] = field(default_factory=list)
     energies: dict[str, list[float]] = field(default_factory=dict)
     energy: float = 0.0
@@ -145,11 +146,14 @@ class Run:
 
     def numbers(self) -> dict[str, float]:
         """Return what is kept, for a file."""
+        momenta = {
+            "relative change of momentum": self.momentum,
+            "relative change of angular momentum": self.angular_momentum,
+        }
         return {
             "dt [s]": self.dt,
             "relative change of energy": self.energy,
-            "relative change of momentum": self.momentum,
-            "relative change of angular momentum": self.angular_momentum,
+            **(momenta if self.free else {}),
             "corrections per step": round(self.corrections, 2),
             "halved steps": self.statistics.get("halved", 0),
             "processor time [s]": round(self.seconds, 2),
@@ -160,7 +164,8 @@ def follow(of: Bodies, integrator: Any, end: float, looks: int) -> Run:
     """Follow bodies to the time end in s, with so many looks at them."""
     system = of.system
     method = integrator.fit(system, of.start, end / looks)
-    run, momenta, moments = Run(method.dt), [], []
+    free = not (system.loads or np.any(system.fixed) or "weight" in system.energies)
+    run, momenta, moments = Run(method.dt, free), [], []
     began = process_time()
     motion = method.start(system, of.start)
     for look in range(looks + 1):
@@ -171,7 +176,7 @@ def follow(of: Bodies, integrator: Any, end: float, looks: int) -> Run:
         momenta.append(system.momentum(state))
         moments.append(system.angular_momentum(state))
     run.seconds, run.statistics = process_time() - began, dict(motion.statistics())
-    mass, total = np.asarray(system.mass), np.array(run.energies["total"])
+    mass, total = np.asarray(system.mass), np.array(run.energies["balance" if system.loads else "total"])
     size = mass @ np.linalg.norm(of.start.v, axis=1)
     arm = mass @ np.linalg.norm(np.cross(of.start.q, of.start.v), axis=1)
     scale = max(np.ptp(values) for name, values in run.energies.items() if name != "total")
