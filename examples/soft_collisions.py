@@ -122,8 +122,10 @@ def particulars(name: str, of: Bodies, run: Run) -> dict[str, object]:
         return {"speeds of the balls [m/s]": np.round(speeds, 3).tolist()}
     if name == "chain":
         most = run.states[int(np.argmax(run.energies["contact"]))]
-        shares = of.contact.contacts(most.q)
-        return {"pairs in contact at the greatest contact energy": len(shares.gaps)}
+        contacts, surface = of.contact.contacts(most.q), of.contact.surface
+        # Two edges are between nodes 0 and 1, and 2 and 3; of a vertex and a face the first two are of different bodies.
+        edges = np.diff(surface.bodies_of(contacts.nodes[:, :2]), axis=1)[:, 0] == 0
+        return {"share of edge–edge pairs in the forces": float(contacts.forces[edges].sum() / contacts.forces.sum())}
     if name.endswith("stack"):
         tops = [float(state.q[:, 2].max()) for state in run.states]
         kinetic = run.energies["kinetic"]
