@@ -225,3 +225,14 @@ def test_methods_that_keep_their_stencils_refuse_contact(kind):
     (line,) = refused(TWO + "[[contact]]\n", NEWMARK.replace('"newmark"', kind))
     assert "[[contact]] #1 'contact': bodies find new places to touch" in line
     assert 'such as kind = "newmark" or "' in line
+
+
+def test_force_stepping_tells_of_bodies_that_are_far_apart():
+    """Its list of pairs is empty."""
+    far = body("lower") + body("upper", 0.5) + "[[contact]]\nmargin = 0.01\n"
+    problem = built(far, NEWMARK.replace('"newmark"', '"force-stepping"\ngrid = 1e-3'))
+    motion, contact = problem.integrator.start(problem.system, problem.state), problem.body_contacts["contact"]
+    assert len(contact.nodes) == 0
+    told = problem.system.observed(problem.state, motion.gradient)
+    assert told["gap"] == contact.reach
+    assert told["contact_force_lower_upper_z"] == 0.0
