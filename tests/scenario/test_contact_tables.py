@@ -53,7 +53,7 @@ def test_all_bodies_touch_each_other_by_default():
     assert list(problem.system.energies) == ["lower", "upper", "top", "contact"]
     np.testing.assert_array_equal(contact.between, ~np.eye(3, dtype=bool))
     assert contact.law == "penalty"
-    assert contact.reach == pytest.approx(default_distance(contact.surface, "penalty"))
+    assert contact.reach == pytest.approx(default_distance(contact.surface))
     assert len(contact.surface.triangles) == 36
 
 
@@ -124,24 +124,24 @@ def test_friction_of_an_obstacle_and_of_bodies_cannot_have_one_name():
 
 
 def test_check_tells_distance_stiffness_triangles_and_the_stable_step():
-    report, failure = check_report(built(TWO + "[[contact]]\nstiffness = 2e8\n"))
+    report, failure = check_report(built(TWO + "[[contact]]\nstiffness = 2e8\ndistance = 0.01\n"))
     assert not failure
     assert "contact 'contact'" in report
-    assert "penalty, 200 MN/m³ from a distance of 25 mm on (nothing nearer at the start)" in report
+    assert "penalty, 200 MN/m³ from a distance of 10 mm on (nothing nearer at the start)" in report
     assert "24 triangles, 1 pair of bodies" in report
-    softer = check_report(built(TWO + "[[contact]]\nstiffness = 2e6\n"))[0]
+    softer = check_report(built(TWO + "[[contact]]\nstiffness = 2e6\ndistance = 0.01\n"))[0]
     steps = [text.split("stable step")[1].split()[:2] for text in (report, softer)]
     assert [unit for _, unit in steps] == ["µs", "ms"]
     assert 1e-3 * float(steps[0][0]) < 0.5 * float(steps[1][0])
 
 
 def test_check_tells_that_bodies_press_each_other_at_the_start():
-    near = body("lower") + body("upper", 0.12)
-    report, _ = check_report(built(near + "[[contact]]\nstiffness = 2e8\n"))
-    assert "from a distance of 25 mm on (" in report
-    energy = built(near + "[[contact]]\nstiffness = 2e8\n").system.energies["contact"]
+    near = body("lower") + body("upper", 0.105)
+    report, _ = check_report(built(near + "[[contact]]\nstiffness = 2e8\ndistance = 0.01\n"))
+    assert "from a distance of 10 mm on (" in report
+    energy = built(near + "[[contact]]\nstiffness = 2e8\ndistance = 0.01\n").system.energies["contact"]
     pressed = energy.total(built(near).state.q)
-    assert pressed > 1.0
+    assert pressed > 0.1
     assert f"pairs nearer at the start, which press bodies apart with {pressed:.3g} J" in report
 
 
@@ -197,8 +197,8 @@ def test_check_knows_of_no_stable_step_with_a_barrier():
         ),
         (
             body("lower") + body("upper", 0.1),
-            "",
-            ["the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.025 m"],
+            "distance = 0.02",
+            ["the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.02 m"],
         ),
         (
             body("lower") + body("upper", 0.09) + body("top", 0.15),
