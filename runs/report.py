@@ -266,7 +266,10 @@ def _body_contact(contact: BodyContact, q: Array) -> str:
     """Return the law, the stiffness and the distance of contact between bodies, and what may touch."""
     surface, near = contact.surface, contact.contacts(q)
     pairs = int(np.triu(contact.between).sum())
-    touching = f"{len(near.gaps):,} pairs nearer at the start" if len(near.gaps) else "nothing nearer at the start"
+    touching = "nothing nearer at the start"
+    if len(near.gaps):
+        pressed = si(contact.total(q), "J")
+        touching = f"{len(near.gaps):,} pairs nearer at the start, which press bodies apart with {pressed}"
     return (
         f"{contact.law}, {si(contact.stiffness, 'N/m³')} from a distance of {si(contact.reach, 'm')} on ({touching}); "
         f"{len(surface.triangles):,} triangles, {pairs:,} pair{'s' * (pairs > 1)} of bodies"

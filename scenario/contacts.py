@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -84,14 +84,6 @@ class ContactTable(FrictionTable):
         return {f"friction_{one}_{other}": (one, other) for one, other in pairs}
 
 
-class _Body(NamedTuple):
-    """A body as contact knows it."""
-
-    name: str
-    solid: Solid
-    velocities: Array  # of its nodes [n, 3]
-
-
 def body_contact(table: ContactTable, mesh: Mesh, solids: Mapping[str, Solid], v: Array) -> BodyContact:
     """Return the contact that a table describes.
 
@@ -117,8 +109,8 @@ def body_contact(table: ContactTable, mesh: Mesh, solids: Mapping[str, Solid], v
     stiffness = table.stiffness
     try:
         if stiffness is None:
-            bodies = [_Body(name, solids[name], v[np.unique(solids[name].nodes)]) for name in names]
-            speed = _closing_speed(table, bodies) if table.speed is None else table.speed
+            velocities = {name: v[np.unique(solids[name].nodes)] for name in names}
+            speed = _closing_speed(table, velocities) if table.speed is None else table.speed
             materials = [solids[name].material for name in names]
             stiffness = contact_stiffness(surface, materials, table.law, table.distance, speed)
             stiffness *= 1.0 if table.factor is None else table.factor
@@ -142,13 +134,14 @@ def _surface_of(mesh: Mesh, name: str, solid: Solid) -> Surface:
     return Surface.of(Mesh(mesh.points, {solid.kind: solid.nodes}, {name: rows}), name)
 
 
-def _closing_speed(table: ContactTable, bodies: list[_Body]) -> float:
-    """Return a bound in m/s of the speeds at which nodes of two bodies that may touch approach each other."""
-    means = {body.name: body.velocities.mean(axis=0) for body in bodies}
-    spreads = {
-        body.name: float(np.linalg.norm(body.velocities - means[body.name], axis=1).max(initial=0.0)) for body in bodies
-    }
+def _closing_speed(table: ContactTable, velocities: Mapping[str, Array]) -> float:
+    """Return a bound in m/s of the speeds at which nodes of two bodies that may touch approach each other.
+
+    Of each body the velocities of its nodes [n, 3] are given, by name.
+    """
+    means = {name: v.mean(axis=0) for name, v in velocities.items()}
+    spreads = {name: float(np.linalg.norm(v - means[name], axis=1).max()) for name, v in velocities.items()}
     return max(
         float(np.linalg.norm(means[one] - means[other])) + spreads[one] + spreads[other]
-        for one, other in table.pairs([body.name for body in bodies])
+        for one, other in table.pairs(list(velocities))
     )

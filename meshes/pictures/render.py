@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _DPI = 100
 # Pixels of the column with the colour bar, and of the line with the time.
 _BAR, _HEAD = 130, 44
-_NAMED = 12  # bodies at most whose colours are told
+_NAMED, _LONGEST = 12, 14  # bodies at most whose colours are told, and letters of a name
 _FFMPEG = ["-preset", "veryfast"]
 # Draws a ball and exits; a driver that crashes takes only this process with it.
 _PROBE = """
@@ -284,7 +284,7 @@ def _add_key(figure: Figure, scene: Scene, place: tuple[float, float, float, flo
 
     if scene.legend:
         names = list(scene.legend)[:_NAMED]
-        words = [textwrap.shorten(name, 14, placeholder="…") for name in names]
+        words = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]
         patches = [Patch(color=scene.legend[name], label=word) for name, word in zip(names, words, strict=True)]
         patches += [Patch(color="none", label="…")] if len(scene.legend) > _NAMED else []
         figure.legend(handles=patches, loc="center left", bbox_to_anchor=(place[0], 0.5), frameon=False, fontsize=11,

@@ -168,7 +168,11 @@ def published_cases() -> Iterator[Data]:
                 body |= {"mesh": {"file": "box.msh"}, "translate": [0, 0, 0.1]}
             elif "cube" in body["mesh"]:
                 body["mesh"] = BOX
+            elif "cells" in body["mesh"]:
+                body["mesh"] |= {"cells": [min(count, 4) for count in body["mesh"]["cells"]]}
         data["run"] |= {"duration": data["run"]["duration"] / 100, "frames": 2, "samples": 4}
+        if isinstance(data["integrator"].get("dt"), float):
+            data["integrator"]["dt"] = min(data["integrator"]["dt"], data["run"]["duration"] / 4)
         yield data
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symplex.contact.friction import Friction
-from symplex.contact.stiffness import contact_stiffness
+from symplex.contact.stiffness import contact_stiffness, default_distance
 from symplex.errors import ScenarioError
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
@@ -28,7 +28,7 @@ velocity = {list(velocity)}
 """
 
 
-TWO = body("lower") + body("upper", 0.12, (0, 0, -2))
+TWO = body("lower") + body("upper", 0.13, (0, 0, -2))
 THREE = TWO + body("top", 0.25)
 NEWMARK = '[integrator]\nkind = "newmark"\n[run]\nduration = 1e-3\nframes = 2\nsamples = 4\n'
 
@@ -53,7 +53,7 @@ def test_all_bodies_touch_each_other_by_default():
     assert list(problem.system.energies) == ["lower", "upper", "top", "contact"]
     np.testing.assert_array_equal(contact.between, ~np.eye(3, dtype=bool))
     assert contact.law == "penalty"
-    assert contact.reach == pytest.approx(0.01)  # a tenth of the shortest edge
+    assert contact.reach == pytest.approx(default_distance(contact.surface))
     assert len(contact.surface.triangles) == 36
 
 
@@ -124,15 +124,25 @@ def test_friction_of_an_obstacle_and_of_bodies_cannot_have_one_name():
 
 
 def test_check_tells_distance_stiffness_triangles_and_the_stable_step():
-    report, failure = check_report(built(TWO + "[[contact]]\nstiffness = 2e8\n"))
+    report, failure = check_report(built(TWO + "[[contact]]\nstiffness = 2e8\ndistance = 0.01\n"))
     assert not failure
     assert "contact 'contact'" in report
     assert "penalty, 200 MN/m³ from a distance of 10 mm on (nothing nearer at the start)" in report
     assert "24 triangles, 1 pair of bodies" in report
-    softer = check_report(built(TWO + "[[contact]]\nstiffness = 2e6\n"))[0]
+    softer = check_report(built(TWO + "[[contact]]\nstiffness = 2e6\ndistance = 0.01\n"))[0]
     steps = [text.split("stable step")[1].split()[:2] for text in (report, softer)]
     assert [unit for _, unit in steps] == ["µs", "ms"]
     assert 1e-3 * float(steps[0][0]) < 0.5 * float(steps[1][0])
+
+
+def test_check_tells_that_bodies_press_each_other_at_the_start():
+    near = body("lower") + body("upper", 0.105)
+    report, _ = check_report(built(near + "[[contact]]\nstiffness = 2e8\ndistance = 0.01\n"))
+    assert "from a distance of 10 mm on (" in report
+    energy = built(near + "[[contact]]\nstiffness = 2e8\ndistance = 0.01\n").system.energies["contact"]
+    pressed = energy.total(built(near).state.q)
+    assert pressed > 0.1
+    assert f"pairs nearer at the start, which press bodies apart with {pressed:.3g} J" in report
 
 
 def test_check_knows_of_no_stable_step_with_a_barrier():
@@ -187,8 +197,8 @@ def test_check_knows_of_no_stable_step_with_a_barrier():
         ),
         (
             body("lower") + body("upper", 0.1),
-            "",
-            ["the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.01 m"],
+            "distance = 0.02",
+            ["the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.02 m"],
         ),
         (
             body("lower") + body("upper", 0.09) + body("top", 0.15),
@@ -215,3 +225,14 @@ def test_methods_that_keep_their_stencils_refuse_contact(kind):
     (line,) = refused(TWO + "[[contact]]\n", NEWMARK.replace('"newmark"', kind))
     assert "[[contact]] #1 'contact': bodies find new places to touch" in line
     assert 'such as kind = "newmark" or "force-stepping"' in line
+
+
+def test_force_stepping_tells_of_bodies_that_are_far_apart():
+    """Its list of pairs is empty."""
+    far = body("lower") + body("upper", 0.5) + "[[contact]]\nmargin = 0.01\n"
+    problem = built(far, NEWMARK.replace('"newmark"', '"force-stepping"\ngrid = 1e-3'))
+    motion, contact = problem.integrator.start(problem.system, problem.state), problem.body_contacts["contact"]
+    assert len(contact.nodes) == 0
+    told = problem.system.observed(problem.state, motion.gradient)
+    assert told["gap"] == contact.reach
+    assert told["contact_force_lower_upper_z"] == 0.0

@@ -31,7 +31,7 @@ def lattice_slopes(energy: Energy, lattice: Lattice, z: Array, from_axes: Callab
     dim = z.shape[1]
 
     def of_stencils(values: NDArray[Any]) -> NDArray[Any]:
-        return values.reshape(z.shape)[energy.nodes].reshape(m, -1)
+        return values.reshape(z.shape)[energy.nodes].reshape(m, k * dim)  # there may be none
 
     spacing = of_stencils(lattice.spacing)
     cell, sign, fraction = place(of_stencils(z), of_stencils(lattice.mirrored))
