@@ -102,19 +102,19 @@ def mass_moved_inward(
     n = len(x)
     if x.ndim != 2 or not np.isfinite(x).all():
         raise InvalidSystem(f"mass_moved_inward: points must be finite, [n, dim]; their shape is {x.shape}.")
-    if not sp.issparse(mass):
-        mass = nodal_masses("mass_moved_inward", mass)  # pyright: ignore[reportArgumentType]
-    if mass.shape not in ((n,), (n, n)):
-        raise InvalidSystem(f"mass_moved_inward: masses of shape {mass.shape} do not fit {n} points.")
+    consistent = sp.issparse(mass)
+    whole = sp.csr_array(mass) if consistent else nodal_masses("mass_moved_inward", np.asarray(mass))
+    if whole.shape != ((n, n) if consistent else (n,)):
+        raise InvalidSystem(f"mass_moved_inward: masses of shape {whole.shape} do not fit {n} points.")
     freed = distinct_nodes("mass_moved_inward", nodes)
     require_nodes("mass_moved_inward", freed, n)
     require_nodes("mass_moved_inward", cells, n)
     R = _behind(x, cells, freed)
-    if sp.issparse(mass):
-        moved = sp.csr_array(R.T @ mass @ R)
-        moved.eliminate_zeros()
-        return moved
-    return R.T @ mass
+    if not consistent:
+        return R.T @ whole
+    moved = sp.csr_array(R.T @ whole @ R)
+    moved.eliminate_zeros()
+    return moved
 
 
 def _behind(x: Array, cells: IntArray, freed: IntArray) -> sp.csr_array:

@@ -234,7 +234,7 @@ def mixed_mass(
     InvalidSystem
         If sizes do not match, a number is out of range, or not one of share and Courant number is given.
     """
-    nodal = nodal_masses("the mixed mass", lumped)  # pyright: ignore[reportArgumentType]
+    nodal = nodal_masses("the mixed mass", np.asarray(lumped))
     if consistent.shape != (len(nodal), len(nodal)):
         raise InvalidSystem(
             f"the mixed mass: {len(nodal)} lumped masses and a consistent mass of shape {consistent.shape} "
@@ -242,13 +242,12 @@ def mixed_mass(
         )
     if (share is None) == (courant is None):
         raise InvalidSystem("the mixed mass takes a share of the consistent mass, or a Courant number: one of both.")
-    if courant is not None:
-        if not 0.0 < courant < np.inf:
-            raise InvalidSystem(f"the mixed mass: the Courant number must be positive; it is {courant}.")
-        share = min(0.5 + courant * courant, 1.0)
-    if not 0.0 <= share <= 1.0:  # pyright: ignore[reportOptionalOperand]
-        raise InvalidSystem(f"the mixed mass: the share of the consistent mass must be from 0 to 1; it is {share}.")
-    return sp.csr_array((1.0 - share) * sp.diags_array(nodal) + share * consistent)
+    if courant is not None and not 0.0 < courant < np.inf:
+        raise InvalidSystem(f"the mixed mass: the Courant number must be positive; it is {courant}.")
+    alpha = min(0.5 + courant * courant, 1.0) if courant is not None else share
+    if alpha is None or not 0.0 <= alpha <= 1.0:
+        raise InvalidSystem(f"the mixed mass: the share of the consistent mass must be from 0 to 1; it is {alpha}.")
+    return sp.csr_array((1.0 - alpha) * sp.diags_array(nodal) + alpha * consistent)
 
 
 # -- bars -----------------------------------------------------------------------------------------------------

@@ -95,13 +95,15 @@ class ForceStepping(Integrator):
         StepFailed
             If the energy is infinite at a lattice vertex next to the initial positions, or cells are too many to count.
         """
-        motion = ForceSteppingMotion(self, system, state.t)
+        # A checker of this file alone takes its class for another than that of lattice_motion.
+        motion = ForceSteppingMotion(self, system, state.t)  # pyright: ignore[reportArgumentType]
         motion._begin(state)
         return motion
 
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> ForceSteppingMotion:
         """Return the motion that goes on from a checkpoint, bit-identically."""
-        motion = ForceSteppingMotion(self, system, float(checkpoint.get("t", 0.0)))
+        start = float(checkpoint.get("t", 0.0))
+        motion = ForceSteppingMotion(self, system, start)  # pyright: ignore[reportArgumentType]
         motion._restore(checkpoint)
         return motion
 
