@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Generic, TypeVar, final, overload
+from typing import Generic, Self, TypeVar, final, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.copying import Copyable
@@ -170,6 +171,16 @@ class _Interpolated(Energy, Generic[_Inner]):
         """Return the error that the energy of the points has no such method."""
         return self.energy.lacks(optional, name)
 
+    def of_load(self, load: IncrementLoad) -> InterpolatedLoad:
+        """Return a load of points that follows from the energy of these, as friction from contact, as one of nodes.
+
+        Raises
+        ------
+        InvalidSystem
+            If it follows from another energy.
+        """
+        return InterpolatedLoad(load, self)
+
     # -- local functions --------------------------------------------------------------------------------------
 
     def value(self, x: Array) -> Array:
@@ -241,12 +252,7 @@ class _Interpolated(Energy, Generic[_Inner]):
             add(form, points, forces)
             out += self.interpolation.forces(forces)
             return
-        m, k, _ = self._weights.shape
-        count = m * k * k
-        local = np.zeros((count, *out.shape[1:]))
-        add(form, points, local, np.arange(count, dtype=np.int32).reshape(m, k, k))
-        size = int(np.prod(out.shape[1:]))
-        _expand(self._weights, local.reshape(count, size), slots, out.reshape(len(out), size))
+        _add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.
@@ -293,8 +299,7 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Find the stencils of the points at nodal positions, one or two of them (see `ChangingEnergy.find`)."""
-        energy = copy.copy(self.energy)  # other copies of this one keep their list
-        points = tuple(map(self.interpolation.points, ends))
+        energy, points = self.energy, tuple(map(self.interpolation.points, ends))
         if distance <= self.reach:  # for one evaluation
             energy.listed_at = energy.listed_at[:0]
             energy.find(points, distance)
@@ -302,8 +307,13 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
             energy.list_at(*points)
         else:
             energy.cover(points)
-        self.energy = energy
         self._follow()
+
+    def __copy__(self) -> Self:
+        """Return a copy with a list of its own."""
+        new = super().__copy__()
+        new.energy = copy.copy(self.energy)
+        return new
 
     def _energy_at(self, q: Array) -> Energy:
         return self._complete((q,)).energy
@@ -342,8 +352,59 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         return self.energy.crossing(self.interpolation.points(q0), self.interpolation.points(q1))
 
 
+@final
+class InterpolatedLoad(IncrementLoad):
+    """A load of points that follow nodes; see `of_load` of the energies of such points.
+
+    Its work is that of the forces on the points.
+    """
+
+    def __init__(self, load: IncrementLoad, energy: _Interpolated):
+        if load.energy is not energy.energy:
+            raise InvalidSystem(
+                f"a {type(load).__name__} of points must follow from the {type(energy.energy).__name__} that the "
+                "energy of the nodes is made of."
+            )
+        self.load, self.energy, self._interpolation = load, energy, energy.interpolation
+
+    @property
+    def nodes(self) -> IntArray:
+        """Its stencils [m, K] as they are now."""
+        return self._interpolation.stencils(self.load.nodes)[0]
+
+    def over(self, t: float, q0: Array, q1: Array, v: Array) -> Array:
+        """Return the nodal forces [n, dim] in N of an increment from q0 to q1 with the velocities v [n, dim]."""
+        return self._interpolation.forces(self.load.over(t, *self._points(q0, q1), self._interpolation.points(v)))
+
+    def add_derivatives(
+        self, t: float, ends: tuple[Array, Array], v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
+    ) -> None:
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]."""
+        points, u = self._points(*ends), self._interpolation.points(v)
+        weights = self._interpolation.stencils(self.load.nodes)[1]
+
+        def add(own: IntArray, local: Array) -> None:
+            self.load.add_derivatives(t, points, u, by_q, by_v, own, local)
+
+        _add_matrix(add, weights, slots, out)
+
+    def _points(self, q0: Array, q1: Array) -> tuple[Array, Array]:
+        """Return the positions of the points at both ends; of one position, the same array twice."""
+        p0 = self._interpolation.points(q0)
+        return p0, p0 if q1 is q0 else self._interpolation.points(q1)
+
+
+def _add_matrix(add: Callable[[IntArray, Array], None], weights: Array, slots: IntArray, out: Array) -> None:
+    """Add Wᵀ K W to the blocks or values out [nnz, …] at slots [m, K, K]; add(slots, local) gives K for the points."""
+    m, k, _ = weights.shape
+    count, size = m * k * k, int(np.prod(out.shape[1:]))
+    local = np.zeros((count, *out.shape[1:]))
+    add(np.arange(count, dtype=np.int32).reshape(m, k, k), local)
+    _expand(weights, local.reshape(count, size), slots, out.reshape(len(out), size))
+
+
 def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:
-    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+    return np.array(matrix.indptr, np.int32), np.array(matrix.indices, np.int32), np.array(matrix.data, float)
 
 
 def _product(rows: tuple[IntArray, IntArray, Array], x: Array, m: int, n: int, what: str) -> Array:
