@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".bodies": ("BodyContact", "Contacts"),
         ".friction": ("Friction",),
-        ".massless": ("redistributed_mass",),
+        ".massless": ("mass_moved_inward", "redistributed_mass"),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
         ".rigid_bodies": ("RigidBodies",),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import Literal, NamedTuple, final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.contact.crossing import crossing, intersections, largest_step
 from symplex.contact.laws import LAWS
+from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_directional import add_secant, add_secant_rate, add_third
 from symplex.contact.pair_discrete import add_discrete_gradient, add_discrete_hessian
 from symplex.contact.pair_lattice import pair_lattice
@@ -27,26 +29,9 @@ from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, LatticeFunctions
 from symplex.fem.forms import Form
 from symplex.fem.solids.constitutive import Material
+from symplex.fem.state import State
 
-
-class Contacts(NamedTuple):
-    """The pairs in contact, for output.
-
-    Attributes
-    ----------
-    nodes : int32 [m, 4]
-    bodies : int32 [m, 2]
-        Of the vertex or first edge, and of the face or second edge.
-    gaps : float64 [m]
-        The distances in m.
-    forces : float64 [m]
-        The normal forces in N, w m |db/dd|.
-    """
-
-    nodes: IntArray
-    bodies: IntArray
-    gaps: Array
-    forces: Array
+_TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that touches
 
 
 @checked
@@ -289,7 +274,7 @@ class BodyContact(ChangingEnergy):
             _, gaps = self._nearest(q)
             nearest = int(np.argmin(gaps))  # the first that is not a number, if any is
             if not gaps[nearest] > 0.0:
-                one, other = (self.surface.names[b] for b in self._bodies(pairs)[nearest])
+                one, other = (self.surface.names[b] for b in self.surface.bodies_of(pairs.nodes[nearest, [0, 3]]))
                 at = ", ".join(f"{x:.4g}" for x in q[pairs.nodes[nearest, 0]])
                 raise StepFailed(
                     f"BodyContact: '{one}' and '{other}' touch at ({at}) m, where a barrier has no finite energy. Try "
@@ -328,7 +313,7 @@ class BodyContact(ChangingEnergy):
         return None if pairs is None else crossing(self.surface, pairs, q0, q1)
 
     def check_start(self, q: Array) -> None:
-        """Check that no bodies overlap at the nodal positions q [n, 3].
+        """Check that no bodies overlap or touch at the nodal positions q [n, 3].
 
         Raises
         ------
@@ -342,21 +327,49 @@ class BodyContact(ChangingEnergy):
             raise InvalidSystem(
                 f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact."
             )
+        near = self.contacts(q)
+        if not near.gaps.min(initial=np.inf) > _TOUCH * self.reach:
+            nearest = int(near.gaps.argmin())
+            one, other = (self.surface.names[body] for body in near.bodies[nearest])
+            at = ", ".join(f"{x:.4g}" for x in q[near.nodes[nearest, 0]])
+            who = f"the bodies '{one}' and '{other}' touch" if one != other else f"body '{one}' touches itself"
+            raise InvalidSystem(
+                f"BodyContact: {who} at ({at}) m, where no direction is known in which they could be pushed apart. "
+                f"Leave a gap between them; forces begin at {self.reach:.4g} m."
+            )
 
     # -- for output -------------------------------------------------------------------------------------------
 
-    def contacts(self, q: Array) -> Contacts:
-        """Return the pairs that are closer than d̂ at the nodal positions q [n, 3], with gaps and normal forces."""
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The force between each two bodies, and the smallest gap."""
+        return columns_of(self.surface.names, self.between)
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return the forces of bodies on each other as they act, and the smallest gap, at most d̂."""
+        return self.at(state.q, gradient).observed()
+
+    def at(self, q: Array, gradient: Array | None = None) -> ContactState:
+        """Return gaps and forces at the nodal positions q [n, 3].
+
+        Parameters
+        ----------
+        q : float64 [n, 3]
+            In m.
+        gradient : float64 [m, 4, 3], optional
+            ∂φ/∂x in N of the pairs in the list as it acts in a motion; default: that at q. It is taken if the list is
+            complete at q.
+        """
         energy = self._complete((q,))
         pairs = energy.pairs
+        if gradient is None or energy is not self:
+            gradient = energy.gradient(q[pairs.nodes])
         c, gaps = energy._nearest(q)
-        near = np.flatnonzero(gaps < self.reach)
-        x = q[pairs.nodes[near]]
-        gradient, c, gaps = energy.gradient(q[pairs.nodes])[near], c[near], gaps[near]
-        normal = np.einsum("ma,mai->mi", c, x) / np.where(gaps > 0.0, gaps, 1.0)[:, None]
-        # The mollifier's own part of the forces has no resultant.
-        forces = -np.einsum("mai,mi->m", gradient[:, :1] + gradient[:, 1:2] * pairs.edge_edge[near, None, None], normal)
-        return Contacts(pairs.nodes[near], self._bodies(pairs)[near], gaps, forces)
+        return ContactState(self.surface, self.between, self.reach, q, pairs, c, gaps, gradient)
+
+    def contacts(self, q: Array) -> Contacts:
+        """Return the pairs that are closer than d̂ at the nodal positions q [n, 3], with gaps and normal forces."""
+        return self.at(q).contacts()
 
     def nodal_forces(self, q: Array) -> Array:
         """Return the contact forces [n, 3] in N on the nodes at the nodal positions q [n, 3]."""
@@ -371,26 +384,13 @@ class BodyContact(ChangingEnergy):
 
     def resultants(self, q: Array) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
-        energy = self._complete((q,))
-        pairs, names = energy.pairs, self.surface.names
-        bodies, force = energy._bodies(pairs), -energy.gradient(q[pairs.nodes])
-        of_first = force[:, 0] + force[:, 1] * pairs.edge_edge[:, None]
-        found = {}
-        for i, j in np.argwhere(np.triu(self.between, 1)).tolist():
-            there = of_first[(bodies[:, 0] == i) & (bodies[:, 1] == j)].sum(axis=0)
-            back = of_first[(bodies[:, 0] == j) & (bodies[:, 1] == i)].sum(axis=0)
-            found[names[i], names[j]] = there - back
-        return found
+        return self.at(q).resultants()
 
     def _nearest(self, q: Array) -> tuple[Array, Array]:
         """Return c [m, 4] and the distances [m] of the pairs in the list."""
         c, gaps = np.empty((len(self.nodes), 4)), np.empty(len(self.nodes))
         set_nearest(q, self.pairs, self._work, c, gaps)
         return c, gaps
-
-    def _bodies(self, pairs: SurfacePairs) -> IntArray:
-        """Return the bodies [m, 2] of pairs."""
-        return self.surface.bodies_of(pairs.nodes[:, [0, 3]])
 
 
 def _apart(x: Array) -> Array:

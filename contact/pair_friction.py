@@ -13,9 +13,9 @@ f·v = −t·σ is never positive, in increments of any size. With a small β th
 by normal forces, and the resultant on each is t; without any, it could not be taken by edges that are nearly parallel.
 
 P is the projection onto the plane orthogonal to a unit vector n, along which the pressure counts: N = N_pair p̂·n. On
-flat faces some pairs are tilted, of a vertex and the border of a face that it is not above, or of an edge and the end of
-another one; the sum of their forces would be more than the force between the faces. So n is the normal of the face, or
-of both edges, where p̄ is less than 37° from it; beyond 45°, as at corners, it is p̂, and in between a mean.
+flat faces some pairs are tilted, of a vertex and the border of a face that it is not above, or of an edge and the end
+of another one; the sum of their forces would be more than the force between the faces. So n is the normal of the face,
+or of both edges, where p̄ is less than 37° from it; beyond 45°, as at corners, it is p̂, and in between a mean.
 """
 
 from __future__ import annotations
@@ -149,7 +149,9 @@ def _slip_operator(edge_edge, w, threshold, law, work, space):
     p = mean_distance(work)
     size = dot(p, p) ** 0.5
     (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
-    m = 0.5 * (mollifier.value(mollifier.ratio(threshold, a0, b0)) + mollifier.value(mollifier.ratio(threshold, a1, b1)))
+    m = 0.5 * (
+        mollifier.value(mollifier.ratio(threshold, a0, b0)) + mollifier.value(mollifier.ratio(threshold, a1, b1))
+    )
     N = 2.0 * w * m * abs(laws.quotient(law.kind, law.stiffness, law.reach, s0, s1)) * size
     if not N > 0.0:
         return 0.0
@@ -202,9 +204,7 @@ def add_friction(q0, q1, v, pairs, law, friction, work, space, out):
         gather(q0, pairs.nodes, e, work.x0)
         gather(q1, pairs.nodes, e, work.x1)
         gather(v, pairs.nodes, e, space.v)
-        N = _set_force(
-            pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, friction, work, space, work.force
-        )
+        N = _set_force(pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, friction, work, space, work.force)
         if N != 0.0:
             check += add_force(work.force, pairs.nodes, e, out)
     return check

@@ -61,5 +61,7 @@ class SurfaceFriction(Copyable):
             pairs = contact.pairs
             bodies = np.sort(contact.surface.bodies_of(pairs.nodes[:, [0, 3]]), axis=1)
             rows = np.flatnonzero((bodies == self._bodies).all(axis=1))
-            self._chosen = contact.nodes, SurfacePairs(*(part[rows] for part in pairs))
+            nodes, edge_edge, weights, parallel = pairs
+            chosen = SurfacePairs(nodes[rows], edge_edge[rows], weights[rows], parallel[rows])
+            self._chosen = contact.nodes, chosen
         return self._chosen[1]

@@ -72,6 +72,10 @@ class LatticeFunctions:
     failures: list[BaseException] = field(default_factory=list)
     owner: object = None
 
+    def __post_init__(self):
+        # A row is read from its address on, as one number after the other.
+        object.__setattr__(self, "parameters", np.ascontiguousarray(self.parameters, dtype=float))
+
     def raise_failure(self) -> None:
         """Raise what a Python function has raised since the last time, if anything: to be called after each loop."""
         if self.failures:

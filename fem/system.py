@@ -37,6 +37,7 @@ MOMENTA = (
 
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
+_COMBINED = {"sum": sum, "largest": max, "smallest": min}  # what several parts tell
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
@@ -60,7 +61,7 @@ class System(Potential):
         Supports whose motion is given as a function of time, by name.
     massless : bool [n], optional
         True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
-        that declare it take such nodes, and only with lumped masses.
+        that declare it take such nodes. In a consistent mass their rows and columns must be zero.
 
     Raises
     ------
@@ -113,8 +114,8 @@ class System(Potential):
         for name, load in self.loads.items():
             if isinstance(load, IncrementLoad) and all(load.energy is not energy for energy in self.energies.values()):
                 raise InvalidSystem(
-                    f"load '{name}' ({type(load).__name__}) follows from a {type(load.energy).__name__} that is not one "
-                    "of the system's energies; add that, the same object."
+                    f"load '{name}' ({type(load).__name__}) follows from a {type(load.energy).__name__} that is not "
+                    "one of the system's energies; add that, the same object."
                 )
 
     def _shape_and_wanted(self, given: NDArray[Any]) -> str:
@@ -310,7 +311,7 @@ class System(Potential):
     def _mass_solver(self) -> MassSolver:
         from symplex.fem.actions.mass_solve import MassSolver  # compiled when first needed
 
-        return MassSolver(sp.csr_array(self.mass), self.fixed)
+        return MassSolver(sp.csr_array(self.mass), self.fixed, self.massless)
 
     # -- what is conserved ----------------------------------------------------------------------------------
 
@@ -364,7 +365,7 @@ class System(Potential):
             for column in part.columns:
                 value, before = told[column.name], found.get(column.name)
                 if before is not None:
-                    value = max(before, value) if column.combined == "largest" else before + value
+                    value = _COMBINED[column.combined]((before, value))
                 found[column.name] = value
         return found
 

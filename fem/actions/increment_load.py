@@ -13,7 +13,8 @@ class IncrementLoad(Copyable, ABC):
     """A load f(t, q0, q1, v) that sees both ends of an increment, and knows its derivatives.
 
     Methods with discrete gradients give it the ends of the step and the mean velocity (q1 − q0)/dt, so that it can
-    follow from the discrete gradient of its energy; all others one position, as to any load: f(t, q, v) = f(t, q, q, v).
+    follow from the discrete gradient of its energy; all others one position, as to any load:
+    f(t, q, v) = f(t, q, q, v).
 
     Attributes
     ----------
