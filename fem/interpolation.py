@@ -293,9 +293,19 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
     def __init__(self, energy: ChangingEnergy, interpolation: Interpolation):
         require_nodes(f"a {type(energy).__name__} of points", energy.nodes, interpolation.n_points)
         self.energy, self.interpolation = energy, interpolation
-        self.reach, self.margin = energy.reach, energy.margin
+        self.reach = energy.reach
         self.listed_at = energy.listed_at[:0]
         self._follow()
+
+    @property
+    def margin(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the points in m. To set it, give how far nodes may move: points may by more, and theirs is larger."""
+        return self.energy.margin
+
+    @margin.setter
+    def margin(self, of_nodes: float) -> None:
+        gain = abs(self.interpolation.weights).sum(axis=1).max(initial=1.0)
+        self.energy.margin = float(gain) * of_nodes
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Find the stencils of the points at nodal positions, one or two of them (see `ChangingEnergy.find`)."""

@@ -380,6 +380,21 @@ def test_the_stiffness_is_that_of_the_bodies_that_deform():
         BodyContact.from_materials(surface, [None, None])
 
 
+def test_the_contact_of_points_is_told_in_histories():
+    rigid, contact, _ = two_balls(offset=0.05)
+    system = sx.System(rigid.mass(), {"contact": rigid.of_points(contact)})
+    q = rigid.positions()
+    for shift in (0.0, 0.003):  # with the list, and beyond its margin
+        q[rigid.nodes_of("one"), 0] += shift
+        system.renew(rigid.positions())
+        told = system.observed(
+            sx.State(0.0, q, 0.0 * q, 0.0 * q), lambda energy, at: energy.gradient(at.q[energy.nodes])
+        )
+        forces = contact.resultants(rigid.points(q))["one", "two"]
+        np.testing.assert_allclose([told[f"contact_force_one_two_{axis}"] for axis in "xyz"], forces, rtol=1e-12)
+        assert (shift > 0.0) == (told["gap"] < contact.reach)
+
+
 def test_a_fixed_body_is_an_obstacle():
     rigid, contact, v = two_balls()
     system = sx.System(
