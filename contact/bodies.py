@@ -25,7 +25,7 @@ from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.changing import ChangingEnergy
+from symplex.fem.changing import ChangingEnergy, farthest
 from symplex.fem.energy import RIGID, LatticeFunctions
 from symplex.fem.forms import Form
 from symplex.fem.solids.constitutive import Material
@@ -54,7 +54,7 @@ class BodyContact(ChangingEnergy):
         ``"penalty"``, ½ k (d̂ − d)², of bounded stiffness, or ``"barrier"``, −k d̂² (σ − 1)² ln σ with σ = d²/d̂², which
         grows without bound as surfaces come to touch and needs an implicit method.
     distance : float, optional
-        d̂ in m; default: a tenth of the shortest edge of the surface.
+        d̂ in m; default: of the shortest edge of the surface a quarter for a penalty, a tenth for a barrier.
     between : "all" or sequence of (str, str), default "all"
         The pairs of bodies that may touch, by their names; a body twice is contact with itself. By default all pairs of
         different bodies.
@@ -81,6 +81,7 @@ class BodyContact(ChangingEnergy):
     """
 
     invariances = RIGID
+    resolved_share = 0.4
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class BodyContact(ChangingEnergy):
         self_contact: bool = False,
         margin: float | None = None,
     ):
-        distance = default_distance(surface) if distance is None else float(distance)
+        distance = default_distance(surface, law) if distance is None else float(distance)
         margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
         for name, number, unit in (
             ("stiffness", stiffness, "N/m³"),
@@ -115,6 +116,8 @@ class BodyContact(ChangingEnergy):
         self.between = _between(surface, between, self_contact)
         self.bounded_stiffness = law != "barrier"
         self.listed_at = np.empty((0, 3))
+        # Nothing meets while no node is farther than the root of a square in m² from where it was.
+        self._clear_at, self._clear = np.empty((0, 3)), 0.0
         self._keep(SurfacePairs(np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0), np.empty(0)))
         self._law, self._work = Law(LAWS[law], self.stiffness, self.reach), scratch()
 
@@ -308,9 +311,18 @@ class BodyContact(ChangingEnergy):
 
     def crossing(self, q0: Array, q1: Array) -> str | None:
         """Return what has passed through on the straight way from q0 to q1 [n, 3], and where; None if nothing has."""
+        # The way between two places within a ball stays in it.
+        if len(self._clear_at) == len(q0) and max(farthest(q, self._clear_at) for q in (q0, q1)) < self._clear:
+            return None
         # A list that is complete at both ends has all that meet between them.
-        pairs = self.pairs if self._is_complete((q0, q1)) else find_swept(self.surface, q0, q1, self.between)
-        return None if pairs is None else crossing(self.surface, pairs, q0, q1)
+        listed = self._is_complete((q0, q1))
+        pairs = self.pairs if listed else find_swept(self.surface, q0, q1, self.between)
+        found = None if pairs is None else crossing(self.surface, pairs, q0, q1)
+        if listed and found is None:
+            # What is not in the list is farther apart than d̂; two nodes have to come all this way.
+            gap = min(self.reach, self._nearest(q1)[1].min(initial=np.inf))
+            self._clear_at, self._clear = q1.copy(), (0.49 * gap) ** 2
+        return found
 
     def check_start(self, q: Array) -> None:
         """Check that no bodies overlap or touch at the nodal positions q [n, 3].

@@ -159,11 +159,11 @@ class ChangingEnergy(Energy):
     def _moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a node is from where the list was found, at most."""
         found = self._covered or (self.listed_at,)
-        return float(np.sqrt(max(min(_farthest(q, at) for at in found) for q in ends)))
+        return float(np.sqrt(max(min(farthest(q, at) for at in found) for q in ends)))
 
 
 @kernel
-def _farthest(q, at):
+def farthest(q, at):
     """Return the largest |q − at|² of the nodes; infinite if a position is not finite."""
     largest = 0.0
     for n in range(len(q)):

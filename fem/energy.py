@@ -98,6 +98,9 @@ class Energy(Copyable, ABC):
         gradient for any energy needs it to keep momenta (see `generators` for others).
     version : int
         Another number after each change of the stencils (`symplex.fem.changing`).
+    resolved_share : float
+        Which part of the frequency of its `latent_stiffness` explicit steps resolve as that of a single node on contact:
+        less than 1 where others give way as well, and the stiffness is estimated from above.
     bounded_stiffness : bool
         Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
     columns : tuple of Column
@@ -107,6 +110,7 @@ class Energy(Copyable, ABC):
     nodes: IntArray
     invariances: frozenset[Invariance] = frozenset()
     version: int = 0
+    resolved_share: float = 1.0
     bounded_stiffness: bool = True
     columns: tuple[Column, ...] = ()
 

@@ -263,6 +263,27 @@ def test_explicit_steps_with_a_penalty():
     assert np.ptp(total) < 5e-3 * total[0]
 
 
+@pytest.mark.parametrize("parts", [1, 7, 300])
+def test_what_meets_is_found_at_steps_of_any_size(parts):
+    """Also where most steps are too short, after the last look, for anything to meet."""
+    contact, q = in_contact()
+    contact.renewed(q)
+    way = np.zeros_like(q)
+    way[len(q) // 2 :, 0] = -0.002  # twice the gap
+    for k in range(parts):
+        q0, q1 = q + k / parts * way, q + (k + 1) / parts * way
+        fresh, _ = in_contact()
+        fresh.renewed(q0)
+        clause = contact.crossing(q0, q1)
+        assert clause == fresh.crossing(q0, q1)
+        if clause:
+            break
+    else:
+        pytest.fail("nothing has met")
+    assert (k + 1) / parts == pytest.approx(0.5, abs=1.01 / parts)
+    assert contact.crossing(q + way, q) is not None  # and back, from behind
+
+
 def test_what_passes_through_is_an_error_with_the_place():
     system, state = collision("penalty", speed=2.0)
     contact = system.energies["contact"]

@@ -1,0 +1,138 @@
+"""What contact between bodies adds to steps: two cubes of tetrahedra on each other, explicit and energy-momentum.
+
+    OMP_NUM_THREADS=1 python benchmarks/contact_steps.py [--tetrahedra 10000 100000] [--output FILE.json]
+
+Two cubes of neo-Hookean aluminium are pressed onto each other at one face, a sixth of the surface of each, or are a cube
+apart, and move at 1 m/s along each other. The explicit step is one of Newmark with a penalty, with its lists and its look at what passes through,
+against the same step of the cubes without contact; the implicit one is of energy-momentum with a barrier at twenty
+stable steps of the solids, per correction. All are processor times in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import json
+import pstats
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+import symplex as sx
+from symplex.contact import BodyContact, Surface
+from symplex.time.stability import stable_step
+
+ALUMINIUM = sx.NeoHookean.from_young(70e9, 0.33, 2700.0)
+SIDE, SPEED = 0.1, 1.0
+STEPS = 200
+
+
+def cubes(tetrahedra: int, touching: bool, law: str) -> tuple[sx.System, sx.System, sx.State, BodyContact]:
+    """Return the cubes with and without contact, their start, and the contact."""
+    n = max(2, round((tetrahedra / 12) ** (1 / 3)))
+    low = sx.box((SIDE,) * 3, (n,) * 3, split="6")
+    upper = sx.box((SIDE,) * 3, (n,) * 3, split="6")
+    reach = 0.1 * SIDE / n
+    at = [0.31 * SIDE / n, 0.27 * SIDE / n, SIDE + (0.8 * reach if touching else SIDE)]
+    mesh = sx.merge({"low": low, "high": sx.Mesh(upper.points + np.array(at), {"tetra": upper.cells["tetra"]})})
+    points, cells = mesh.points, mesh.cells["tetra"]
+    contact = BodyContact.from_materials(Surface.of(mesh, ["low", "high"]), ALUMINIUM, law=law, distance=reach)
+    mass = sx.lumped_mass(points, cells, ALUMINIUM.density, len(points))
+    solid = sx.Solid(points, cells, ALUMINIUM)
+    v = np.zeros_like(points)
+    v[mesh.nodes_of("high"), 0] = SPEED
+    alone, both = sx.System(mass, {"solid": solid}), sx.System(mass, {"solid": solid, "contact": contact})
+    return alone, both, both.state(points, v), contact
+
+
+def explicit(tetrahedra: int) -> dict[str, Any]:
+    """Return times of explicit steps."""
+    found: dict[str, Any] = {}
+    for touching in (True, False):
+        alone, both, start, contact = cubes(tetrahedra, touching, "penalty")
+        dt = sx.Newmark("auto", contact_safety=0.6)._step_size(both, start)
+        times = []
+        for system in (alone, both):
+            motion = sx.Newmark(dt).start(system, start)
+            motion.advance(5 * dt)
+            began = process_time()
+            state = motion.advance((5 + STEPS) * dt)
+            times.append((process_time() - began) / STEPS)
+        out, solid = np.zeros_like(start.q), both.energies["solid"]
+        began = process_time()
+        for _ in range(20):
+            solid.add_gradient(state.q, out)
+        force = (process_time() - began) / 20
+        found["touching" if touching else "apart"] = {
+            "tetrahedra": len(solid.nodes),
+            "pairs in the list": len(contact.nodes),
+            "pairs in contact": len(contact.contacts(state.q).gaps),
+            "forces of the solids [ms]": 1e3 * force,
+            "step without contact [ms]": 1e3 * times[0],
+            "step with contact [ms]": 1e3 * times[1],
+            "contact / forces of the solids": (times[1] - times[0]) / force,
+            "stable step, without / with contact": stable_step(alone, start.q) / stable_step(both, start.q),
+        }
+    return found
+
+
+def implicit(tetrahedra: int) -> dict[str, Any]:
+    """Return the time of an implicit step and where it goes."""
+    alone, both, start, contact = cubes(tetrahedra, True, "barrier")
+    dt = 20.0 * stable_step(alone, start.q)
+    found: dict[str, Any] = {"tetrahedra": len(both.energies["solid"].nodes)}
+    for name, system in (("without contact", alone), ("with contact", both)):
+        motion = sx.EnergyMomentum(dt).start(system, start)
+        motion.advance(dt)
+        before = dict(motion.statistics())
+        profile = cProfile.Profile(process_time)
+        began = process_time()
+        profile.enable()
+        motion.advance(2.0 * dt)
+        profile.disable()
+        seconds = process_time() - began
+        corrections = motion.statistics()["corrections"] - before["corrections"]
+        found[name] = {"step [s]": seconds, "corrections": corrections, "per correction [s]": seconds / corrections}
+    stats = pstats.Stats(profile).stats  # pyright: ignore[reportAttributeAccessIssue]
+    parts = {
+        "linear solver": ("solve", "update"),
+        "largest step": ("largest_step",),
+        "lists": ("renew", "cover"),
+        "forces": ("forces",),
+        "tangent": ("blocks",),
+    }
+    files = {"linear solver": ("direct.py", "iterative.py", "linear_solver.py", "linear.py"), "largest step": ("bodies.py",)}
+    shares = {}
+    for part, names in parts.items():
+        times = [
+            cumulative
+            for (file, _, function), (_, _, _, cumulative, _) in stats.items()
+            if function in names and (part not in files or Path(file).name in files[part])
+        ]
+        shares[part] = sum(sorted(times)[-len(names) :]) if part == "linear solver" else max(times, default=0.0)
+    found["where the time with contact goes [s]"] = shares
+    found["pairs in contact"] = len(contact.contacts(start.q).gaps)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tetrahedra", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--only", choices=["explicit", "implicit"])
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    results: dict[str, Any] = {}
+    for count in options.tetrahedra:
+        for kind, measure in (("explicit", explicit), ("implicit", implicit)):
+            if options.only in (None, kind):
+                results[f"{kind}, {count}"] = measure(count)
+                print(f"{kind}, {count}", json.dumps(results[f"{kind}, {count}"], indent=1), flush=True)
+    if options.output is not None:
+        options.output.write_text(json.dumps(results, indent=1), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
