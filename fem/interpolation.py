@@ -145,6 +145,11 @@ class _Interpolated(Energy, Generic[_Inner]):
         return self.energy.bounded_stiffness
 
     @property
+    def resolved_share(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the energy of the points."""
+        return self.energy.resolved_share
+
+    @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the energy of the points tells of a state."""
         return self.energy.columns
