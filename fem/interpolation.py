@@ -19,7 +19,8 @@ from symplex.fem.changing import ChangingEnergy
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy, Invariance
 from symplex.fem.forms import Form, OptionalFunction
-from symplex.fem.kernels import kernel
+from symplex.fem.interpolated_load import InterpolatedLoad
+from symplex.fem.interpolation_loops import add_matrix, count_nodes, gather_nodes, product
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State
 
@@ -77,7 +78,7 @@ class Interpolation(Copyable):
         InvalidSystem
             If it is not one row for each node.
         """
-        return _product(self._rows, q, self.n_points, self.n_nodes, "nodes")
+        return product(self._rows, q, self.n_points, self.n_nodes, "nodes")
 
     def forces(self, f: Array) -> Array:
         """Return the nodal forces Bᵀ f [n, dim] in N of forces f [p, dim] at the points.
@@ -87,7 +88,7 @@ class Interpolation(Copyable):
         InvalidSystem
             If it is not one row for each point.
         """
-        return _product(self._columns, f, self.n_nodes, self.n_points, "points")
+        return product(self._columns, f, self.n_nodes, self.n_points, "points")
 
     @overload
     def of(self, energy: ChangingEnergy) -> ChangingInterpolatedEnergy: ...
@@ -113,10 +114,10 @@ class Interpolation(Copyable):
         Where a stencil follows fewer nodes than others, its first one is there again, with the weight zero.
         """
         indptr, indices, data = self._rows
-        counts = _count_nodes(of_points, indptr, indices)
+        counts = count_nodes(of_points, indptr, indices)
         nodes = np.empty((len(of_points), int(counts.max(initial=1))), np.int32)
         weights = np.zeros((*of_points.shape, nodes.shape[1]))
-        _gather_nodes(of_points, indptr, indices, data, nodes, weights)
+        gather_nodes(of_points, indptr, indices, data, nodes, weights)
         return nodes, weights
 
 
@@ -184,7 +185,7 @@ class _Interpolated(Energy, Generic[_Inner]):
         InvalidSystem
             If it follows from another energy.
         """
-        return InterpolatedLoad(load, self)
+        return InterpolatedLoad(load, self)  # pyright: ignore[reportArgumentType]
 
     # -- local functions --------------------------------------------------------------------------------------
 
@@ -257,7 +258,7 @@ class _Interpolated(Energy, Generic[_Inner]):
             add(form, points, forces)
             out += self.interpolation.forces(forces)
             return
-        _add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
+        add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.
@@ -367,131 +368,5 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         return self.energy.crossing(self.interpolation.points(q0), self.interpolation.points(q1))
 
 
-@final
-class InterpolatedLoad(IncrementLoad):
-    """A load of points that follow nodes; see `of_load` of the energies of such points.
-
-    Its work is that of the forces on the points.
-    """
-
-    def __init__(self, load: IncrementLoad, energy: _Interpolated):
-        if load.energy is not energy.energy:
-            raise InvalidSystem(
-                f"a {type(load).__name__} of points must follow from the {type(energy.energy).__name__} that the "
-                "energy of the nodes is made of."
-            )
-        self.load, self.energy, self._interpolation = load, energy, energy.interpolation
-
-    @property
-    def nodes(self) -> IntArray:
-        """Its stencils [m, K] as they are now."""
-        return self._interpolation.stencils(self.load.nodes)[0]
-
-    def over(self, t: float, q0: Array, q1: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N of an increment from q0 to q1 with the velocities v [n, dim]."""
-        return self._interpolation.forces(self.load.over(t, *self._points(q0, q1), self._interpolation.points(v)))
-
-    def add_derivatives(
-        self, t: float, ends: tuple[Array, Array], v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
-    ) -> None:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]."""
-        points, u = self._points(*ends), self._interpolation.points(v)
-        weights = self._interpolation.stencils(self.load.nodes)[1]
-
-        def add(own: IntArray, local: Array) -> None:
-            self.load.add_derivatives(t, points, u, by_q, by_v, own, local)
-
-        _add_matrix(add, weights, slots, out)
-
-    def _points(self, q0: Array, q1: Array) -> tuple[Array, Array]:
-        """Return the positions of the points at both ends; of one position, the same array twice."""
-        p0 = self._interpolation.points(q0)
-        return p0, p0 if q1 is q0 else self._interpolation.points(q1)
-
-
-def _add_matrix(add: Callable[[IntArray, Array], None], weights: Array, slots: IntArray, out: Array) -> None:
-    """Add Wᵀ K W to the blocks or values out [nnz, …] at slots [m, K, K]; add(slots, local) gives K for the points."""
-    m, k, _ = weights.shape
-    count, size = m * k * k, int(np.prod(out.shape[1:]))
-    local = np.zeros((count, *out.shape[1:]))
-    add(np.arange(count, dtype=np.int32).reshape(m, k, k), local)
-    _expand(weights, local.reshape(count, size), slots, out.reshape(len(out), size))
-
-
 def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:
     return np.array(matrix.indptr, np.int32), np.array(matrix.indices, np.int32), np.array(matrix.data, float)
-
-
-def _product(rows: tuple[IntArray, IntArray, Array], x: Array, m: int, n: int, what: str) -> Array:
-    """Return B x [m, dim] of x [n, dim]."""
-    if x.ndim != 2 or len(x) != n:
-        raise InvalidSystem(f"an interpolation is of {n} {what}; an array for them has shape {x.shape}.")
-    out = np.zeros((m, x.shape[1]))
-    _add_product(*rows, np.ascontiguousarray(x, dtype=float), out)
-    return out
-
-
-@kernel
-def _add_product(indptr, indices, data, x, out):
-    """Add B x to out [m, dim], of x [n, dim]; with fewer than thousands of rows in a third of SciPy's time."""
-    for row in range(len(out)):
-        for t in range(indptr[row], indptr[row + 1]):
-            for i in range(out.shape[1]):
-                out[row, i] += data[t] * x[indices[t], i]
-
-
-@kernel
-def _count_nodes(of_points, indptr, indices):
-    """Return how many different nodes each of the stencils of points [m, k] follows."""
-    counts = np.zeros(len(of_points), np.int64)
-    for s in range(len(of_points)):
-        for a in range(of_points.shape[1]):
-            for t in range(indptr[of_points[s, a]], indptr[of_points[s, a] + 1]):
-                new = True
-                for b in range(a):
-                    for u in range(indptr[of_points[s, b]], indptr[of_points[s, b] + 1]):
-                        if indices[u] == indices[t]:
-                            new = False
-                counts[s] += new
-    return counts
-
-
-@kernel
-def _gather_nodes(of_points, indptr, indices, data, nodes, weights):
-    """Set the nodes [m, K] that stencils of points [m, k] follow, and their weights [m, k, K], given as zeros."""
-    for s in range(len(of_points)):
-        found = 0
-        for a in range(of_points.shape[1]):
-            for t in range(indptr[of_points[s, a]], indptr[of_points[s, a] + 1]):
-                place = 0
-                while place < found and nodes[s, place] != indices[t]:
-                    place += 1
-                if place == found:
-                    nodes[s, place] = indices[t]
-                    found += 1
-                weights[s, a, place] += data[t]
-        for place in range(found, nodes.shape[1]):
-            nodes[s, place] = nodes[s, 0]
-
-
-@kernel
-def _expand(weights, local, slots, out):
-    """Add Wᵀ K W to out [nnz, c] at slots [m, K, K], of blocks K [m·k·k, c]; blocks of zeros are passed over."""
-    m, k, K = weights.shape
-    for s in range(m):
-        for a in range(k):
-            for b in range(k):
-                row = (s * k + a) * k + b
-                some = False
-                for i in range(local.shape[1]):
-                    some = some or local[row, i] != 0.0
-                if not some:
-                    continue
-                for A in range(K):
-                    if weights[s, a, A] == 0.0:
-                        continue
-                    for B in range(K):
-                        weight = weights[s, a, A] * weights[s, b, B]
-                        if weight != 0.0:
-                            for i in range(local.shape[1]):
-                                out[slots[s, A, B], i] += weight * local[row, i]
