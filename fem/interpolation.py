@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Generic, TypeVar, final, overload
+from typing import Generic, Self, TypeVar, final, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy, Invariance
 from symplex.fem.forms import Form, OptionalFunction
-from symplex.fem.kernels import kernel
+from symplex.fem.interpolated_load import InterpolatedLoad
+from symplex.fem.interpolation_loops import add_matrix, count_nodes, gather_nodes, product
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State
 
@@ -76,7 +78,7 @@ class Interpolation(Copyable):
         InvalidSystem
             If it is not one row for each node.
         """
-        return _product(self._rows, q, self.n_points, self.n_nodes, "nodes")
+        return product(self._rows, q, self.n_points, self.n_nodes, "nodes")
 
     def forces(self, f: Array) -> Array:
         """Return the nodal forces Bᵀ f [n, dim] in N of forces f [p, dim] at the points.
@@ -86,7 +88,7 @@ class Interpolation(Copyable):
         InvalidSystem
             If it is not one row for each point.
         """
-        return _product(self._columns, f, self.n_nodes, self.n_points, "points")
+        return product(self._columns, f, self.n_nodes, self.n_points, "points")
 
     @overload
     def of(self, energy: ChangingEnergy) -> ChangingInterpolatedEnergy: ...
@@ -112,10 +114,10 @@ class Interpolation(Copyable):
         Where a stencil follows fewer nodes than others, its first one is there again, with the weight zero.
         """
         indptr, indices, data = self._rows
-        counts = _count_nodes(of_points, indptr, indices)
+        counts = count_nodes(of_points, indptr, indices)
         nodes = np.empty((len(of_points), int(counts.max(initial=1))), np.int32)
         weights = np.zeros((*of_points.shape, nodes.shape[1]))
-        _gather_nodes(of_points, indptr, indices, data, nodes, weights)
+        gather_nodes(of_points, indptr, indices, data, nodes, weights)
         return nodes, weights
 
 
@@ -144,6 +146,11 @@ class _Interpolated(Energy, Generic[_Inner]):
         return self.energy.bounded_stiffness
 
     @property
+    def resolved_share(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the energy of the points."""
+        return self.energy.resolved_share
+
+    @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the energy of the points tells of a state."""
         return self.energy.columns
@@ -169,6 +176,16 @@ class _Interpolated(Energy, Generic[_Inner]):
     def lacks(self, optional: OptionalFunction, name: str | None = None) -> InvalidSystem:
         """Return the error that the energy of the points has no such method."""
         return self.energy.lacks(optional, name)
+
+    def of_load(self, load: IncrementLoad) -> InterpolatedLoad:
+        """Return a load of points that follows from the energy of these, as friction from contact, as one of nodes.
+
+        Raises
+        ------
+        InvalidSystem
+            If it follows from another energy.
+        """
+        return InterpolatedLoad(load, self)  # pyright: ignore[reportArgumentType]
 
     # -- local functions --------------------------------------------------------------------------------------
 
@@ -241,12 +258,7 @@ class _Interpolated(Energy, Generic[_Inner]):
             add(form, points, forces)
             out += self.interpolation.forces(forces)
             return
-        m, k, _ = self._weights.shape
-        count = m * k * k
-        local = np.zeros((count, *out.shape[1:]))
-        add(form, points, local, np.arange(count, dtype=np.int32).reshape(m, k, k))
-        size = int(np.prod(out.shape[1:]))
-        _expand(self._weights, local.reshape(count, size), slots, out.reshape(len(out), size))
+        add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.
@@ -287,14 +299,23 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
     def __init__(self, energy: ChangingEnergy, interpolation: Interpolation):
         require_nodes(f"a {type(energy).__name__} of points", energy.nodes, interpolation.n_points)
         self.energy, self.interpolation = energy, interpolation
-        self.reach, self.margin = energy.reach, energy.margin
+        self.reach = energy.reach
         self.listed_at = energy.listed_at[:0]
         self._follow()
 
+    @property
+    def margin(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the points in m. To set it, give how far nodes may move: points may by more, and theirs is larger."""
+        return self.energy.margin
+
+    @margin.setter
+    def margin(self, of_nodes: float) -> None:
+        gain = abs(self.interpolation.weights).sum(axis=1).max(initial=1.0)
+        self.energy.margin = float(gain) * of_nodes
+
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Find the stencils of the points at nodal positions, one or two of them (see `ChangingEnergy.find`)."""
-        energy = copy.copy(self.energy)  # other copies of this one keep their list
-        points = tuple(map(self.interpolation.points, ends))
+        energy, points = self.energy, tuple(map(self.interpolation.points, ends))
         if distance <= self.reach:  # for one evaluation
             energy.listed_at = energy.listed_at[:0]
             energy.find(points, distance)
@@ -302,8 +323,13 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
             energy.list_at(*points)
         else:
             energy.cover(points)
-        self.energy = energy
         self._follow()
+
+    def __copy__(self) -> Self:
+        """Return a copy with a list of its own."""
+        new = super().__copy__()
+        new.energy = copy.copy(self.energy)
+        return new
 
     def _energy_at(self, q: Array) -> Energy:
         return self._complete((q,)).energy
@@ -343,79 +369,4 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
 
 
 def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:
-    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
-
-
-def _product(rows: tuple[IntArray, IntArray, Array], x: Array, m: int, n: int, what: str) -> Array:
-    """Return B x [m, dim] of x [n, dim]."""
-    if x.ndim != 2 or len(x) != n:
-        raise InvalidSystem(f"an interpolation is of {n} {what}; an array for them has shape {x.shape}.")
-    out = np.zeros((m, x.shape[1]))
-    _add_product(*rows, np.ascontiguousarray(x, dtype=float), out)
-    return out
-
-
-@kernel
-def _add_product(indptr, indices, data, x, out):
-    """Add B x to out [m, dim], of x [n, dim]; with fewer than thousands of rows in a third of SciPy's time."""
-    for row in range(len(out)):
-        for t in range(indptr[row], indptr[row + 1]):
-            for i in range(out.shape[1]):
-                out[row, i] += data[t] * x[indices[t], i]
-
-
-@kernel
-def _count_nodes(of_points, indptr, indices):
-    """Return how many different nodes each of the stencils of points [m, k] follows."""
-    counts = np.zeros(len(of_points), np.int64)
-    for s in range(len(of_points)):
-        for a in range(of_points.shape[1]):
-            for t in range(indptr[of_points[s, a]], indptr[of_points[s, a] + 1]):
-                new = True
-                for b in range(a):
-                    for u in range(indptr[of_points[s, b]], indptr[of_points[s, b] + 1]):
-                        if indices[u] == indices[t]:
-                            new = False
-                counts[s] += new
-    return counts
-
-
-@kernel
-def _gather_nodes(of_points, indptr, indices, data, nodes, weights):
-    """Set the nodes [m, K] that stencils of points [m, k] follow, and their weights [m, k, K], given as zeros."""
-    for s in range(len(of_points)):
-        found = 0
-        for a in range(of_points.shape[1]):
-            for t in range(indptr[of_points[s, a]], indptr[of_points[s, a] + 1]):
-                place = 0
-                while place < found and nodes[s, place] != indices[t]:
-                    place += 1
-                if place == found:
-                    nodes[s, place] = indices[t]
-                    found += 1
-                weights[s, a, place] += data[t]
-        for place in range(found, nodes.shape[1]):
-            nodes[s, place] = nodes[s, 0]
-
-
-@kernel
-def _expand(weights, local, slots, out):
-    """Add Wᵀ K W to out [nnz, c] at slots [m, K, K], of blocks K [m·k·k, c]; blocks of zeros are passed over."""
-    m, k, K = weights.shape
-    for s in range(m):
-        for a in range(k):
-            for b in range(k):
-                row = (s * k + a) * k + b
-                some = False
-                for i in range(local.shape[1]):
-                    some = some or local[row, i] != 0.0
-                if not some:
-                    continue
-                for A in range(K):
-                    if weights[s, a, A] == 0.0:
-                        continue
-                    for B in range(K):
-                        weight = weights[s, a, A] * weights[s, b, B]
-                        if weight != 0.0:
-                            for i in range(local.shape[1]):
-                                out[slots[s, A, B], i] += weight * local[row, i]
+    return np.array(matrix.indptr, np.int32), np.array(matrix.indices, np.int32), np.array(matrix.data, float)

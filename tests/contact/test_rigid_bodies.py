@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 import symplex as sx
 from symplex.contact import RigidBodies, RigidBody
 from symplex.contact.bodies import BodyContact
+from symplex.contact.friction import Friction
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem import MassProperties
@@ -331,6 +332,45 @@ def test_a_ball_that_spins_meets_a_rubber_block_off_centre(law, step):
     assert found is None
 
 
+@pytest.mark.parametrize("law", ["penalty", "barrier"])
+def test_friction_slows_a_rigid_block_that_slides_on_rubber(law):
+    """Its work is in the balance to round-off, both momenta are kept, and impulses are about those of Coulomb."""
+    base, gap = sx.box((0.3, 0.1, 0.05), (6, 2, 1), split="6", origin=(-0.05, -0.05, -0.05)), 0.004995
+    rubber = sx.NeoHookean.from_young(1e7, 0.3, 1000.0)
+    block = RigidBody.box((0.06, 0.06, 0.04), mass=1.0, cells=(2, 2, 1)).placed((0.0, 0.003, 0.02 + gap))
+    rigid = RigidBodies({"block": block}, len(base.points))
+    contact = BodyContact(rigid.surface(Surface.of(base, ["body"])), 1e8, law=law, distance=0.005)
+    energy = rigid.of_points(contact)
+    friction = energy.of_load(Friction(contact, 0.3, slip_speed=0.01))
+    mass = rigid.mass(sx.lumped_mass(base.points, base.cells["tetra"], 1000.0, len(base.points)))
+    energies = {
+        "base": sx.Solid(base.points, base.cells["tetra"], rubber),
+        "contact": energy,
+        "block": rigid.rigidity(2e3),
+        "gravity": sx.Gravity(np.where(np.arange(len(mass)) < len(base.points), 0.0, mass), (0.0, 0.0, -10.0)),
+    }
+    system = sx.System(mass, energies, loads={"friction": friction})
+    state = system.state(rigid.positions(base.points), rigid.velocities(np.zeros(3), {"block": (0.5, 0.0, 0.0)}))
+    motion = sx.EnergyMomentum(1e-3).start(system, state)
+    states = [motion.advance(0.01 * k) for k in range(9)]
+    told = motion.energies(states[-1])
+    assert told["work_friction"] < -0.02
+    assert told["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-12)
+    about_z = [[*system.momentum(one)[:2], *system.angular_momentum(one)[2:]] for one in states]
+    np.testing.assert_allclose(about_z, np.tile(about_z[0], (9, 1)), atol=1e-13)
+    velocity = rigid.motion("block", states[-1].q, states[-1].v)[0]
+    # Of the block of 1 kg, which has slid all the time; tilted pairs at its edges press more than the resultant.
+    tangential, normal = 0.5 - velocity[0], 10.0 * 0.08 + velocity[2]
+    assert 0.29 < tangential / normal < 0.36
+
+
+def test_friction_must_follow_from_the_contact_of_the_points():
+    rigid, contact, _ = two_balls()
+    other = two_balls()[1]
+    with pytest.raises(InvalidSystem, match="must follow from the BodyContact that the energy of the nodes"):
+        rigid.of_points(contact).of_load(Friction(other, 0.3))
+
+
 def test_the_stiffness_is_that_of_the_bodies_that_deform():
     surface = two_balls()[1].surface
     rubber = sx.NeoHookean.from_young(1e6, 0.3, 1000.0)
@@ -338,6 +378,21 @@ def test_the_stiffness_is_that_of_the_bodies_that_deform():
     assert BodyContact.from_materials(surface, [None, rubber]).stiffness == of_both
     with pytest.raises(InvalidSystem, match="all bodies are rigid"):
         BodyContact.from_materials(surface, [None, None])
+
+
+def test_the_contact_of_points_is_told_in_histories():
+    rigid, contact, _ = two_balls(offset=0.05)
+    system = sx.System(rigid.mass(), {"contact": rigid.of_points(contact)})
+    q = rigid.positions()
+    for shift in (0.0, 0.003):  # with the list, and beyond its margin
+        q[rigid.nodes_of("one"), 0] += shift
+        system.renew(rigid.positions())
+        told = system.observed(
+            sx.State(0.0, q, 0.0 * q, 0.0 * q), lambda energy, at: energy.gradient(at.q[energy.nodes])
+        )
+        forces = contact.resultants(rigid.points(q))["one", "two"]
+        np.testing.assert_allclose([told[f"contact_force_one_two_{axis}"] for axis in "xyz"], forces, rtol=1e-12)
+        assert (shift > 0.0) == (told["gap"] < contact.reach)
 
 
 def test_a_fixed_body_is_an_obstacle():
