@@ -8,8 +8,10 @@ from typing import Any, Literal, get_args
 
 # What a number is. An energy is a part of a total one; totals are what a method may keep.
 Kind = Literal["time", "energy", "total", "work", "momentum", "force", "length", "temperature", "count", "other"]
-# What a summary has of a column: the largest change since the start, or its last, mean or largest value.
-Summary = Literal["", "drift", "end", "mean", "peak"]
+# What a summary has of a column: the largest change since the start, or its last, mean, largest or smallest value.
+Summary = Literal["", "drift", "end", "mean", "peak", "least"]
+# What several parts of a system that tell it make of it.
+Combined = Literal["sum", "largest", "smallest"]
 
 AXES = "xyz"
 ENERGIES, WORK = "energies", "work and heat"  # titles of plots
@@ -35,7 +37,7 @@ class Column:
         The vector that it is a component of, if it is.
     less_work_of : str, default ""
         The total that this one is, less the work and heat known, if it is such.
-    combined : {"sum", "largest"}, default "sum"
+    combined : {"sum", "largest", "smallest"}, default "sum"
         What there is of several parts of a system that tell it.
     watched : bool, default False
         Whether it is the energy that the method keeps, or nearly keeps: one column of a history is.
@@ -48,7 +50,7 @@ class Column:
     summary: Summary = ""
     vector: str = ""
     less_work_of: str = ""
-    combined: Literal["sum", "largest"] = "sum"
+    combined: Combined = "sum"
     watched: bool = False
 
     @property
@@ -79,7 +81,7 @@ class Column:
             if value is MISSING or not isinstance(value, bool if item.name == "watched" else str):
                 raise ValueError(f"the {item.name} of column {plain['name'][:60]!r} is not one")
             known[item.name] = value
-        for name, words in (("kind", Kind), ("summary", Summary)):
+        for name, words in (("kind", Kind), ("summary", Summary), ("combined", Combined)):
             if known[name] not in get_args(words):
                 known[name] = cls.__dataclass_fields__[name].default
         return cls(**known)

@@ -20,7 +20,8 @@ import numpy as np
 
 from symplex.fem.actions.mass import add_consistent_mass
 from symplex.fem.assembly import Pattern
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh

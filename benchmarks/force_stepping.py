@@ -32,11 +32,12 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
-from symplex.time.events.force_stepping import ForceStepping, ForceSteppingMotion
+from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import FOUR, partner_at, split
 from symplex.time.events.lattice_differences import difference, mixed_difference
 from symplex.time.events.lattice_lanes import LANES
+from symplex.time.events.lattice_motion import ForceSteppingMotion
 from symplex.time.events.lattice_schedule import schedule
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -98,8 +99,8 @@ def time_events(system: System, state: State, repeats: int) -> dict:
 def memory(motion: ForceSteppingMotion) -> int:
     """Return the bytes of all tables of a motion."""
     tracks = motion._tracks
-    parts = [*motion._tables, *tracks.arrays().values(), *tracks.calendar, *motion._lattice]
-    parts += [functions.parameters for functions in motion._functions]
+    parts = [*motion._lists.tables, *tracks.arrays().values(), *tracks.calendar, *motion._lattice]
+    parts += [functions.parameters for functions in motion._lists.functions.values()]
     return sum(np.asarray(part).nbytes for part in parts)
 
 
@@ -153,10 +154,10 @@ def profile(system: System, state: State) -> dict:
     """Time the parts of an event: scheduling a dof, its gradient, a mixed difference with a random dof of its star."""
     motion = ForceStepping(GRID).start(system, state)
     motion.advance(START)
-    tables = motion._tables, motion._lattice, motion._tracks
+    tables = motion._lists.tables, motion._lattice, motion._tracks
     rng = np.random.default_rng(0)
     dofs = rng.permutation((LANES * np.arange(system.n_nodes)[:, None] + np.arange(3)).ravel()).astype(np.uint32)
-    stars = np.diff(motion._tables.node[:, STAR].astype(int))[dofs // LANES]
+    stars = np.diff(motion._lists.tables.node[:, STAR].astype(int))[dofs // LANES]
     near = (rng.random(len(dofs)) * stars).astype(np.uint32)
     places = (LANES * near + rng.integers(0, 3, len(dofs))).astype(np.uint32)
     now = START - motion._tracks.epoch[0]

@@ -21,9 +21,10 @@ import numpy as np
 
 import symplex as sx
 from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.forms import FORMS as FORMS_OF_ENERGIES
 from symplex.fem.solids.elements import element_of
 from symplex.fem.solids.isoparametric import Isoparametric
-from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
+from symplex.fem.solids.neo_hookean_tetrahedra import HAND_WRITTEN, NeoHookeanTetrahedra
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
@@ -64,23 +65,22 @@ def calls(elements: Any, points: Array, nodes: IntArray) -> dict[str, Callable[[
     q1 = q0 + 0.02 * size * rng.standard_normal(points.shape)
     v, zero = rng.standard_normal(points.shape), np.zeros_like(points)
     pattern = Pattern(len(points), [nodes])
-    slots, blocks, values, out = pattern.slots[0], pattern.zeros(3), np.zeros(len(pattern.indices)), np.zeros_like(q0)
-    arguments: dict[str, tuple] = {
-        "gradient": (q0, out),
-        "hessian": (q0, slots, blocks),
-        "discrete_gradient": (q0, q1, out),
-        "discrete_hessian": (q0, q1, slots, blocks),
-        "increment_gradient": (q0, zero, q1 - q0, out),
-        "mean_gradient": (q0, q1, out),
-        "secant": (q0, slots, values),
-        "secant_rate": (q0, v, slots, values),
-        "third": (q0, v, out),
+    given: dict[str, tuple[Array, ...]] = {
+        "gradient": (q0,),
+        "hessian": (q0,),
+        "discrete_gradient": (q0, q1),
+        "discrete_hessian": (q0, q1),
+        "increment_gradient": (q0, zero, q1 - q0),
+        "mean_gradient": (q0, q1),
+        "secant": (q0,),
+        "secant_rate": (q0, v),
+        "third": (q0, v),
     }
     found: dict[str, Callable[[], object]] = {"value": lambda: elements.total(q0)}
-    for form, given in arguments.items():
-        add = getattr(elements, f"add_{form}", None)
-        if add is not None:
-            found[form] = lambda add=add, given=given: add(*given)
+    for form in FORMS_OF_ENERGIES:
+        if form in HAND_WRITTEN or not isinstance(elements, NeoHookeanTetrahedra):
+            out = np.zeros(form.shape(len(q0), len(pattern.indices), 3))
+            found[form.name] = lambda form=form, out=out: elements.add(form, given[form.name], out, pattern.slots[0])
     return found
 
 

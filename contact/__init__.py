@@ -6,9 +6,12 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".bodies": ("BodyContact", "Contacts"),
-        ".massless": ("redistributed_mass",),
+        ".friction": ("Friction",),
+        ".massless": ("mass_moved_inward", "redistributed_mass"),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
+        ".rigid_bodies": ("RigidBodies",),
+        ".rigid_body": ("RigidBody",),
         ".stiffness": ("contact_stiffness",),
         ".surfaces": ("Surface",),
     },

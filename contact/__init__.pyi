@@ -2,13 +2,17 @@
 
 # Made by tests/write_stubs.py.
 from symplex.contact.bodies import BodyContact as BodyContact
-from symplex.contact.bodies import Contacts as Contacts
+from symplex.contact.friction import Friction as Friction
+from symplex.contact.massless import mass_moved_inward as mass_moved_inward
 from symplex.contact.massless import redistributed_mass as redistributed_mass
 from symplex.contact.obstacles import Box as Box
 from symplex.contact.obstacles import Capsule as Capsule
 from symplex.contact.obstacles import Cylinder as Cylinder
 from symplex.contact.obstacles import HalfSpace as HalfSpace
 from symplex.contact.obstacles import Sphere as Sphere
+from symplex.contact.output import Contacts as Contacts
 from symplex.contact.rigid import RigidContact as RigidContact
+from symplex.contact.rigid_bodies import RigidBodies as RigidBodies
+from symplex.contact.rigid_body import RigidBody as RigidBody
 from symplex.contact.stiffness import contact_stiffness as contact_stiffness
 from symplex.contact.surfaces import Surface as Surface

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import Literal, NamedTuple, final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.contact.crossing import crossing, intersections, largest_step
 from symplex.contact.laws import LAWS
+from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_directional import add_secant, add_secant_rate, add_third
 from symplex.contact.pair_discrete import add_discrete_gradient, add_discrete_hessian
 from symplex.contact.pair_lattice import pair_lattice
@@ -26,27 +28,10 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy, farthest
 from symplex.fem.energy import RIGID, LatticeFunctions
 from symplex.fem.forms import Form
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.state import State
 
-
-class Contacts(NamedTuple):
-    """The pairs in contact, for output.
-
-    Attributes
-    ----------
-    nodes : int32 [m, 4]
-    bodies : int32 [m, 2]
-        Of the vertex or first edge, and of the face or second edge.
-    gaps : float64 [m]
-        The distances in m.
-    forces : float64 [m]
-        The normal forces in N, w m |db/dd|.
-    """
-
-    nodes: IntArray
-    bodies: IntArray
-    gaps: Array
-    forces: Array
+_TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that touches
 
 
 @checked
@@ -69,7 +54,7 @@ class BodyContact(ChangingEnergy):
         ``"penalty"``, ½ k (d̂ − d)², of bounded stiffness, or ``"barrier"``, −k d̂² (σ − 1)² ln σ with σ = d²/d̂², which
         grows without bound as surfaces come to touch and needs an implicit method.
     distance : float, optional
-        d̂ in m; default: a tenth of the shortest edge of the surface.
+        d̂ in m; default: of the shortest edge of the surface a quarter for a penalty, a tenth for a barrier.
     between : "all" or sequence of (str, str), default "all"
         The pairs of bodies that may touch, by their names; a body twice is contact with itself. By default all pairs of
         different bodies.
@@ -96,6 +81,7 @@ class BodyContact(ChangingEnergy):
     """
 
     invariances = RIGID
+    resolved_share = 0.4
 
     def __init__(
         self,
@@ -108,7 +94,7 @@ class BodyContact(ChangingEnergy):
         self_contact: bool = False,
         margin: float | None = None,
     ):
-        distance = default_distance(surface) if distance is None else float(distance)
+        distance = default_distance(surface, law) if distance is None else float(distance)
         margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
         for name, number, unit in (
             ("stiffness", stiffness, "N/m³"),
@@ -140,7 +126,7 @@ class BodyContact(ChangingEnergy):
     def from_materials(
         cls,
         surface: Surface,
-        materials: Material | Sequence[Material],
+        materials: Material | Sequence[Material | None],
         *,
         speed: float = 0.0,
         law: Literal["penalty", "barrier"] = "penalty",
@@ -154,7 +140,7 @@ class BodyContact(ChangingEnergy):
         Parameters
         ----------
         materials : Material, or a sequence of them
-            Of all bodies, or of each one in the order of ``surface.names``.
+            Of all bodies, or of each one in the order of ``surface.names``; None for a rigid one.
         speed : float, default 0.0
             At which bodies approach each other, in m/s: fast ones need a stiffer contact
             (`symplex.contact.stiffness.contact_stiffness`).
@@ -189,6 +175,10 @@ class BodyContact(ChangingEnergy):
         """The pairs in the list."""
         m = len(self.nodes)
         return SurfacePairs(self.nodes, self._edge_edge[:m], self._weights[:m], self._parallel[:m])
+
+    def complete(self, ends: tuple[Array, ...]) -> BodyContact:
+        """Return the contact, or a copy, with a list that is complete at the positions [n, 3], one or two of them."""
+        return self._complete(ends)
 
     # -- local functions: the loops on pairs that share no nodes ----------------------------------------------
 
@@ -287,7 +277,7 @@ class BodyContact(ChangingEnergy):
             _, gaps = self._nearest(q)
             nearest = int(np.argmin(gaps))  # the first that is not a number, if any is
             if not gaps[nearest] > 0.0:
-                one, other = (self.surface.names[b] for b in self._bodies(pairs)[nearest])
+                one, other = (self.surface.names[b] for b in self.surface.bodies_of(pairs.nodes[nearest, [0, 3]]))
                 at = ", ".join(f"{x:.4g}" for x in q[pairs.nodes[nearest, 0]])
                 raise StepFailed(
                     f"BodyContact: '{one}' and '{other}' touch at ({at}) m, where a barrier has no finite energy. Try "
@@ -335,7 +325,7 @@ class BodyContact(ChangingEnergy):
         return found
 
     def check_start(self, q: Array) -> None:
-        """Check that no bodies overlap at the nodal positions q [n, 3].
+        """Check that no bodies overlap or touch at the nodal positions q [n, 3].
 
         Raises
         ------
@@ -349,21 +339,49 @@ class BodyContact(ChangingEnergy):
             raise InvalidSystem(
                 f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact."
             )
+        near = self.contacts(q)
+        if not near.gaps.min(initial=np.inf) > _TOUCH * self.reach:
+            nearest = int(near.gaps.argmin())
+            one, other = (self.surface.names[body] for body in near.bodies[nearest])
+            at = ", ".join(f"{x:.4g}" for x in q[near.nodes[nearest, 0]])
+            who = f"the bodies '{one}' and '{other}' touch" if one != other else f"body '{one}' touches itself"
+            raise InvalidSystem(
+                f"BodyContact: {who} at ({at}) m, where no direction is known in which they could be pushed apart. "
+                f"Leave a gap between them; forces begin at {self.reach:.4g} m."
+            )
 
     # -- for output -------------------------------------------------------------------------------------------
 
-    def contacts(self, q: Array) -> Contacts:
-        """Return the pairs that are closer than d̂ at the nodal positions q [n, 3], with gaps and normal forces."""
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The force between each two bodies, and the smallest gap."""
+        return columns_of(self.surface.names, self.between)
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return the forces of bodies on each other as they act, and the smallest gap, at most d̂."""
+        return self.at(state.q, gradient).observed()
+
+    def at(self, q: Array, gradient: Array | None = None) -> ContactState:
+        """Return gaps and forces at the nodal positions q [n, 3].
+
+        Parameters
+        ----------
+        q : float64 [n, 3]
+            In m.
+        gradient : float64 [m, 4, 3], optional
+            ∂φ/∂x in N of the pairs in the list as it acts in a motion; default: that at q. It is taken if the list is
+            complete at q.
+        """
         energy = self._complete((q,))
         pairs = energy.pairs
+        if gradient is None or energy is not self:
+            gradient = energy.gradient(q[pairs.nodes])
         c, gaps = energy._nearest(q)
-        near = np.flatnonzero(gaps < self.reach)
-        x = q[pairs.nodes[near]]
-        gradient, c, gaps = energy.gradient(q[pairs.nodes])[near], c[near], gaps[near]
-        normal = np.einsum("ma,mai->mi", c, x) / np.where(gaps > 0.0, gaps, 1.0)[:, None]
-        # The mollifier's own part of the forces has no resultant.
-        forces = -np.einsum("mai,mi->m", gradient[:, :1] + gradient[:, 1:2] * pairs.edge_edge[near, None, None], normal)
-        return Contacts(pairs.nodes[near], self._bodies(pairs)[near], gaps, forces)
+        return ContactState(self.surface, self.between, self.reach, q, pairs, c, gaps, gradient)
+
+    def contacts(self, q: Array) -> Contacts:
+        """Return the pairs that are closer than d̂ at the nodal positions q [n, 3], with gaps and normal forces."""
+        return self.at(q).contacts()
 
     def nodal_forces(self, q: Array) -> Array:
         """Return the contact forces [n, 3] in N on the nodes at the nodal positions q [n, 3]."""
@@ -378,26 +396,13 @@ class BodyContact(ChangingEnergy):
 
     def resultants(self, q: Array) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
-        energy = self._complete((q,))
-        pairs, names = energy.pairs, self.surface.names
-        bodies, force = energy._bodies(pairs), -energy.gradient(q[pairs.nodes])
-        of_first = force[:, 0] + force[:, 1] * pairs.edge_edge[:, None]
-        found = {}
-        for i, j in np.argwhere(np.triu(self.between, 1)).tolist():
-            there = of_first[(bodies[:, 0] == i) & (bodies[:, 1] == j)].sum(axis=0)
-            back = of_first[(bodies[:, 0] == j) & (bodies[:, 1] == i)].sum(axis=0)
-            found[names[i], names[j]] = there - back
-        return found
+        return self.at(q).resultants()
 
     def _nearest(self, q: Array) -> tuple[Array, Array]:
         """Return c [m, 4] and the distances [m] of the pairs in the list."""
         c, gaps = np.empty((len(self.nodes), 4)), np.empty(len(self.nodes))
         set_nearest(q, self.pairs, self._work, c, gaps)
         return c, gaps
-
-    def _bodies(self, pairs: SurfacePairs) -> IntArray:
-        """Return the bodies [m, 2] of pairs."""
-        return self.surface.bodies_of(pairs.nodes[:, [0, 3]])
 
 
 def _apart(x: Array) -> Array:

@@ -1,16 +1,20 @@
-"""Mass redistribution: contact nodes without inertia, for a smooth pressure."""
+"""Contact nodes without inertia, for a smooth pressure: their mass goes to other nodes."""
 
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.actions.mass import nodal_masses
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
+
+_NEAREST = 1.0 + 1e-6  # how much farther away a node may be and yet count as one of the nearest
 
 
 @checked
@@ -66,3 +70,74 @@ def redistributed_mass(mass: ArrayLike, points: ArrayLike, nodes: Nodes) -> Arra
             "take a finer mesh, or free fewer nodes."
         )
     return new
+
+
+@checked
+def mass_moved_inward(
+    mass: ArrayLike | sp.csr_array, points: Array, cells: IntArray, nodes: Nodes
+) -> Array | sp.csr_array:
+    """Return the mass without any at the given nodes, each moving, as mass, with the node behind it.
+
+    M' = Rᵀ M R with v = R v', in which a freed node has the velocity of the nearest node that keeps its mass and is in
+    one of its cells (of all that are equally near, the mean). It is symmetric, positive definite for all other nodes,
+    and has the whole mass; that of a freed node is moved inward by one element. Lumped masses stay lumped, Rᵀ m.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        In kg: lumped, consistent or between the two (`symplex.actions.mixed_mass`).
+    points : float64 [n, dim]
+        Undeformed positions in m.
+    cells : int32 [m, k]
+        The nodes of the elements.
+    nodes : int [...]
+        The nodes to free of their mass: usually those that may touch. Give `System` the mask ``massless``, True there.
+
+    Raises
+    ------
+    InvalidSystem
+        If a node has none behind it that keeps its mass, or sizes do not match.
+    """
+    x = np.asarray(points, dtype=float)
+    n = len(x)
+    if x.ndim != 2 or not np.isfinite(x).all():
+        raise InvalidSystem(f"mass_moved_inward: points must be finite, [n, dim]; their shape is {x.shape}.")
+    if not sp.issparse(mass):
+        mass = nodal_masses("mass_moved_inward", mass)  # pyright: ignore[reportArgumentType]
+    if mass.shape not in ((n,), (n, n)):
+        raise InvalidSystem(f"mass_moved_inward: masses of shape {mass.shape} do not fit {n} points.")
+    freed = distinct_nodes("mass_moved_inward", nodes)
+    require_nodes("mass_moved_inward", freed, n)
+    require_nodes("mass_moved_inward", cells, n)
+    R = _behind(x, cells, freed)
+    if sp.issparse(mass):
+        moved = sp.csr_array(R.T @ mass @ R)
+        moved.eliminate_zeros()
+        return moved
+    return R.T @ mass
+
+
+def _behind(x: Array, cells: IntArray, freed: IntArray) -> sp.csr_array:
+    """Return R [n, n]: ones for nodes that keep their mass, and for the others shares of those behind them."""
+    n = len(x)
+    kept = np.ones(n, bool)
+    kept[freed] = False
+    around = cells[~kept[cells].all(axis=1)]
+    k = cells.shape[1]
+    pairs = np.unique(np.column_stack([np.repeat(around, k, axis=1).ravel(), np.tile(around, k).ravel()]), axis=0)
+    first, second = pairs[~kept[pairs[:, 0]] & kept[pairs[:, 1]]].T
+    distances = np.linalg.norm(x[second] - x[first], axis=1)
+    nearest = np.full(n, np.inf)
+    np.minimum.at(nearest, first, distances)
+    alone = freed[~np.isfinite(nearest[freed])]
+    if len(alone):
+        raise InvalidSystem(
+            f"mass_moved_inward: node {alone[0]} has no node behind it that keeps its mass; take a finer mesh, or free "
+            "fewer nodes."
+        )
+    behind = distances <= _NEAREST * nearest[first]
+    first, second = first[behind], second[behind]
+    share = 1.0 / np.bincount(first, minlength=n)[first]
+    same = np.flatnonzero(kept)
+    rows, columns = np.concatenate([same, first]), np.concatenate([same, second])
+    return sp.csr_array((np.concatenate([np.ones(len(same)), share]), (rows, columns)), shape=(n, n))

@@ -28,7 +28,7 @@ _UNDECIDED = 1e-15  # r, relative to s0 + s1, below which all of κ, λ and A ar
 
 
 @formula
-def _between(edge_edge, s0, s1, work):
+def mean_coefficients(edge_edge, s0, s1, work):
     """Set c̄; return θ, 1 − θ and r, or ½, ½ and 0 where these are round-off."""
     c, c0, c1 = work.c, work.c0, work.c1
     p0, p1 = combined(c0, work.x0), combined(c1, work.x1)
@@ -49,7 +49,7 @@ def _between(edge_edge, s0, s1, work):
 
 
 @formula
-def _mean_distance(work):
+def mean_distance(work):
     """p̄."""
     return times(0.5, along(combined(work.c, work.x0), 1.0, combined(work.c, work.x1)))
 
@@ -57,8 +57,8 @@ def _mean_distance(work):
 @formula
 def _discrete_gradient(edge_edge, w, threshold, law, s0, s1, work):
     """Set DG of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
-    _between(edge_edge, s0, s1, work)
-    p = _mean_distance(work)
+    mean_coefficients(edge_edge, s0, s1, work)
+    p = mean_distance(work)
     (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
     chi0, chi1 = mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
     m = 0.5 * (mollifier.value(chi0) + mollifier.value(chi1))
@@ -116,8 +116,8 @@ def add_discrete_gradient(q, change, low, is_increment, pairs, law, work, out):
 def _discrete_hessian(edge_edge, w, threshold, law, s0, s1, work):
     """Set ∂DG/∂x1 of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
     c, c0, c1, E, V, T, K = work.c, work.c0, work.c1, work.E, work.V, work.T, work.matrix
-    theta, rest, root = _between(edge_edge, s0, s1, work)
-    p, p1 = _mean_distance(work), combined(c1, work.x1)
+    theta, rest, root = mean_coefficients(edge_edge, s0, s1, work)
+    p, p1 = mean_distance(work), combined(c1, work.x1)
     slide(edge_edge, work.x1, c1, p1, E, work.W, V)
     for a in range(4):
         for i in range(3):

@@ -6,6 +6,9 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".energy": ("Energy",),
+        ".interpolation": ("Interpolation",),
+        ".mass_properties": ("MassProperties",),
+        ".rigidity": ("Rigidity",),
         ".system": ("State", "System"),
     },
 )

@@ -2,5 +2,8 @@
 
 # Made by tests/write_stubs.py.
 from symplex.fem.energy import Energy as Energy
+from symplex.fem.interpolation import Interpolation as Interpolation
+from symplex.fem.mass_properties import MassProperties as MassProperties
+from symplex.fem.rigidity import Rigidity as Rigidity
 from symplex.fem.state import State as State
 from symplex.fem.system import System as System

@@ -82,7 +82,7 @@ class ChangingEnergy(Energy):
         It is renewed as well if it was found for the ends of a step.
         """
         listed = len(self.listed_at) == len(q) and not self._covered
-        if listed and farthest(q, self.listed_at) <= (0.25 * self.margin) ** 2:
+        if listed and self._moved((q,)) <= 0.25 * self.margin:
             return False
         self.list_at(q.copy())
         return True

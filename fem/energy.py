@@ -72,6 +72,10 @@ class LatticeFunctions:
     failures: list[BaseException] = field(default_factory=list)
     owner: object = None
 
+    def __post_init__(self):
+        # A row is read from its address on, as one number after the other.
+        object.__setattr__(self, "parameters", np.ascontiguousarray(self.parameters, dtype=float))
+
     def raise_failure(self) -> None:
         """Raise what a Python function has raised since the last time, if anything: to be called after each loop."""
         if self.failures:
@@ -94,6 +98,9 @@ class Energy(Copyable, ABC):
         gradient for any energy needs it to keep momenta (see `generators` for others).
     version : int
         Another number after each change of the stencils (`symplex.fem.changing`).
+    resolved_share : float
+        Which part of the frequency of its `latent_stiffness` explicit steps resolve as that of a single node on contact:
+        less than 1 where others give way as well, and the stiffness is estimated from above.
     bounded_stiffness : bool
         Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
     columns : tuple of Column
@@ -103,6 +110,7 @@ class Energy(Copyable, ABC):
     nodes: IntArray
     invariances: frozenset[Invariance] = frozenset()
     version: int = 0
+    resolved_share: float = 1.0
     bounded_stiffness: bool = True
     columns: tuple[Column, ...] = ()
 

@@ -59,6 +59,12 @@ class Form(NamedTuple):
             return m, k, dim
         return (m, k * dim, k * dim) if self.kind == "block" else (m, k, k)
 
+    def positions(self, nodal: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Return the positions, one or two, among the nodal arrays that the form takes."""
+        if self.name == "increment_gradient":
+            return nodal[0], nodal[0] + nodal[2]
+        return nodal[: self.ends]
+
     def shape(self, n: int, nnz: int, dim: int) -> tuple[int, ...]:
         """Return the shape of what is assembled for n nodes, and nnz blocks of a pattern."""
         if self.kind == "vector":

@@ -133,6 +133,17 @@ def _modules(text: bytes) -> Iterator[Path]:
             yield place / name.decode()
 
 
+class _Index(caching.IndexDataCacheFile):
+    """What is kept of a kernel, by its signatures: nothing where they are of classes that are gone by now."""
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):  # from pickle, which reads the signatures before the stamp
+            return {}
+
+
 # Private to numba, where every compiled function looks for its cache. Were it gone, importing this module would fail.
 _locators: list[Any] = caching.CacheImpl._locator_classes
 _locators.insert(0, _Locator)
+caching.IndexDataCacheFile = _Index

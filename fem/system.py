@@ -14,6 +14,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.mass import require_masses
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly import IntArray, Pattern, scatter_blocks
@@ -36,6 +37,7 @@ MOMENTA = (
 
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
+_COMBINED = {"sum": sum, "largest": max, "smallest": min}  # what several parts tell
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
@@ -59,7 +61,7 @@ class System(Potential):
         Supports whose motion is given as a function of time, by name.
     massless : bool [n], optional
         True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
-        that declare it take such nodes, and only with lumped masses.
+        that declare it take such nodes. In a consistent mass their rows and columns must be zero.
 
     Raises
     ------
@@ -109,6 +111,12 @@ class System(Potential):
             raise InvalidSystem(f"fixed has shape {self._shape_and_wanted(self.fixed)}")
         for name, energy in self.energies.items():
             require_nodes(f"energy '{name}'", energy.nodes, self.n_nodes)
+        for name, load in self.loads.items():
+            if isinstance(load, IncrementLoad) and all(load.energy is not energy for energy in self.energies.values()):
+                raise InvalidSystem(
+                    f"load '{name}' ({type(load).__name__}) follows from a {type(load.energy).__name__} that is not "
+                    "one of the system's energies; add that, the same object."
+                )
 
     def _shape_and_wanted(self, given: NDArray[Any]) -> str:
         """Return the end of a sentence about an array that should be [n, dim]."""
@@ -128,11 +136,24 @@ class System(Potential):
         return stencils
 
     @cached_property
-    def differentiable_loads(self) -> list[DifferentiableLoad]:
+    def differentiable_loads(self) -> list[DifferentiableLoad | IncrementLoad]:
         """The loads that have derivatives."""
-        return [load for load in self.loads.values() if isinstance(load, DifferentiableLoad)]
+        return [load for load in self.loads.values() if isinstance(load, DifferentiableLoad | IncrementLoad)]
 
-    def add_load_derivatives(self, t: float, q: Array, v: Array, by_q: float, by_v: float, out: Array) -> None:
+    def load_over(self, load: Load, t: float, ends: tuple[Array, Array], v: Array) -> Array:
+        """Return the forces [n, dim] in N of a load on an increment, at the middle unless it sees both ends."""
+        return load.over(t, *ends, v) if isinstance(load, IncrementLoad) else load(t, 0.5 * (ends[0] + ends[1]), v)
+
+    def add_load_derivatives(
+        self,
+        t: float,
+        q: Array,
+        v: Array,
+        by_q: float,
+        by_v: float,
+        out: Array,
+        ends: tuple[Array, Array] | None = None,
+    ) -> None:
         """Add by_q ∂f/∂q + by_v ∂f/∂v of the loads that have derivatives to the blocks out [nnz, dim, dim].
 
         Parameters
@@ -143,9 +164,14 @@ class System(Potential):
             Factors, the second in 1/s if the sum is to be in N/m.
         out : float64 [nnz, dim, dim]
             Blocks on `pattern`.
+        ends : (float64 [n, dim], float64 [n, dim]), optional
+            Of the increment with the middle q, for loads that see both.
         """
         slots = self.pattern.slots[len(self.energies) :]
         for load, places in zip(self.differentiable_loads, slots, strict=False):
+            if isinstance(load, IncrementLoad):
+                load.add_derivatives(t, (q, q) if ends is None else ends, v, by_q, by_v, places, out)
+                continue
             f_q, f_v = load.derivatives(t, q[load.nodes], v[load.nodes])
             scatter_blocks(by_q * f_q + by_v * f_v, places, out)
 
@@ -285,7 +311,7 @@ class System(Potential):
     def _mass_solver(self) -> MassSolver:
         from symplex.fem.actions.mass_solve import MassSolver  # compiled when first needed
 
-        return MassSolver(sp.csr_array(self.mass), self.fixed)
+        return MassSolver(sp.csr_array(self.mass), self.fixed, self.massless)
 
     # -- what is conserved ----------------------------------------------------------------------------------
 
@@ -339,7 +365,7 @@ class System(Potential):
             for column in part.columns:
                 value, before = told[column.name], found.get(column.name)
                 if before is not None:
-                    value = max(before, value) if column.combined == "largest" else before + value
+                    value = _COMBINED[column.combined]((before, value))
                 found[column.name] = value
         return found
 

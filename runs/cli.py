@@ -283,7 +283,8 @@ def _add_run(commands) -> None:
 def _add_render(commands) -> None:
     render = _add(commands, "render", _render, "draw snapshots and a film of a run")
     render.add_argument("result", metavar="RESULT", help="results folder")
-    render.add_argument("--field", help="what colours show: von_mises (default), displacement, speed, contact_force")
+    fields = "von_mises (default), displacement, speed, contact_force, contact_pressure, body …"
+    render.add_argument("--field", help=f"what colours show: {fields}")
     render.add_argument("--times", type=float, nargs="+", metavar="T", help="times of the snapshots in s")
     render.add_argument("--view", default="auto", help="direction to the eye: x, -x, y … or three numbers 1,-2,0.5")
     render.add_argument(

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, OutputError, StepFailed
+from symplex.fem.energy import Array
 from symplex.fem.solids.elements import SOLIDS
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.quality import MeshInfo, describe
@@ -73,7 +75,7 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     ]
     for name, unit in summary.get("units", _UNITS).items():
         if name in summary and name not in _OF_HEAT:
-            sampled = " (at the samples)" if name.startswith("peak_") else ""
+            sampled = " (at the samples)" if name.startswith(("peak_", "least_")) else ""
             rows.append((name.replace("_", " "), f"{si(summary[name], unit, 4)}{sampled}"))
     rows.append(("wall time", _wall_time(summary["wall_time"])))
     rows.append(("results", f"{folder}: {', '.join(_files(Path(folder)))}"))
@@ -238,13 +240,15 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
     if problem.n_rods:
         rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
-    if len(tables.body) > 1:
-        rows.append(("between bodies", "no contact: they pass through each other"))
+    for name, contact in problem.body_contacts.items():
+        rows.append((f"contact '{name}'", _body_contact(contact, problem.state.q)))
+    if len(tables.body) > 1 and not problem.body_contacts:
+        rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
     energies = system.energies_of(problem.state)
     noise = _NOISE * max(map(abs, energies.values()))
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
-    if system.is_lumped:
+    if system.is_lumped and all(energy.bounded_stiffness for energy in system.energies.values()):
         rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
     dt = step_of(problem.integrator)
     if dt is not None:
@@ -258,6 +262,17 @@ def check_report(problem: Problem) -> tuple[str, str]:
     return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}", failure
 
 
+def _body_contact(contact: BodyContact, q: Array) -> str:
+    """Return the law, the stiffness and the distance of contact between bodies, and what may touch."""
+    surface, near = contact.surface, contact.contacts(q)
+    pairs = int(np.triu(contact.between).sum())
+    touching = f"{len(near.gaps):,} pairs nearer at the start" if len(near.gaps) else "nothing nearer at the start"
+    return (
+        f"{contact.law}, {si(contact.stiffness, 'N/m³')} from a distance of {si(contact.reach, 'm')} on ({touching}); "
+        f"{len(surface.triangles):,} triangles, {pairs:,} pair{'s' * (pairs > 1)} of bodies"
+    )
+
+
 def _elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many elements of each type bodies have."""
     counts = {element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in SOLIDS}
@@ -268,6 +283,7 @@ def _disk(problem: Problem) -> float:
     """Return the size in bytes of the frames: float32 positions, displacements and fields."""
     fields = problem.scenario.tables.output.fields
     per_node = 24 + 12 * sum(name in fields for name in ("velocity", "contact_force"))
+    per_node += 4 * sum(name in fields for name in ("contact_pressure", "gap")) if problem.body_contacts else 0
     per_cell = 4 * ("von_mises" in fields)
     elements = sum(len(solid.nodes) for solid in problem.solids.values())
     return (problem.scenario.tables.run.frames + 1) * (per_node * problem.system.n_nodes + per_cell * elements)

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -331,17 +331,30 @@ def fields_of(
     at_points: dict[str, Array] = {}
     if "velocity" in wanted:
         at_points["velocity"] = shown.at_points(state.v)
-    if "contact_force" in wanted and problem.contacts:
-        at_points["contact_force"] = shown.at_points(contact_forces(problem, motion, state))
+    at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, motion, state, wanted).items()}
     at_cells = {}
     if "von_mises" in wanted:
         at_cells["von_mises"] = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
     return at_points, at_cells
 
 
-def contact_forces(problem: Problem, motion: Motion, state: State) -> Array:
-    """Return the forces [n, 3] in N of all obstacles on the nodes, as the motion feels them."""
+def _of_contact(problem: Problem, motion: Motion, state: State, wanted: Collection[str]) -> dict[str, Array]:
+    """Return the wanted nodal fields [n, …] of contact with obstacles and between bodies, as the motion feels it.
+
+    Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
+    """
     forces = np.zeros_like(state.q)
     for contact in problem.contacts.values():
         forces[contact.nodes[:, 0]] -= motion.gradient(contact, state)[:, 0]
-    return forces
+    fields = {"contact_force": forces} if problem.contacts or problem.body_contacts else {}
+    if problem.body_contacts:
+        energies = problem.body_contacts.values()
+        states = [energy.at(state.q, motion.gradient(energy, state)) for energy in energies]
+        forces += np.sum([one.nodal_forces() for one in states], axis=0)
+        pressures = np.zeros(len(state.q))
+        for surface in (energy.surface for energy in energies):
+            pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
+        farthest = max(one.reach for one in states)
+        gaps = [np.where(gap < one.reach, gap, farthest) for one in states for gap in [one.nodal_gaps()]]
+        fields |= {"contact_pressure": pressures, "gap": np.min(gaps, axis=0)}
+    return {name: values for name, values in fields.items() if name in wanted}

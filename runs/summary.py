@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from symplex.runs.results import Folder
 from symplex.scenario.scenario import Problem
 from symplex.time.totals import relative_energy_changes
 
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+_ROUNDED = 1e-9  # of what a vector could be: below, it is rounding
 _PACKAGES = ("numpy", "scipy", "numba", "h5py", "vtk")
 
 
@@ -55,11 +58,17 @@ class Clock:
             self.parts[name] = self.parts.get(name, 0.0) + perf_counter() - start
 
 
-def drifts(history: Rows) -> dict[str, float]:
+def drifts(history: Rows, possible: Mapping[str, float] = _NOTHING) -> dict[str, float]:
     """Return the largest change since the start of all columns that declare it: energies and momenta.
 
     Energies relative to the energy exchanged (`symplex.time.totals.EnergyExchange`), others to the largest size of
-    theirs.
+    theirs; where that is rounding only, as of momenta of bodies that fly towards each other, to what it could be.
+
+    Parameters
+    ----------
+    history : mapping of str to float64 [rows]
+    possible : mapping of str to float, optional
+        How large vectors could be, by name.
     """
     found = {}
     for subject, columns in _subjects(history, "drift").items():
@@ -67,6 +76,8 @@ def drifts(history: Rows) -> dict[str, float]:
             found[subject] = float(np.abs(relative_energy_changes(history, subject)).max())
             continue
         vectors, scale = _together(history, columns), _sizes(history, columns).max()
+        if scale < _ROUNDED * possible.get(subject, 0.0):
+            scale = possible[subject]
         for column, change in zip(columns, np.abs(vectors - vectors[0]).max(axis=0), strict=True):
             found[column.name] = float(change / scale) if scale > 0 else 0.0
     return found
@@ -96,12 +107,12 @@ def _summarised(history: Rows) -> tuple[dict[str, float], dict[str, str], dict[s
     values: dict[str, float] = {}
     units: dict[str, str] = {}
     works: dict[str, float] = {}
-    for subject, columns in _subjects(history, "end", "mean", "peak").items():
+    for subject, columns in _subjects(history, "end", "mean", "peak", "least").items():
         kind, rows = columns[0].summary, _sizes(history, columns) if len(columns) > 1 else history[columns[0].name]
         if subject.startswith("work_"):
             works[subject.removeprefix("work_")] = float(rows[-1])
             continue
-        value = {"end": rows[-1], "mean": rows.mean(), "peak": rows.max()}[kind]
+        value = {"end": rows[-1], "mean": rows.mean(), "peak": rows.max(), "least": rows.min()}[kind]
         name = subject if kind == "end" else f"{kind}_{subject}"
         values[name], units[name] = float(value), columns[0].unit
     return values, units, works
@@ -168,11 +179,18 @@ def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:
         "energy_start": float(history["total"][0]),
         "energy_end": float(history["total"][-1]),
         "energy_kept": next((name for name, column in columns_of(history).items() if column.watched), "total"),
-        "drift": drifts(history),
+        "drift": drifts(history, _possible(problem, history, mass)),
         "mean_velocity_end": [float(history[f"momentum_{axis}"][-1]) / mass for axis in "xyz"],
         "peak_strain_energy": float(np.max(strain)),
     }
     return found | values | {"units": units} | ({"work": works} if works else {})
+
+
+def _possible(problem: Problem, history: Rows, mass: float) -> dict[str, float]:
+    """Return how large momenta could be with all kinetic energy in one motion, the angular one at the farthest node."""
+    momentum = math.sqrt(2.0 * mass * float(history["kinetic"].max()))
+    farthest = float(np.linalg.norm(problem.state.q, axis=1).max())
+    return {"momentum": momentum, "angular_momentum": momentum * farthest}
 
 
 def versions() -> dict[str, str]:

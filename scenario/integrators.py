@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from symplex.base.columns import Column, energy_column, total_column
+from symplex.contact.output import GAP
 from symplex.contact.rigid import COLUMNS as CONTACT
 from symplex.errors import InfeasibleStart, ScenarioError
 from symplex.fem.directions import unit_vector
@@ -77,7 +78,7 @@ def integrator_of(tables: Tables, rods: Mapping[str, Constraint] = _NONE) -> Int
 @cache
 def reserved_columns() -> dict[str, Column]:
     """Return the columns of histories whatever bodies are called, by name; no energy can be named after them."""
-    of_systems = (Column("t", "s", "time"), energy_column("kinetic"), total_column("total"), *MOMENTA, *CONTACT)
+    of_systems = (Column("t", "s", "time"), energy_column("kinetic"), total_column("total"), *MOMENTA, *CONTACT, GAP)
     return {column.name: column for column in of_systems} | columns_of_methods()
 
 

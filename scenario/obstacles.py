@@ -7,10 +7,11 @@ from typing import Annotated, Literal, cast
 from pydantic import model_validator
 
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
+from symplex.scenario.friction import FrictionTable
 from symplex.scenario.quantities import ZERO, Name, Rotation, Table, Text, Triple, one_of, positive, vector
 
 
-class _ObstacleTable(Table):
+class _ObstacleTable(FrictionTable):
     name: Name
     stiffness: Annotated[float | None, positive("N/m")] = None
     penalty: Annotated[float | None, positive("m/N")] = None

@@ -14,6 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from symplex.base.arguments import checked
+from symplex.contact.bodies import BodyContact
+from symplex.contact.friction import Friction
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidArgument, ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -28,6 +30,7 @@ from symplex.fem.system import Load, State, System
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
+from symplex.scenario.contacts import body_contact
 from symplex.scenario.integrators import fitted_integrator
 from symplex.scenario.obstacles import obstacle_of
 from symplex.scenario.prescribed import factor, support_motion
@@ -191,6 +194,11 @@ class Problem:
         """The contact energies by obstacle."""
         return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, RigidContact)}
 
+    @cached_property
+    def body_contacts(self) -> dict[str, BodyContact]:
+        """The energies of contact between bodies, by name."""
+        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, BodyContact)}
+
 
 class _Builder:
     """Builds a problem and collects mistakes on the way, so that a user sees all of them at once."""
@@ -220,7 +228,7 @@ class _Builder:
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
-        state = self._try("at the start", system.state, self._positions(), self._velocities())
+        state = self._try("at the start", system.state, self._positions(), self._velocities)
         self._raise_mistakes()
         assert state is not None, "a mistake would have been raised"
         integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
@@ -285,8 +293,9 @@ class _Builder:
         centers = [table.center for table in self._tables.moving_obstacles]
         return np.concatenate([self._mesh.points, np.reshape(centers, (-1, 3))])
 
+    @cached_property
     def _velocities(self) -> Array:
-        """Return v + ω × (x − centre of mass) [n, 3], body by body."""
+        """The velocities v + ω × (x − centre of mass) [n, 3], body by body."""
         points = self._positions()
         v = np.zeros_like(points)
         for table in self._tables.moving_obstacles:
@@ -362,6 +371,7 @@ class _Builder:
     def _energies_and_loads(self) -> tuple[dict[str, Energy], dict[str, Load]]:
         tables = self._tables
         energies: dict[str, Energy] = {}
+        loads: dict[str, Load] = {}
         for k, body in enumerate(tables.body):
             solid = self._try(place("body", k, body.name), self._solid, body)
             if solid is not None:
@@ -370,10 +380,20 @@ class _Builder:
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
                 energies[obstacle.name] = contact
+                if obstacle.has_friction:
+                    loads[f"friction_{obstacle.name}"] = Friction(contact, **obstacle.friction_options)
+        self._raise_mistakes()  # contact needs all bodies
+        solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
+        for k, table in enumerate(tables.contact):
+            here = place("contact", k, table.name)
+            contact = self._try(here, body_contact, table, self._mesh, solids, self._velocities)
+            if contact is not None:
+                energies[table.name] = contact
+                for name, pair in table.frictions([body.name for body in tables.body]).items():
+                    loads[name] = Friction(contact, **table.friction_options, between=pair)
         if tables.gravity is not None:
             mass = np.sum([*self._body_mass.values(), self._carried_mass], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
-        loads: dict[str, Load] = {}
         for k, table in enumerate(tables.load):
             load = self._try(place("load", k, table.name), self._load, table)
             if isinstance(load, Energy):

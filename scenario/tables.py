@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from symplex.errors import MaterialError
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_syntax import LONGEST
 from symplex.fem.solids.formula_table import LAWS
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.scenario.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, TractionTable
+from symplex.scenario.contacts import ContactTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, SphereTable
 from symplex.scenario.quantities import (
@@ -237,14 +239,16 @@ class Run(Table):
         return key in self.model_fields_set
 
 
+# Of bodies; the last two where bodies touch each other.
+OutputField = Literal["velocity", "von_mises", "contact_force", "contact_pressure", "gap"]
+
+
 class Output(Table):
     """Where the results go, and which."""
 
     directory: FilePath | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
-    fields: list[Literal["velocity", "von_mises", "contact_force"]] = Field(
-        default=["velocity", "von_mises", "contact_force"]
-    )
+    fields: list[OutputField] = Field(default=list(get_args(OutputField)))
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
 
@@ -258,6 +262,7 @@ class Tables:
     run: Run
     title: str = ""
     obstacle: list[ObstacleTable] = field(default_factory=list)
+    contact: list[ContactTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
     gravity: Gravity | None = None
@@ -281,6 +286,7 @@ class Tables:
 MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
     "obstacle": OBSTACLES,
+    "contact": ContactTable,
     "support": Support,
     "rod": Rod,
     "gravity": Gravity,
@@ -290,5 +296,5 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
 }
-SEVERAL = ("body", "obstacle", "support", "rod", "load")
+SEVERAL = ("body", "obstacle", "contact", "support", "rod", "load")
 NEEDED = ("body", "integrator", "run")

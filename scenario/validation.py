@@ -137,7 +137,17 @@ def _wrong_names(tables: Tables) -> list[str]:
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
     reserved |= {f"position_{item.name}_{axis}" for item in tables.moving_obstacles for axis in AXES}
-    for table in ("body", "obstacle", "support", "rod", "load"):
+    bodies = [body.name for body in tables.body]
+    between = [f"{one}_{other}" for contact in tables.contact for one, other in contact.pairs(bodies)]
+    reserved |= {f"contact_force_{pair}_{axis}" for pair in between for axis in AXES}
+    frictions = [name for contact in tables.contact for name in contact.frictions(bodies)]
+    frictions += [f"friction_{item.name}" for item in tables.obstacle if item.has_friction]
+    reserved |= {*frictions, *(f"work_{name}" for name in frictions)}
+    lines += [
+        f"two kinds of friction are called '{name}', after an obstacle and bodies; give one of these another name."
+        for name in dict.fromkeys(name for name in frictions if frictions.count(name) > 1)
+    ]
+    for table in SEVERAL:
         for k, item in enumerate(getattr(tables, table)):
             if item.name is None:
                 continue
@@ -147,7 +157,6 @@ def _wrong_names(tables: Tables) -> list[str]:
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
-    bodies = [body.name for body in tables.body]
     for table in ("support", "rod", "load"):
         for k, item in enumerate(getattr(tables, table)):
             if item.body not in bodies:
@@ -159,6 +168,7 @@ def _wrong_names(tables: Tables) -> list[str]:
                 lines.append(
                     f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, bodies)}"
                 )
+    lines += _wrong_contacts(tables, bodies)
     planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
     align = getattr(tables.integrator, "align", None)
     if align is not None and align not in planes:
@@ -166,12 +176,33 @@ def _wrong_names(tables: Tables) -> list[str]:
             f"[integrator]: align names no half-space: there is no {shown(align)}; {suggestion(align, planes)}"
         )
     if isinstance(tables.integrator, ZhangSkeelTable):
-        energies = [*bodies, *(obstacle.name for obstacle in tables.obstacle), *tables.constant_forces]
+        of_contact = [table.name for table in (*tables.obstacle, *tables.contact)]
+        energies = [*bodies, *of_contact, *tables.constant_forces]
         lines += [
             f"[integrator]: stiff names no energy: there is no {shown(name)}; {suggestion(name, energies)}"
             for name in tables.integrator.stiff
             if name not in energies
         ]
+    return lines
+
+
+def _wrong_contacts(tables: Tables, bodies: list[str]) -> list[str]:
+    """Return lines about contact of bodies that are not there, or are in contact already."""
+    lines: list[str] = []
+    seen: dict[tuple[str, str], str] = {}
+    for k, contact in enumerate(tables.contact):
+        here = place("contact", k, contact.name)
+        unknown = [name for name in contact.bodies if name not in bodies] if contact.bodies != "all" else []
+        lines += [f"{here}: there is no body {shown(name)}; {suggestion(name, bodies)}" for name in unknown]
+        pairs = contact.pairs(bodies)
+        if not pairs and not unknown:
+            lines.append(f"{here}: there is only one body; with self = true it is in contact with itself.")
+        twice = [pair for pair in pairs if pair in seen]
+        if twice:
+            one, other = twice[0]
+            who = f"'{one}' and '{other}' are in contact" if one != other else f"'{one}' is in contact with itself"
+            lines.append(f"{here}: {who} by {seen[twice[0]]} already; name the bodies that are meant in each of them.")
+        seen |= dict.fromkeys(pairs, place("contact", k))
     return lines
 
 
@@ -203,7 +234,33 @@ def _unsupported(tables: Tables) -> list[str]:
                 f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
                 f"take another integrator, such as {_kinds('loads', method)}, or a constant nodal load or traction."
             )
+        lines += [
+            f"{place(table, k, item.name)}: friction has no potential, which {kind} needs; take another "
+            f"integrator, such as {_kinds('loads', method)}, or leave friction out."
+            for table in ("obstacle", "contact")
+            for k, item in enumerate(getattr(tables, table))
+            if item.has_friction
+        ]
+    lines += _unsupported_contacts(tables, method, explicit)
     return [*lines, *_wrong_rods(tables, method), *_wrong_thermostat(tables, method)]
+
+
+def _unsupported_contacts(tables: Tables, method: Integrator, explicit: str) -> list[str]:
+    """Return lines about contact between bodies that the integrator does not take."""
+    kind, lines = tables.integrator.kind, []
+    for k, contact in enumerate(tables.contact):
+        here = place("contact", k, contact.name)
+        if "changing stencils" not in method.takes:
+            lines.append(
+                f"{here}: bodies find new places to touch all the time, which {kind} cannot follow; take another "
+                f"integrator, such as {_kinds('changing stencils', method)}."
+            )
+        elif contact.law == "barrier" and "barriers" not in method.takes:
+            lines.append(
+                f'{here}: law = "barrier" has no greatest stiffness, so no step of {explicit}{kind} is stable; take '
+                f'law = "penalty", or a method whose steps are solved for, such as {_kinds("barriers", method)}.'
+            )
+    return lines
 
 
 def _kinds(trait: Trait, method: Integrator) -> str:

@@ -27,7 +27,7 @@ from symplex.meshes.generate import cube_mesh
 from symplex.meshes.pictures.render import require_rendering
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ALUMINIUM = NeoHookean(lmbda=60.5e9, mu=26e9, density=2700.0)
@@ -64,9 +64,7 @@ def run_script():
     def run(name: str, output: Path, *options: str, apart: bool = False) -> dict:
         arguments = [str(EXAMPLES / name), "--output", str(output), *options]
         if apart:
-            subprocess.run(
-                [sys.executable, "-W", "error", *arguments], check=True, capture_output=True, timeout=600
-            )
+            subprocess.run([sys.executable, "-W", "error", *arguments], check=True, capture_output=True, timeout=600)
         else:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(sys, "argv", arguments)

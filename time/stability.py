@@ -87,8 +87,13 @@ def _remembered(system: System, q: Array, compute: Callable[[], float]) -> float
     return value
 
 
-def latent_frequency(system: System) -> float:
+def latent_frequency(system: System, resolved: bool = False) -> float:
     """Return the largest frequency √(k/m) in rad/s of one node on contact that may close; 0 without contact.
+
+    Parameters
+    ----------
+    resolved : bool, default False
+        Only the part of it that steps should resolve (`Energy.resolved_share`).
 
     Raises
     ------
@@ -96,7 +101,9 @@ def latent_frequency(system: System) -> float:
         If the mass is not lumped.
     """
     mass = system.lumped_mass(_WANTED_BY)
-    latent = sum((energy.latent_stiffness(system.n_nodes) for energy in system.energies.values()), np.zeros(len(mass)))
+    latent = np.zeros(len(mass))
+    for energy in system.energies.values():
+        latent += energy.latent_stiffness(system.n_nodes) * (energy.resolved_share**2 if resolved else 1.0)
     free = ~system.fixed.all(axis=1)
     return float(np.sqrt(np.max((latent / mass)[free], initial=0.0)))
 
@@ -150,7 +157,9 @@ def _shortest_distance(system: System, q: Array) -> float:
     for energy in system.energies.values():
         if energy.nodes.shape[1] > 1 and len(energy.nodes):
             x = q[energy.nodes]
-            shortest = min(shortest, float(np.min(np.linalg.norm(x[:, 1:] - x[:, :1], axis=2))))
+            lengths = np.linalg.norm(x[:, 1:] - x[:, :1], axis=2)
+            # A stencil may have a node twice (`symplex.fem.interpolation`).
+            shortest = min(shortest, float(np.min(lengths, initial=np.inf, where=lengths > 0.0)))
     if not 0.0 < shortest < np.inf:
         shortest = float(np.max(np.abs(q))) or 1.0
     return shortest

@@ -6,8 +6,9 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
+        ".increment_load": ("IncrementLoad",),
         ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
-        ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass"),
+        ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass", "mixed_mass"),
         ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
         ".supports": ("fixed_mask",),
         ".time_function": ("TimeFunction",),

@@ -5,6 +5,7 @@ from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
+from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.loads import NodalForce as NodalForce
 from symplex.fem.actions.loads import NodalLoad as NodalLoad
@@ -14,6 +15,7 @@ from symplex.fem.actions.mass import bar_mass as bar_mass
 from symplex.fem.actions.mass import consistent_bar_mass as consistent_bar_mass
 from symplex.fem.actions.mass import consistent_mass as consistent_mass
 from symplex.fem.actions.mass import lumped_mass as lumped_mass
+from symplex.fem.actions.mass import mixed_mass as mixed_mass
 from symplex.fem.actions.support_motion import SupportMotion as SupportMotion
 from symplex.fem.actions.support_motion import SupportRotation as SupportRotation
 from symplex.fem.actions.support_motion import SupportTranslation as SupportTranslation

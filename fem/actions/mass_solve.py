@@ -37,6 +37,8 @@ class MassSolver:
         In kg; symmetric positive definite.
     fixed : bool [n, dim]
         True where a coordinate has no acceleration.
+    massless : bool [n], optional
+        True where a node has no mass, with a row and a column of zeros; it is given no acceleration.
 
     Attributes
     ----------
@@ -49,20 +51,23 @@ class MassSolver:
         If the mass is not symmetric.
     """
 
-    def __init__(self, mass: sp.csr_array, fixed: NDArray[np.bool_]):
+    def __init__(self, mass: sp.csr_array, fixed: NDArray[np.bool_], massless: NDArray[np.bool_] | None = None):
         if abs(mass - mass.T).max() > _ASYMMETRY * abs(mass).max():
             raise InvalidSystem("the mass matrix is not symmetric; a kinetic energy needs one that is.")
         lower = sp.csr_array(sp.tril(mass, format="csr"))
-        lower.sum_duplicates()  # and sort: the diagonal comes last in each row
+        # And sort: the diagonal comes last in each row, but in those of massless nodes, whose products are zero anyway.
+        lower.sum_duplicates()
         self._lower = lower.indptr.astype(np.int64), lower.indices.astype(np.uint32), lower.data
         n, self._dim = fixed.shape
-        diagonal = np.asarray(mass.diagonal(), dtype=float)
+        massive = np.ones((n, 1), bool) if massless is None else ~massless[:, None]
+        diagonal = np.asarray(mass.diagonal(), dtype=float)[:, None]
         # Of fixed coordinates, and of those that fill up to three directions, nothing is seen.
         self._inverse = np.zeros((n, 3))
-        self._inverse[:, : self._dim] = np.where(fixed, 0.0, 1.0 / diagonal[:, None])
+        np.divide(1.0, diagonal, out=self._inverse[:, : self._dim], where=massive & ~fixed)
         self._of_translation = np.asarray(mass.sum(axis=1)).ravel()
         self._total = self._of_translation.sum()
-        self._free = ~fixed.any(axis=0)
+        self._massive = massive
+        self._free = ~fixed.any(axis=0) & massive
 
     def solve(self, force: Array) -> Array:
         """Return M⁻¹ force [n, dim] in m/s² for a force [n, dim] in N, zero where fixed.
@@ -84,7 +89,7 @@ class MassSolver:
             )
         a = a[:, : self._dim] * scale
         # What rounding has left along translations is momentum, which would add up over steps.
-        left = (force - self._of_translation[:, None] * a).sum(axis=0)
+        left = np.where(self._massive, force - self._of_translation[:, None] * a, 0.0).sum(axis=0)
         a += np.where(self._free, left / self._total, 0.0)
         return a
 

@@ -4,7 +4,7 @@ A coordinate that grows by h changes a measure by Δm, exactly (|d|² by h (2 d_
 ½ ξ Δm with the quotient ξ of the law, and the mixed difference is ½ (ξ' Δm' − ξ Δm), both without cancellation (see
 `symplex.fem.measures.law_formulas`).
 
-Rows of parameters: [numbers in the row, dim, nodes, law, constants of the law (2), the measure].
+Rows of parameters: [numbers in the row, dim, nodes, law, constants of the law (2), its end (4), the measure].
 """
 
 # numba declares the address of a compiled function as int | None, and does not re-export carray.
@@ -17,7 +17,7 @@ from numba import carray
 
 from symplex.fem.energy import Array, LatticeFunctions
 from symplex.fem.kernels import c_function, formula, inlined
-from symplex.fem.measures.law_formulas import energy, quotient, quotient_change
+from symplex.fem.measures.cut_off import energy, quotient, quotient_change
 from symplex.fem.measures.relative import (
     CORE,
     DISTANCE,
@@ -33,8 +33,8 @@ from symplex.fem.measures.relative import (
     sum_of,
 )
 
-_DIM, _NODES, _LAW, _A, _B = range(1, 6)
-_HEADER = 6
+_DIM, _NODES, _LAW, _A, _B, _END = range(1, 7)
+_HEADER = 10
 
 
 @inlined
@@ -126,7 +126,7 @@ def _finite(change):
 def _value(p_, x):
     p = _row(p_)
     m, _, _, _ = _changes(p, x, 0, 0.0, 0, 0.0)
-    phi = energy(p[_LAW], p[_A], p[_B], m)
+    phi = energy(p[_LAW], p[_A], p[_B], p[_END:_HEADER], m)
     return inf if np.isnan(phi) else phi
 
 
@@ -134,24 +134,30 @@ def _value(p_, x):
 def _difference(p_, x, i, h):
     p = _row(p_)
     m, change, _, _ = _changes(p, x, i, h, 0, 0.0)
-    return _finite(0.5 * change * quotient(p[_LAW], p[_A], p[_B], m, _measured(p, m + change)))
+    return _finite(0.5 * change * quotient(p[_LAW], p[_A], p[_B], p[_END:_HEADER], m, _measured(p, m + change)))
 
 
 @c_function("mixed")
 def _mixed(p_, x, i, j, hi, hj):
     p = _row(p_)
-    law, a, b = p[_LAW], p[_A], p[_B]
+    law, a, b, cut = p[_LAW], p[_A], p[_B], p[_END:_HEADER]
     m, first, second, both = _changes(p, x, i, hi, j, hj)
     other, end = _measured(p, m + second), _measured(p, m + first + second + both)
-    xi = quotient(law, a, b, m, other)
-    turn = quotient_change(law, a, b, m, other, _measured(p, m + first) - m, end - other)
+    xi = quotient(law, a, b, cut, m, other)
+    turn = quotient_change(law, a, b, cut, m, other, _measured(p, m + first) - m, end - other)
     return _finite(0.5 * ((xi + turn) * both + turn * second))
 
 
-def measure_lattice(measure: Array, law: int, a: Array, b: Array, nodes: int, dim: int) -> LatticeFunctions:
-    """Return the lattice functions of stencils of one or two nodes: a law of a measure, constants a and b [m]."""
+def measure_lattice(
+    measure: Array, law: int, a: Array, b: Array, end: Array, *, nodes: int, dim: int
+) -> LatticeFunctions:
+    """Return the lattice functions of stencils of one or two nodes: a law of a measure, constants a and b [m].
+
+    The law may have an end [4] (see `symplex.fem.measures.cut_off`).
+    """
     size = _HEADER + len(measure)
     rows = np.empty((len(a), size))
-    rows[:, :_HEADER] = np.column_stack([np.tile([size, dim, nodes, law], (len(a), 1)), a, b])
+    rows[:, :_HEADER] = [size, dim, nodes, law, 0.0, 0.0, *end]
+    rows[:, _A], rows[:, _B] = a, b
     rows[:, _HEADER:] = measure
     return LatticeFunctions(rows, _value.address, _difference.address, _mixed.address, size=nodes * dim)

@@ -219,10 +219,10 @@ class MeasureEnergy(MeasureLaw, Energy):
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one stencil's energy, for force-stepping."""
-        if self._compiled is None or np.isfinite(self._compiled[-1][0]):
+        if self._compiled is None:
             return super().lattice_functions(axes)
         from symplex.fem.grid.lattice_measures import measure_lattice  # compiled when first needed
 
         dim = self._lattice_dim or (3 if axes is None else len(axes))
         measure = self._measure if axes is None else rotated(self._measure, axes)
-        return measure_lattice(measure, *self._compiled[2:5], nodes=self.nodes.shape[1], dim=dim)
+        return measure_lattice(measure, *self._compiled[2:], nodes=self.nodes.shape[1], dim=dim)

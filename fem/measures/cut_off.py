@@ -96,3 +96,11 @@ def quotient_slope(law, a, b, end, m0, m1):
         return rate
     part = (m1 - e0) / (m1 - m0)
     return rate * part + quotient(law, a, b, end, e0, m1) * (1.0 - part) / (m1 - m0)
+
+
+@formula
+def quotient_change(law, a, b, end, s0, s1, first, second):
+    """ξ(s0 + first, s1 + second) − ξ(s0, s1), without cancellation for springs that have no end."""
+    if end[0] < np.inf:
+        return quotient(law, a, b, end, s0 + first, s1 + second) - quotient(law, a, b, end, s0, s1)
+    return law_formulas.quotient_change(law, a, b, s0, s1, first, second)

@@ -1,10 +1,10 @@
 """Elastic bodies: elements, laws, and the compiled loops over them."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.solids.constitutive import Material as Material
 from symplex.fem.solids.formula import FormulaMaterial as FormulaMaterial
 from symplex.fem.solids.formula import material as material
 from symplex.fem.solids.materials import LinearElastic as LinearElastic
-from symplex.fem.solids.materials import Material as Material
 from symplex.fem.solids.materials import MooneyRivlin as MooneyRivlin
 from symplex.fem.solids.materials import NeoHookean as NeoHookean
 from symplex.fem.solids.materials import SaintVenantKirchhoff as SaintVenantKirchhoff

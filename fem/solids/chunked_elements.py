@@ -1,32 +1,49 @@
-"""Elements in chunks for compiled loops: what loops know of them, local functions, failures, deformation."""
+"""Elements in chunks for compiled loops: what loops know of them, all forms by a table, failures, deformation."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import inf, isfinite
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.blocks import Blocks
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.forms import Form
 from symplex.fem.solids import elements, failures, tensors, tetrahedra
-from symplex.fem.solids.chunks import CHUNK
+from symplex.fem.solids.chunks import CHUNK, elements_per_chunk
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import TETRAHEDRON, Element
-from symplex.fem.solids.materials import Material
-
-Kernel = Callable[..., Any]
 
 
-class ChunkedElements(Energy):
+class Loop(NamedTuple):
+    """The compiled loop of a form.
+
+    Attributes
+    ----------
+    kernel : callable
+        It takes nodal arrays, what `ChunkedElements` knows of chunks, constants, where a matrix goes, and the result.
+    constants : callable
+        Returns those of given elements.
+    takes : int, default 3
+        How many of the nodal arrays of the form it takes at most.
+    """
+
+    kernel: Callable[..., Any]
+    constants: Callable[[Any], tuple[Any, ...]]
+    takes: int = 3
+
+
+class ChunkedElements(ElementEnergy):
     """The strain energy of elements of one type and one material by loops over chunks (`symplex.fem.solids.chunks`).
 
-    A class of it has the assembled forms, and its local functions are these of elements that share no nodes. `Solid`
-    checks the arrays that are handed to it: all are contiguous and of the right shape.
+    A class of it has the loop of each form. `Solid` checks the arrays that are handed to it: all are contiguous and of
+    the right shape.
 
     Parameters
     ----------
@@ -36,13 +53,15 @@ class ChunkedElements(Energy):
     nodes : int32 [m, k]
         The nodes of the elements.
     material : Material
-    directions : float64 [F, 3]
-        Undeformed directions a0 for which loops shall know a0·∇ξ_a.
+    directions : float64 [F, 3] or [F, m, 3]
+        Undeformed directions a0 for which loops shall know a0·∇ξ_a, in the whole body or of each element.
 
     Attributes
     ----------
-    volumes : float64 [m]
-        Undeformed volumes in m³.
+    loops : mapping of Form to Loop, optional
+        None for a form that is zero.
+    values : Loop
+        That of the energies of the elements.
     blocks : Blocks
         The elements of each chunk, and the slabs of chunks.
 
@@ -52,6 +71,9 @@ class ChunkedElements(Energy):
         If an undeformed element has no positive volume everywhere.
     """
 
+    loops: ClassVar[Mapping[Form, Loop | None]]
+    values: ClassVar[Loop]
+
     def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, directions: Array):
         self.element = element
         self.points = points
@@ -60,8 +82,9 @@ class ChunkedElements(Energy):
         self._directions = directions
         _, slopes = element.shapes(element.stiffness.points)
         self._slopes = np.ascontiguousarray(slopes)
-        self._size = CHUNK // len(slopes)  # elements of a chunk
-        self._weights = np.repeat(element.stiffness.weights, self._size)
+        self._size = elements_per_chunk.py_func(len(slopes))
+        self._weights = np.zeros(CHUNK)
+        self._weights[: len(slopes) * self._size] = np.repeat(element.stiffness.weights, self._size)
         if element is TETRAHEDRON:
             self.volumes = tetrahedra.checked_volumes(points, nodes)
         else:
@@ -80,8 +103,13 @@ class ChunkedElements(Energy):
         for chunk in np.flatnonzero(self.blocks.counts < self._size):
             count = self.blocks.counts[chunk]
             named[chunk, count:] = named[chunk, count - 1]
-        rows = self._at_points()[named]  # [chunks, E, g, rows]
-        return np.ascontiguousarray(rows.transpose(0, 3, 2, 1)).reshape(len(named), rows.shape[3] * CHUNK)
+        rows = self._at_points()[named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
+        chunks, n = rows.shape[:2]
+        out = np.empty((chunks, n, CHUNK))
+        out[:] = rows[:, :, :1, 0]
+        used = rows.shape[2] * self._size
+        out[:, :, :used] = rows.reshape(chunks, n, used)
+        return out.reshape(chunks, n * CHUNK)
 
     def _at_points(self) -> Array:
         """Return what is known of the points of quadrature of each element [m, g, rows]."""
@@ -91,47 +119,43 @@ class ChunkedElements(Energy):
         inverse = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape).swapaxes(-1, -2) / det[..., None, None]
         M = inverse @ inverse.swapaxes(-1, -2)
         known = [M[..., a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))] + [det]
-        along = np.einsum("fi,egai->egfa", self._directions, inverse).reshape(*det.shape, 3 * len(self._directions))
+        F, m = len(self._directions), len(self.nodes)
+        each = self._directions if self._directions.ndim == 3 else self._directions[:, None]
+        directions = np.broadcast_to(each, (F, m, 3))
+        along = np.einsum("fei,egai->egfa", directions, inverse).reshape(*det.shape, 3 * F)
         return np.concatenate([np.stack(known, axis=-1), along], axis=-1)
 
-    # -- local functions --------------------------------------------------------------------------------------
-    # They are the assembled ones of elements that share no nodes.
+    # -- forms ------------------------------------------------------------------------------------------------
+
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`).
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+        self._add(form, nodal, out, slots, apart=False)
+
+    def local(self, form: Form, *x: Array) -> Array:
+        """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3]."""
+        return self.of_each(form, x, self._add)
+
+    def of_each(self, form: Form, x: tuple[Array, ...], add: Callable[..., None]) -> Array:
+        """Return what a function adds for a form, in place, if elements share no nodes."""
+        m, k = self.nodes.shape
+        out = np.zeros(form.shape(m * k, m * k * k, 3))
+        add(form, tuple(y.reshape(-1, 3) for y in x), out, self._own_slots, apart=True)
+        if form.kind == "block":
+            out = out.reshape(m, k, k, 3, 3).transpose(0, 1, 3, 2, 4)
+        return out.reshape(form.local_shape(m, k, 3))
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
         return self._values(x.reshape(-1, 3), apart=True)
 
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
-        return self.local_vectors(self.add_gradient, x)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return self.local_blocks(self.add_hessian, x)
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3]."""
-        return self.local_vectors(self.add_discrete_gradient, x0, x1)
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
-        return self.local_blocks(self.add_discrete_hessian, x0, x1)
-
-    def mean_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the forces of the mean strains [m, k, 3] in N, for x0 and x1 [m, k, 3]."""
-        return self.local_vectors(self.add_mean_gradient, x0, x1)
-
-    def secant(self, x: Array) -> Array:
-        """Return 𝓕 [m, k, k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return self._local_matrices(self.add_secant, x)
-
-    def secant_rate(self, x: Array, v: Array) -> Array:
-        """Return 𝓕̇ [m, k, k] in N/(m s) of the elements with nodes at x that move with v [m, k, 3]."""
-        return self._local_matrices(self.add_secant_rate, x, v)
-
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3]."""
-        return self.local_vectors(self.add_third, x, a)
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, 3]."""
+        return float(self._values(q, apart=False).sum())
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
@@ -140,50 +164,33 @@ class ChunkedElements(Energy):
         if self.material.objective and not (tensors.determinants(F) > 0.0).all():
             return inf
         with np.errstate(all="ignore"):
-            W = self.material.energy_density(failures.strains(self.material, F)[0])
+            W = self._law_of(one).energy_density(failures.strains(self.material, F)[0])
         return float(W @ (det[0] * self.element.stiffness.weights))
-
-    def total(self, q: Array) -> float:
-        """Return the energy in J at the nodal positions q [n, 3]."""
-        return float(self._values(q).sum())
-
-    @abstractmethod
-    def _values(self, q: Array, apart: bool = False) -> Array:
-        """Return the energies [m] at the nodal positions q, or at gathered ones if the elements are taken apart."""
 
     # -- running loops ----------------------------------------------------------------------------------------
 
-    def local_vectors(self, add: Callable[..., None], *x: Array) -> Array:
-        """Return what a function adds for elements that share no nodes, with nodes at x [m, k, 3]: [m, k, 3]."""
-        out = np.zeros_like(x[0])
-        add(*(y.reshape(-1, 3) for y in x), out.reshape(-1, 3), apart=True)
-        return out
+    def _add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None, apart: bool) -> None:
+        """Run the loop of a form; ``apart``: on elements that share no nodes."""
+        loop = self.loops[form]
+        if loop is None:
+            return
+        to = (self.blocks.elements, slots, out) if form.is_matrix else (out,)
+        self._run(loop, nodal, form.positions(nodal), *to, apart=apart)
 
-    def _local_matrices(self, add: Callable[..., None], *x: Array) -> Array:
-        out = np.zeros(self._own_slots.shape)
-        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1), apart=True)
+    def _values(self, q: Array, apart: bool) -> Array:
+        """Return the energies [m]."""
+        out = np.empty(len(self.nodes))
+        self._run(self.values, (q,), (q,), self.blocks.elements, out, apart=apart)
         return out
-
-    def local_blocks(self, add: Callable[..., None], *x: Array) -> Array:
-        """Return what a function adds for elements that share no nodes, with nodes at x [m, k, 3]: [m, 3k, 3k]."""
-        m, k = self.nodes.shape
-        out = np.zeros((m, k, k, 3, 3))
-        add(*(y.reshape(-1, 3) for y in x), self._own_slots, out.reshape(-1, 3, 3), apart=True)
-        return out.transpose(0, 1, 3, 2, 4).reshape(m, 3 * k, 3 * k)
 
     def _run(
-        self,
-        kernel: Kernel,
-        nodal: tuple[Array, ...],
-        *arguments: Any,
-        at: tuple[Array, ...] | None = None,
-        apart: bool = False,
+        self, loop: Loop, nodal: tuple[Array, ...], at: tuple[Array, ...], *arguments: Any, apart: bool = False
     ) -> None:
-        """Run a kernel on all chunks; where it fails, say why from the positions ``at`` (default: all nodal arrays)."""
+        """Run a loop on all chunks; where it fails, say why from the positions ``at``."""
         chunks = self.chunk_nodes(apart), self.blocks.counts, self._geometry, self._weights, self._slopes
-        results = self.blocks.run(kernel, *nodal, *chunks, *arguments)
+        results = self.blocks.run(loop.kernel, *nodal[: loop.takes], *chunks, *loop.constants(self), *arguments)
         if not all(map(isfinite, results)):
-            raise self.failure(self.gathered(nodal if at is None else at, apart))
+            raise self.failure(self.gathered(at, apart))
 
     def chunk_nodes(self, apart: bool) -> NDArray[np.uint32]:
         """Return the nodes [chunks, E · k] of each chunk; ``apart`` if elements share none."""
@@ -198,7 +205,7 @@ class ChunkedElements(Energy):
         """The nodes [chunks, E · k] of the elements if they share none."""
         k = self.nodes.shape[1]
         first = np.maximum(self.blocks.elements, 0).astype(np.uint32) * np.uint32(k)
-        return (first[:, None] + np.arange(k, dtype=np.uint32)).reshape(len(self.blocks.counts), -1)
+        return (first[:, None] + np.arange(k, dtype=np.uint32)).reshape(self.blocks.nodes.shape)
 
     @cached_property
     def _own_slots(self) -> IntArray:
@@ -223,8 +230,12 @@ class ChunkedElements(Energy):
         d = np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
         return d @ np.linalg.inv(J), tensors.determinants(J)
 
+    def _law_of(self, chosen: slice) -> Material:
+        """Return the material as it is asked about all points of chosen elements."""
+        return self.material
+
     def failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
         """Return the error about the first element that is inverted, or has no finite energy or stress, at x."""
         with np.errstate(all="ignore"):  # positions may be infinite
             F = [self._deformations(x, self.nodes)[0] for x in positions]
-        return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F)
+        return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F, self._law_of(slice(None)))

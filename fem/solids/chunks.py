@@ -7,7 +7,9 @@ functions on the reference cell,
     d_a = Σ_n ∂N_n/∂ξ_a (x_n − x_0),    f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a,    f_0 = −Σ_n f_n,
 
 where t_a are the forces on d_a. Of a linear tetrahedron d_a = x_a − x_0 and f_a = t_a. Positions far from the origin
-cost no digits, and forces sum to zero exactly.
+cost no digits, and forces sum to zero exactly. E is a multiple of 16, so that an element may have any number of nodes
+and up to 8 points; where these do not fill a chunk, as 6 points do not, what is left repeats its first point with the
+weight 0.
 
 What is known of a point are the rows M_11, M_22, M_33, M_12, M_13, M_23 of M_ab = ∇ξ_a·∇ξ_b and D = det ∂X/∂ξ, and
 for each family of fibres the three components a0·∇ξ_a of their direction. A chunk that is not full repeats its last
@@ -19,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.kernels import inlined
+from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.prefetch import prefetch
 from symplex.fem.solids.edge_algebra import combined
 
@@ -28,41 +31,69 @@ THREE = np.uint64(3)  # indices without sign need no test for counting from the 
 NINE = np.uint64(9)
 
 
+@inlined
+def elements_per_chunk(points):
+    """Return how many elements with so many points of quadrature make a chunk."""
+    return CHUNK // points // LANES * LANES
+
+
+@inlined
+def work(slopes):
+    """Return room for the nodes of a chunk relative to the first ones, or for the forces on them [3 (k − 1), E]."""
+    return np.empty(3 * (slopes.shape[1] - 1) * elements_per_chunk(len(slopes)))
+
+
+@inlined
+def are_edges(slopes):
+    """Return whether the tangent vectors are the edges x_a − x_0: of a linear tetrahedron."""
+    return len(slopes) == 1 and slopes.shape[1] == 4
+
+
 # -- rows of points -------------------------------------------------------------------------------------------
+
+
+@inlined
+def place(row, p):
+    """Return the index of point p of a row; unsigned, or the compiler would load points one by one."""
+    return np.uint64(row * CHUNK + p)
+
+
+@inlined
+def vector(rows, row, p):
+    """Return the vector in three rows from one on."""
+    return rows[place(row, p)], rows[place(row + 1, p)], rows[place(row + 2, p)]
 
 
 @inlined
 def vectors(rows, p):
     """Return the three vectors in rows 0–2, 3–5 and 6–8 of rows [9, CHUNK]."""
-    return (
-        (rows[p], rows[CHUNK + p], rows[2 * CHUNK + p]),
-        (rows[3 * CHUNK + p], rows[4 * CHUNK + p], rows[5 * CHUNK + p]),
-        (rows[6 * CHUNK + p], rows[7 * CHUNK + p], rows[8 * CHUNK + p]),
-    )
+    return vector(rows, 0, p), vector(rows, 3, p), vector(rows, 6, p)
 
 
 @inlined
 def set_vectors(rows, p, u):
     """Set what `vectors` returns."""
-    rows[p], rows[CHUNK + p], rows[2 * CHUNK + p] = u[0]
-    rows[3 * CHUNK + p], rows[4 * CHUNK + p], rows[5 * CHUNK + p] = u[1]
-    rows[6 * CHUNK + p], rows[7 * CHUNK + p], rows[8 * CHUNK + p] = u[2]
+    rows[place(0, p)], rows[place(1, p)], rows[place(2, p)] = u[0]
+    rows[place(3, p)], rows[place(4, p)], rows[place(5, p)] = u[1]
+    rows[place(6, p)], rows[place(7, p)], rows[place(8, p)] = u[2]
 
 
 @inlined
 def matrix(rows, p):
     """Return the symmetric matrix in rows 0–5."""
-    return (
-        *(rows[p], rows[CHUNK + p], rows[2 * CHUNK + p]),
-        *(rows[3 * CHUNK + p], rows[4 * CHUNK + p], rows[5 * CHUNK + p]),
-    )
+    return (*vector(rows, 0, p), *vector(rows, 3, p))
+
+
+@inlined
+def volume(weights, geometry, p):
+    """Return the undeformed volume of a point."""
+    return weights[np.uint64(p)] * geometry[place(6, p)]
 
 
 @inlined
 def direction(geometry, f, p):
     """Return a0·∇ξ_a of a family of fibres."""
-    row = (GEOMETRY + 3 * f) * CHUNK + p
-    return geometry[row], geometry[row + CHUNK], geometry[row + 2 * CHUNK]
+    return vector(geometry, GEOMETRY + 3 * f, p)
 
 
 @inlined
@@ -100,16 +131,12 @@ def scatter_edges(t, nodes, n, out):
 
 @inlined
 def gather(q, nodes, n, slopes, geometry, x, d):
-    """Set d [9, CHUNK] to the tangent vectors of the n elements of a chunk at q [3 n_nodes]; x is work."""
-    k = slopes.shape[1]
-    if k == 4:
+    """Set d [9, CHUNK] to the tangent vectors of the n elements of a chunk at q [3 n_nodes]; x is `work`."""
+    if are_edges(slopes):
         _gather_nodes(q, nodes, n, 4, CHUNK, geometry, d)
-    elif k == 8:
-        _gather_nodes(q, nodes, n, 8, 16, geometry, x)
-        interpolate(x, slopes, 8, 8, 16, d)
     else:
-        _gather_nodes(q, nodes, n, 10, 32, geometry, x)
-        interpolate(x, slopes, 4, 10, 32, d)
+        _gather_nodes(q, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), geometry, x)
+        interpolate(x, slopes, d)
 
 
 @inlined
@@ -128,20 +155,14 @@ def _gather_nodes(q, nodes, n, k, size, geometry, x):
 
 @inlined
 def gather_changes(q0, q1, nodes, n, slopes, x, means, increments):
-    """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes]; x is work."""
-    k = slopes.shape[1]
-    if k == 4:
+    """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes]; x is `work`."""
+    if are_edges(slopes):
         _gather_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
-    elif k == 8:
-        y = np.empty_like(x)
-        _gather_changes(q0, q1, nodes, n, 8, 16, x, y)
-        interpolate(x, slopes, 8, 8, 16, means)
-        interpolate(y, slopes, 8, 8, 16, increments)
     else:
         y = np.empty_like(x)
-        _gather_changes(q0, q1, nodes, n, 10, 32, x, y)
-        interpolate(x, slopes, 4, 10, 32, means)
-        interpolate(y, slopes, 4, 10, 32, increments)
+        _gather_changes(q0, q1, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
+        interpolate(x, slopes, means)
+        interpolate(y, slopes, increments)
 
 
 @inlined
@@ -162,19 +183,13 @@ def _gather_changes(q0, q1, nodes, n, k, size, means, increments):
 @inlined
 def gather_compensated(q, compensation, dq, nodes, n, slopes, x, means, increments):
     """Do so for Δq from q + c, c the compensation, by differences no larger than an edge however far the body is."""
-    k = slopes.shape[1]
-    if k == 4:
+    if are_edges(slopes):
         _gather_compensated(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
-    elif k == 8:
-        y = np.empty_like(x)
-        _gather_compensated(q, compensation, dq, nodes, n, 8, 16, x, y)
-        interpolate(x, slopes, 8, 8, 16, means)
-        interpolate(y, slopes, 8, 8, 16, increments)
     else:
         y = np.empty_like(x)
-        _gather_compensated(q, compensation, dq, nodes, n, 10, 32, x, y)
-        interpolate(x, slopes, 4, 10, 32, means)
-        interpolate(y, slopes, 4, 10, 32, increments)
+        _gather_compensated(q, compensation, dq, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
+        interpolate(x, slopes, means)
+        interpolate(y, slopes, increments)
 
 
 @inlined
@@ -192,45 +207,43 @@ def _gather_compensated(q, compensation, dq, nodes, n, k, size, means, increment
 
 
 @inlined
-def interpolate(x, slopes, points, k, size, d):
-    """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), size]."""
+def interpolate(x, slopes, d):
+    """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), E]."""
+    points, k = slopes.shape[0], slopes.shape[1]
+    size, factors = elements_per_chunk(points), slopes.ravel()
     for g in range(points):
         for a in range(3):
             for i in range(3):
                 to = (3 * a + i) * CHUNK + g * size
-                for e in range(size):
-                    total = 0.0
-                    for m in range(1, k):
-                        total += slopes[g, m, a] * x[(3 * (m - 1) + i) * size + e]
-                    d[to + e] = total
+                for e in range(0, size, LANES):
+                    add_lanes(False, factors, 3 * (g * k + 1) + a, 3, x, i * size + e, 3 * size, k - 1, d, to + e)
+    for row in range(9):
+        for p in range(points * size, CHUNK):
+            d[place(row, p)] = d[place(row, 0)]
 
 
 @inlined
 def scatter(t, nodes, n, slopes, f, out):
-    """Add the forces of the n elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is work."""
-    k = slopes.shape[1]
-    if k == 4:
+    """Add the forces of the n elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is `work`."""
+    if are_edges(slopes):
         _scatter_nodes(t, nodes, n, 4, CHUNK, out)
-    elif k == 8:
-        _integrate(t, slopes, 8, 8, 16, f)
-        _scatter_nodes(f, nodes, n, 8, 16, out)
     else:
-        _integrate(t, slopes, 4, 10, 32, f)
-        _scatter_nodes(f, nodes, n, 10, 32, out)
+        _integrate(t, slopes, f)
+        _scatter_nodes(f, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), out)
 
 
 @inlined
-def _integrate(t, slopes, points, k, size, f):
-    """Set f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), size]."""
+def _integrate(t, slopes, f):
+    """Set f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), E]."""
+    points, k = slopes.shape[0], slopes.shape[1]
+    size, factors = elements_per_chunk(points), slopes.ravel()
     for m in range(1, k):
         for i in range(3):
             to = (3 * (m - 1) + i) * size
-            for e in range(size):
-                total = 0.0
-                for g in range(points):
-                    for a in range(3):
-                        total += slopes[g, m, a] * t[(3 * a + i) * CHUNK + g * size + e]
-                f[to + e] = total
+            for e in range(0, size, LANES):
+                for a in range(3):
+                    at = (3 * a + i) * CHUNK + e
+                    add_lanes(a > 0, factors, 3 * m + a, 3 * k, t, at, size, points, f, to + e)
 
 
 @inlined

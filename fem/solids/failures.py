@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.solids import tensors
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.constitutive import Material
 
 
 def strains(material: Material, F: Array) -> Array:
@@ -20,7 +20,7 @@ def strains(material: Material, F: Array) -> Array:
 
 
 def failure(
-    material: Material, nodes: IntArray, order: NDArray[np.integer], deformations: Sequence[Array]
+    material: Material, nodes: IntArray, order: NDArray[np.integer], deformations: Sequence[Array], law: Material
 ) -> InvertedElement | MaterialFailed:
     """Return the error about the first element that is inverted, or whose energy or stress is not finite.
 
@@ -33,6 +33,8 @@ def failure(
         Which element each row of the deformations belongs to.
     deformations : sequence of float64 [m, g, 3, 3]
         F at the points of quadrature at one or more positions. Laws that are not objective see sym F only.
+    law : Material
+        The material at all these points, if its fibres have a direction in each element.
     """
     worst, finite = np.full(len(nodes), np.inf), np.ones(len(nodes), bool)
     with np.errstate(all="ignore"):
@@ -41,7 +43,7 @@ def failure(
             if material.objective:
                 worst = np.minimum(worst, tensors.determinants(F).min(axis=1))
             flat = C.reshape(-1, 3, 3)
-            W, S = np.asarray(material.energy_density(flat)), np.asarray(material.stress(flat))
+            W, S = np.asarray(law.energy_density(flat)), np.asarray(law.stress(flat))
             finite &= np.isfinite(W).reshape(C.shape[:2]).all(axis=1) & np.isfinite(S).reshape(len(C), -1).all(axis=1)
     inverted, failed = order[~(worst > 0)], order[~finite]
     element = int((inverted if len(inverted) else failed if len(failed) else order).min())

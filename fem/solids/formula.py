@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked, described, is_real
 from symplex.errors import InvalidArgument
 from symplex.fem.assembly import Array
+from symplex.fem.solids.constitutive import InvariantMaterial
 from symplex.fem.solids.formula_store import module_of
 from symplex.fem.solids.formula_syntax import check_names, mistake, tree_of
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.law_functions import LawFunctions
-from symplex.fem.solids.materials import InvariantMaterial, finite_constants
+from symplex.fem.solids.materials import finite_constants
 
 # Beside rest, where what acts in tension or compression only does.
 _REST = np.eye(3) * np.array([1.0 + 1e-9, 1.0 - 1e-9])[:, None, None]

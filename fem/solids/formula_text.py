@@ -151,7 +151,7 @@ def text_of(title: str, energy: Any, constants: Sequence[str], fibres: int) -> s
         "# fmt: off\n# ruff: noqa",
         *(["\n".join(imports)] if imports else []),
         f"CONSTANTS = ({''.join(f'{name!r}, ' for name in constants)})\nFIBRES = {fibres}\n"
-        f"GAUSS_POINTS = {gauss_points(energy, fibres)}",
+        f"GAUSS_POINTS = {gauss_points(energy, fibres)}\nHAS_I2 = {energy.has(INVARIANTS[1])}",
     ]
     return "\n\n".join(heading) + "\n\n\n" + "\n\n".join(bodies) + "\n\n" + "".join(functions)
 

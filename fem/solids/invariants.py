@@ -34,7 +34,7 @@ _DEVIATION = tensors.ONE_ONE - tensors.SYMMETRIC
 
 
 def energy(law: LawFunctions, fibres: Array, C: Array) -> Array:
-    """Return W [p] at C [p, 3, 3], with directions of fibres [F, 3]."""
+    """Return W [p] at C [p, 3, 3], with directions of fibres [F, 3], or [F, p, 3] of each point."""
     return _evaluated(law.value, law, 1, invariants(C, fibres))[0]
 
 
@@ -105,8 +105,19 @@ def invariants(C: Array, fibres: Array) -> Array:
     with np.errstate(all="ignore"):
         theta = 0.5 * np.log(tensors.determinants(C))
     return np.array(
-        [tensors.trace(C), tensors.trace(cofactors), theta, *(np.einsum("i,pij,j->p", a, C, a) for a in fibres)]
+        [
+            tensors.trace(C),
+            tensors.trace(cofactors),
+            theta,
+            *(np.einsum("pi,pij,pj->p", a, C, a) for a in _of_points(fibres, C)),
+        ]
     )
+
+
+def _of_points(fibres: Array, C: Array) -> Array:
+    """Return the directions [F, p, 3]."""
+    each = fibres if fibres.ndim == 3 else fibres[:, None]
+    return np.broadcast_to(each, (len(fibres), len(C), 3))
 
 
 def _gradients(C: Array, fibres: Array) -> list[Array]:
@@ -116,7 +127,7 @@ def _gradients(C: Array, fibres: Array) -> list[Array]:
         np.broadcast_to(tensors.ONE, C.shape),
         tensors.scaled(tensors.trace(C), tensors.ONE) - C,
         0.5 * inverse,
-        *(np.broadcast_to(np.outer(a, a), C.shape) for a in fibres),
+        *(np.einsum("pi,pj->pij", a, a) for a in _of_points(fibres, C)),
     ]
 
 

@@ -38,9 +38,13 @@ from symplex.fem.solids.chunks import (
     gather_changes,
     gather_compensated,
     matrix,
+    place,
     scatter,
     set_vectors,
+    vector,
     vectors,
+    volume,
+    work,
 )
 from symplex.fem.solids.edge_algebra import (
     along,
@@ -74,25 +78,25 @@ def set_segments(means, increments, geometry, fibres, middle, change, tau):
     valid = 0
     for p in range(CHUNK):
         m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
-        N, D = cofactors(M), geometry[6 * CHUNK + p]
+        N, D = cofactors(M), geometry[place(6, p)]
         X = gram_slopes(m, i)
         G = linear(1.0, gram(m), 0.25, gram(i))
         _, delta, s = determinants(m, products(m), i)
         z = delta / s
         ratio, _ = artanh_ratio(z)
         middle[p], change[p] = contracted(M, G), contracted(M, X)
-        middle[CHUNK + p] = contracted(N, linear(1.0, cofactors(G), 0.25, cofactors(X)))
-        change[CHUNK + p] = contracted(mixed(G, N), X)
-        middle[2 * CHUNK + p] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D))
-        change[2 * CHUNK + p] = 2.0 * z * ratio
+        middle[place(1, p)] = contracted(N, linear(1.0, cofactors(G), 0.25, cofactors(X)))
+        change[place(1, p)] = contracted(mixed(G, N), X)
+        middle[place(2, p)] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D))
+        change[place(2, p)] = 2.0 * z * ratio
         tau[p] = 4.0 * ratio / (s * s)
         valid += abs(delta) < s
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
             v, w = along_fibre(vectors(means, p), alpha), along_fibre(vectors(increments, p), alpha)
-            middle[(3 + f) * CHUNK + p] = dot(v, v) + 0.25 * dot(w, w)
-            change[(3 + f) * CHUNK + p] = 2.0 * dot(v, w)
+            middle[place(3 + f, p)] = dot(v, v) + 0.25 * dot(w, w)
+            change[place(3 + f, p)] = 2.0 * dot(v, w)
     return valid
 
 
@@ -126,15 +130,15 @@ def _set_forces(means, increments, geometry, weights, fibres, W, tau):
     v = np.empty(3 * fibres * CHUNK)
     for f in range(fibres):
         for p in range(CHUNK):
-            v[3 * f * CHUNK + p], v[(3 * f + 1) * CHUNK + p], v[(3 * f + 2) * CHUNK + p] = along_fibre(
+            v[place(3 * f, p)], v[place(3 * f + 1, p)], v[place(3 * f + 2, p)] = along_fibre(
                 vectors(means, p), direction(geometry, f, p)
             )
     for p in range(CHUNK):
         m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         c = products(m)
         G, _, H = mean_matrices(m, i)
-        W1, W2, W3 = V * W[p], V * W[CHUNK + p], V * W[2 * CHUNK + p]
+        W1, W2, W3 = V * W[p], V * W[place(1, p)], V * W[place(2, p)]
         P = W3 * tau[p]
         S = linear(1.0, linear(2.0 * W1, M, 2.0 * W2, mixed(G, cofactors(M))), P, H)
         u, r = applied(S, m), P * dot(m[0], c[0])
@@ -143,8 +147,8 @@ def _set_forces(means, increments, geometry, weights, fibres, W, tau):
     for f in range(fibres):
         for p in range(CHUNK):
             alpha, t = direction(geometry, f, p), vectors(means, p)
-            r = 2.0 * weights[p] * geometry[6 * CHUNK + p] * W[(3 + f) * CHUNK + p]
-            u = v[3 * f * CHUNK + p], v[(3 * f + 1) * CHUNK + p], v[(3 * f + 2) * CHUNK + p]
+            r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
+            u = vector(v, 3 * f, p)
             set_vectors(
                 means, p, (along(t[0], r * alpha[0], u), along(t[1], r * alpha[1], u), along(t[2], r * alpha[2], u))
             )
@@ -212,7 +216,7 @@ def _add(
 ):
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
-    x, means, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, means, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
     W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
     for chunk in range(first, last):

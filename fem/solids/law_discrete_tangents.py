@@ -6,7 +6,19 @@ import numpy as np
 
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio
-from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather_changes, matrix, vectors
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    are_edges,
+    direction,
+    elements_per_chunk,
+    gather_changes,
+    matrix,
+    place,
+    vectors,
+    volume,
+    work,
+)
 from symplex.fem.solids.edge_algebra import (
     along,
     applied,
@@ -72,15 +84,15 @@ def _set_tangents(means, increments, geometry, weights, fibres, W, first, H):
         p = first + j
         m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
         d = along(m[0], 0.5, i[0]), along(m[1], 0.5, i[1]), along(m[2], 0.5, i[2])
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         c = products(m)
         G, X, small, N, GN, f, g, determinant = _invariant_slopes(m, i, d, M)
         tau, slope = _quotient(m, c, i)
-        W1, W2, W3 = V * W[p], V * W[CHUNK + p], V * W[2 * CHUNK + p]
+        W1, W2, W3 = V * W[place(0, p)], V * W[place(1, p)], V * W[place(2, p)]
         S = linear(W1, M, W2, GN)  # half of it
         S = linear(1.0, S, 0.5 * W3 * tau, linear(1.0, gram(c), 1.0, small))
-        W11, W12, W13 = V * W[r11 + p], V * W[r12 + p], V * W[r13 + p]
-        W22, W23, W33 = V * W[r22 + p], V * W[r23 + p], V * W[r33 + p]
+        W11, W12, W13 = V * W[place(r11, p)], V * W[place(r12, p)], V * W[place(r13, p)]
+        W22, W23, W33 = V * W[place(r22, p)], V * W[place(r23, p)], V * W[place(r33, p)]
         h = 1.0 / determinant
         y1 = of_each(W11, g[0], W12, g[1], W13 * h, g[2])
         y2 = of_each(W12, g[0], W22, g[1], W23 * h, g[2])
@@ -124,23 +136,23 @@ def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, H):
         p = first + j
         m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
         d = along(m[0], 0.5, i[0]), along(m[1], 0.5, i[1]), along(m[2], 0.5, i[2])
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         _, _, _, _, _, forces, slopes, determinant = _invariant_slopes(m, i, d, M)
         tau, _ = _quotient(m, products(m), i)
         alpha = direction(geometry, f, p)
         v, v1 = along_fibre(m, alpha), along_fibre(d, alpha)
-        A1, A2 = V * W[second_row(k, 0, 3 + f) + p], V * W[second_row(k, 1, 3 + f) + p]
-        A3 = V * W[second_row(k, 2, 3 + f) + p]
+        A1, A2 = V * W[place(second_row(k, 0, 3 + f), p)], V * W[place(second_row(k, 1, 3 + f), p)]
+        A3 = V * W[place(second_row(k, 2, 3 + f), p)]
         y = of_each(A1, slopes[0], A2, slopes[1], A3 / determinant, slopes[2])
         z = of_each(A1, forces[0], A2, forces[1], A3 * tau, forces[2])
         for other in range(f):
             beta = direction(geometry, other, p)
             w, w1 = along_fibre(m, beta), along_fibre(d, beta)
-            r = 2.0 * V * W[second_row(k, 3 + other, 3 + f) + p]
+            r = 2.0 * V * W[place(second_row(k, 3 + other, 3 + f), p)]
             s = r * beta[0], r * beta[1], r * beta[2]
             y = of_each(1.0, y, 1.0, (times(s[0], w1), times(s[1], w1), times(s[2], w1)), 0.0, y)
             z = of_each(1.0, z, 1.0, (times(s[0], w), times(s[1], w), times(s[2], w)), 0.0, z)
-        W4, W44 = V * W[(3 + f) * CHUNK + p], 4.0 * V * W[second_row(k, 3 + f, 3 + f) + p]
+        W4, W44 = V * W[place(3 + f, p)], 4.0 * V * W[place(second_row(k, 3 + f, 3 + f), p)]
         add_fibre_blocks(H, j, alpha, v, v1, y, z, W4, W44)
 
 
@@ -169,9 +181,9 @@ def add_discrete_hessian(
     `law_discrete.add_discrete_gradient`.
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    m, k, points = 3 + fibres, slopes.shape[1], len(slopes)
-    rows, size = m + m * (m + 1) // 2, CHUNK // points
-    x, means, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
+    rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
+    x, means, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
     W, averages, tau = np.empty(rows * CHUNK), np.empty(rows * CHUNK), np.empty(CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
@@ -188,12 +200,12 @@ def add_discrete_hessian(
                 _set_tangents(means, increments, constants, weights, fibres, averages, g * size + start, H)
                 for f in range(fibres):
                     _add_fibre(means, increments, constants, weights, fibres, averages, f, g * size + start, H)
-                if k > 4:
+                if not edges:
                     if g == 0:
                         K[:] = 0.0
                     accumulate(H, slopes[g], k, False, half, K)
             named = elements[chunk * size + start :]
-            if k == 4:
+            if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)
             else:
                 scatter_of_nodes(K, k, False, named, min(PART, n - start), slots, out)

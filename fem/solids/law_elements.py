@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
+from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
+from symplex.fem.forms import Form
 from symplex.fem.solids import (
     law_discrete,
     law_discrete_tangents,
@@ -19,10 +21,25 @@ from symplex.fem.solids import (
     law_secants,
     law_third,
 )
-from symplex.fem.solids.chunked_elements import ChunkedElements
+from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
+from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_functions import LawFunctions
-from symplex.fem.solids.materials import Material
+
+
+def _at_positions(order: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the law with its derivatives of an order, at positions."""
+    return lambda elements: (
+        elements.law.fibres,
+        elements.law.has_i2,
+        getattr(elements.law, order),
+        elements.law.parameters,
+    )
+
+
+def _between(order: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the law with its derivatives of an order, along increments."""
+    return lambda elements: (elements.law.fibres, getattr(elements.law, order), elements.law.parameters, elements.rule)
 
 
 @final
@@ -37,72 +54,46 @@ class LawElements(ChunkedElements):
     element, points, nodes, material
         See `ChunkedElements`.
     law : LawFunctions
-        Those of the material; with fibres the material has their ``directions`` [F, 3].
+        Those of the material.
+    directions : float64 [F, 3] or [F, m, 3]
+        Of the families of fibres, of length 1: in the whole body, or of each element.
     """
 
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, law: LawFunctions):
-        super().__init__(element, points, nodes, material, getattr(material, "directions", np.empty((0, 3))))
-        self._law = law
+    loops: ClassVar[Mapping[Form, Loop | None]] = {
+        forms.GRADIENT: Loop(law_gradients.add_gradient, _at_positions("first")),
+        forms.HESSIAN: Loop(law_hessians.add_hessian, _at_positions("second")),
+        forms.SECANT: Loop(law_secants.add_secant, _at_positions("first")),
+        forms.SECANT_RATE: Loop(law_secants.add_secant_rate, _at_positions("second")),
+        forms.THIRD: Loop(law_third.add_third, _at_positions("third")),
+        forms.MEAN_GRADIENT: Loop(law_means.add_mean_gradient, _at_positions("first")),
+        forms.DISCRETE_GRADIENT: Loop(law_discrete.add_discrete_gradient, _between("first")),
+        forms.INCREMENT_GRADIENT: Loop(law_discrete.add_increment_gradient, _between("first")),
+        forms.DISCRETE_HESSIAN: Loop(law_discrete_tangents.add_discrete_hessian, _between("second")),
+    }
+    values: ClassVar[Loop] = Loop(law_gradients.set_values, _at_positions("value"))
 
-    # -- assembled forms --------------------------------------------------------------------------------------
+    def __init__(
+        self,
+        element: Element,
+        points: Array,
+        nodes: IntArray,
+        material: InvariantMaterial,
+        law: LawFunctions,
+        directions: Array,
+    ):
+        super().__init__(element, points, nodes, material, directions)
+        self.law = law
+        self._invariant = material
 
-    def add_gradient(self, q: Array, out: Array, apart: bool = False) -> None:
-        """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        self._call(law_gradients.add_gradient, (q,), self._law.first, out, apart=apart)
-
-    def add_hessian(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
-        """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._call(law_hessians.add_hessian, (q,), self._law.second, self.blocks.elements, slots, out, apart=apart)
-
-    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
-        """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
-        self._call(law_discrete.add_discrete_gradient, (q0, q1), self._law.first, self._rule, out, apart=apart)
-
-    def add_increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + c to q + c + Δq [n, 3], c the compensation, to out."""
-        self._call(
-            law_discrete.add_increment_gradient, (q, compensation, dq), self._law.first, self._rule, out, at=(q, q + dq)
-        )
-
-    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
-        """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        named = self.blocks.elements, slots
-        self._call(
-            law_discrete_tangents.add_discrete_hessian, (q0, q1), self._law.second, self._rule, *named, out, apart=apart
-        )
-
-    def add_mean_gradient(self, q0: Array, q1: Array, out: Array, apart: bool = False) -> None:
-        """Add the forces of the mean strains in N from q0 to q1 [n, 3] to out [n, 3]."""
-        self._call(law_means.add_mean_gradient, (q0, q1), self._law.first, out, apart=apart)
-
-    def add_secant(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
-        """Add 𝓕 in N/m at the nodal positions q [n, 3] to the values out [nnz] (see `Energy`)."""
-        self._call(law_secants.add_secant, (q,), self._law.first, self.blocks.elements, slots, out, apart=apart)
-
-    def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
-        """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, 3] to the values out [nnz] (see `Energy`)."""
-        named = self.blocks.elements, slots
-        self._call(law_secants.add_secant_rate, (q, v), self._law.second, *named, out, at=(q,), apart=apart)
-
-    def add_third(self, q: Array, a: Array, out: Array, apart: bool = False) -> None:
-        """Add ∇³V[a, a] at the nodal positions q along a [n, 3] to out [n, 3]."""
-        self._call(law_third.add_third, (q, a), self._law.third, out, at=(q,), apart=apart)
-
-    def _values(self, q: Array, apart: bool = False) -> Array:
-        out = np.empty(len(self.nodes))
-        self._call(law_gradients.set_values, (q,), self._law.value, self.blocks.elements, out, apart=apart)
-        return out
-
-    def _call(
-        self, kernel: Callable[..., Any], nodal: tuple[Array, ...], function: int, *arguments: Any, **where: Any
-    ) -> None:
-        """Run a kernel with a function of the law."""
-        self._run(kernel, nodal, self._law.fibres, function, self._law.parameters, *arguments, **where)
+    def _law_of(self, chosen: slice) -> Material:
+        if self._directions.ndim == 2:
+            return self.material
+        return Oriented(self._invariant, np.repeat(self._directions[:, chosen], len(self._slopes), axis=1))
 
     @cached_property
-    def _rule(self) -> Array:
+    def rule(self) -> Array:
         """The points in [0, 1] and the weights of the rule by which slopes of the law are averaged."""
-        x, w = leggauss(self._law.gauss_points)
+        x, w = leggauss(self.law.gauss_points)
         return np.array([0.5 + 0.5 * x, 0.5 * w])
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
@@ -110,7 +101,7 @@ class LawElements(ChunkedElements):
         from symplex.fem.grid.lattice_solids import solid_lattice  # C functions are compiled when it is imported
 
         weights = self.element.stiffness.weights
-        return solid_lattice(self._law, self._slopes, weights, self._at_points(), self._rule)
+        return solid_lattice(self.law, self._slopes, weights, self._at_points(), self.rule)
 
     # -- stress, for output ------------------------------------------------------------------------------------
 

@@ -44,6 +44,8 @@ class LawFunctions:
     gauss_points : int
         With how many points Gauss' rule gives the means of first derivatives along straight segments of the invariants
         so that W̄_i ΔI_i is the change of W: exact for polynomials, to round-off for moderate segments of others.
+    has_i2 : bool
+        Whether W depends on I2; if not, its row of the invariants may hold anything.
     module : str
         The name of the module of the functions in ``sys.modules``.
     """
@@ -51,13 +53,14 @@ class LawFunctions:
     parameters: Array
     fibres: int
     gauss_points: int
+    has_i2: bool
     module: str
 
     @classmethod
     def of(cls, module: ModuleType, constants: Mapping[str, float]) -> LawFunctions:
         """Return the functions of a module of generated text with the given constants."""
         parameters = np.array([constants[name] for name in module.CONSTANTS], dtype=float)
-        return cls(parameters, module.FIBRES, module.GAUSS_POINTS, module.__name__)
+        return cls(parameters, module.FIBRES, module.GAUSS_POINTS, module.HAS_I2, module.__name__)
 
     @property
     def invariants(self) -> int:
@@ -122,4 +125,4 @@ def _compiled(module: str, name: str) -> Any:
 
 def _restored(parameters: Array, module: str, recipe: tuple[Any, ...] | None) -> LawFunctions:
     found = importlib.import_module(module) if recipe is None else module_of(*recipe)
-    return LawFunctions(parameters, found.FIBRES, found.GAUSS_POINTS, found.__name__)
+    return LawFunctions(parameters, found.FIBRES, found.GAUSS_POINTS, found.HAS_I2, found.__name__)

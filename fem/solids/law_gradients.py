@@ -26,64 +26,73 @@ from symplex.fem.solids.chunks import (
     CHUNK,
     along_fibre,
     direction,
+    elements_per_chunk,
     gather,
     matrix,
+    place,
     scatter,
     set_vectors,
     vectors,
+    volume,
+    work,
 )
 from symplex.fem.solids.edge_algebra import (
     along,
     applied,
     cofactors,
     contracted,
+    cross,
     dot,
     gram,
     linear,
     mixed,
     products,
+    scaled,
 )
 
 
 @inlined
-def set_invariants(d, geometry, fibres, invariants):
-    """Set the rows of the invariants of a chunk; return how many points are not inverted."""
-    valid = 0
-    for p in range(CHUNK):
-        t, M = vectors(d, p), matrix(geometry, p)
-        G = gram(t)
-        c = products(t)
-        J = dot(t[0], c[0]) / geometry[6 * CHUNK + p]
-        invariants[p] = contracted(M, G)
-        invariants[CHUNK + p] = contracted(cofactors(M), cofactors(G))
-        invariants[2 * CHUNK + p] = log(J)
-        valid += J > 0.0
+def set_invariants(d, geometry, fibres, has_i2, invariants):
+    """Set the rows of the invariants of a chunk, that of I2 if the law has it; return how many are not inverted."""
+    valid = _set_strains(d, geometry, True, invariants) if has_i2 else _set_strains(d, geometry, False, invariants)
+    for p in range(CHUNK):  # apart: each is a long chain of operations, of which more can be under way in a short loop
+        invariants[place(2, p)] = log(invariants[place(2, p)])
     for f in range(fibres):
         for p in range(CHUNK):
             v = along_fibre(vectors(d, p), direction(geometry, f, p))
-            invariants[(3 + f) * CHUNK + p] = dot(v, v)
+            invariants[place(3 + f, p)] = dot(v, v)
     return valid
 
 
 @inlined
-def _set_forces(d, geometry, weights, fibres, first, t):
-    """Set t [9, CHUNK] to the forces, given the first derivatives of W; return at how many points these are finite."""
-    finite = 0
+def _set_strains(d, geometry, has_i2, invariants):
+    """Set the rows of I1, I2 and, for θ, J."""
+    valid = 0
     for p in range(CHUNK):
-        e, M = vectors(d, p), matrix(geometry, p)
-        G, c = gram(e), products(e)
-        V = weights[p] * geometry[6 * CHUNK + p]
-        W1, W2, W3 = first[p], first[CHUNK + p], first[2 * CHUNK + p]
-        u = applied(linear(2.0 * V * W1, M, 2.0 * V * W2, mixed(G, cofactors(M))), e)
-        r = V * W3 / dot(e[0], c[0])
-        set_vectors(t, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
-        finite += abs(W1 + W2 + W3) < np.inf
+        t, M = vectors(d, p), matrix(geometry, p)
+        G = gram(t)
+        J = dot(t[0], cross(t[1], t[2])) / geometry[place(6, p)]
+        invariants[place(0, p)] = contracted(M, G)
+        if has_i2:
+            invariants[place(1, p)] = contracted(cofactors(M), cofactors(G))
+        invariants[place(2, p)] = J
+        valid += J > 0.0
+    return valid
+
+
+@inlined
+def _set_forces(d, geometry, weights, fibres, has_i2, first, t):
+    """Set t [9, CHUNK] to the forces, given the first derivatives of W; return at how many points these are finite."""
+    if has_i2:
+        finite = _set_isotropic_forces(d, geometry, weights, True, first, t)
+    else:
+        finite = _set_isotropic_forces(d, geometry, weights, False, first, t)
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
-            W4 = first[(3 + f) * CHUNK + p]
+            W4 = first[place(3 + f, p)]
             v = along_fibre(vectors(d, p), alpha)
-            r = 2.0 * weights[p] * geometry[6 * CHUNK + p] * W4
+            r = 2.0 * volume(weights, geometry, p) * W4
             e = vectors(t, p)
             set_vectors(
                 t, p, (along(e[0], r * alpha[0], v), along(e[1], r * alpha[1], v), along(e[2], r * alpha[2], v))
@@ -92,8 +101,27 @@ def _set_forces(d, geometry, weights, fibres, first, t):
     return finite
 
 
+@inlined
+def _set_isotropic_forces(d, geometry, weights, has_i2, first, t):
+    """Do so but for what concerns fibres."""
+    finite = 0
+    for p in range(CHUNK):
+        e, M = vectors(d, p), matrix(geometry, p)
+        c = products(e)
+        V = volume(weights, geometry, p)
+        W1, W2, W3 = first[place(0, p)], first[place(1, p)], first[place(2, p)]
+        S = scaled(2.0 * V * W1, M)
+        if has_i2:
+            S = linear(1.0, S, 2.0 * V * W2, mixed(gram(e), cofactors(M)))
+        u = applied(S, e)
+        r = V * W3 / dot(e[0], c[0])
+        set_vectors(t, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
+        finite += abs(W1 + W2 + W3) < np.inf
+    return finite
+
+
 @kernel
-def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, out, first, last):
+def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, out, first, last):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3].
 
     Parameters
@@ -111,43 +139,47 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, law, param
         ∂N_n/∂ξ_a at the points of quadrature.
     fibres : int
         F, the number of families of fibres.
+    has_i2 : bool
+        Whether W depends on I2.
     law : int
         The address of the first derivatives of W.
     parameters : float64 [p]
         Its constants.
     """
     q, out = q.ravel(), out.ravel()
-    x, d, t = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, d, t = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     invariants, W = np.empty((3 + fibres) * CHUNK), np.empty((3 + fibres) * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
-        if _set_forces(d, constants, weights, fibres, W, t) < CHUNK:
+        if _set_forces(d, constants, weights, fibres, has_i2, W, t) < CHUNK:
             return np.nan
         scatter(t, nodes[chunk], n, slopes, x, out)
     return 0.0
 
 
 @kernel
-def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
+def set_values(
+    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, out, first, last
+):
     """Set out [m] to the energies of the elements, which ``elements`` names; ``law`` is the address of W."""
     q = q.ravel()
-    x, d = np.empty(27 * 32), np.empty(9 * CHUNK)
+    x, d = work(slopes), np.empty(9 * CHUNK)
     invariants, W = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK)
     points = len(slopes)
-    size = CHUNK // points
+    size = elements_per_chunk(points)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         finite = 0
         for p in range(CHUNK):
-            W[p] *= weights[p] * constants[6 * CHUNK + p]
+            W[p] *= volume(weights, constants, p)
             finite += abs(W[p]) < np.inf
         if finite < CHUNK:
             return np.nan

@@ -17,7 +17,19 @@ import numpy as np
 
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, vectors
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    are_edges,
+    direction,
+    elements_per_chunk,
+    gather,
+    matrix,
+    place,
+    vectors,
+    volume,
+    work,
+)
 from symplex.fem.solids.edge_algebra import (
     applied,
     cofactors,
@@ -49,8 +61,8 @@ from symplex.fem.solids.tangent_blocks import (
 
 @inlined
 def second_row(m, i, j):
-    """Return where ∂²W/∂I_i∂I_j, i ≤ j, stands after the m first derivatives, times CHUNK."""
-    return (m + i * m - i * (i - 1) // 2 + j - i) * CHUNK
+    """Return where ∂²W/∂I_i∂I_j, i ≤ j, stands after the m first derivatives."""
+    return m + i * m - i * (i - 1) // 2 + j - i
 
 
 @inlined
@@ -92,12 +104,12 @@ def _set_tangents(d, geometry, weights, fibres, W, first, H):
     for j in range(PART):
         p = first + j
         e, M = vectors(d, p), matrix(geometry, p)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         N, GN, g1, g2, h = invariant_slopes(e, M)
-        W2, W3 = V * W[CHUNK + p], V * W[2 * CHUNK + p]
-        S = linear(2.0 * V * W[p], M, 2.0 * W2, GN)
-        W11, W12, W13 = V * W[r11 + p], V * W[r12 + p], V * W[r13 + p]
-        W22, W23, W33 = V * W[r22 + p], V * W[r23 + p], V * W[r33 + p]
+        W2, W3 = V * W[place(1, p)], V * W[place(2, p)]
+        S = linear(2.0 * V * W[place(0, p)], M, 2.0 * W2, GN)
+        W11, W12, W13 = V * W[place(r11, p)], V * W[place(r12, p)], V * W[place(r13, p)]
+        W22, W23, W33 = V * W[place(r22, p)], V * W[place(r23, p)], V * W[place(r33, p)]
         y1 = of_each(W11, g1, W12, g2, W13, h)
         y2 = of_each(W12, g1, W22, g2, W23, h)
         y3 = of_each(W13, g1, W23, g2, W33, h)
@@ -125,7 +137,7 @@ def _set_tangents(d, geometry, weights, fibres, W, first, H):
 
 @kernel
 def add_hessian(
-    q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, slots, out, first, last
+    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, slots, out, first, last
 ):
     """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
 
@@ -133,15 +145,15 @@ def add_hessian(
     ``law`` is the address of the first and second derivatives of W; for the others see `law_gradients.add_gradient`.
     """
     q, out = q.ravel(), out.ravel()
-    m, k, points = 3 + fibres, slopes.shape[1], len(slopes)
-    rows, size = m + m * (m + 1) // 2, CHUNK // points
-    x, d = np.empty(27 * 32), np.empty(9 * CHUNK)
+    m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
+    rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
+    x, d = work(slopes), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if not all_finite(W, rows):
@@ -151,12 +163,12 @@ def add_hessian(
                 _set_tangents(d, constants, weights, fibres, W, g * size + start, H)
                 for f in range(fibres):
                     _add_fibre(d, constants, weights, fibres, W, f, g * size + start, H)
-                if k > 4:
+                if not edges:
                     if g == 0:
                         K[:] = 0.0
                     accumulate(H, slopes[g], k, True, half, K)
             named = elements[chunk * size + start :]
-            if k == 4:
+            if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)
             else:
                 scatter_of_nodes(K, k, True, named, min(PART, n - start), slots, out)
@@ -170,17 +182,17 @@ def _add_fibre(d, geometry, weights, fibres, W, f, first, H):
     for j in range(PART):
         p = first + j
         e, M = vectors(d, p), matrix(geometry, p)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         _, _, g1, g2, h = invariant_slopes(e, M)
         alpha = direction(geometry, f, p)
         v = along_fibre(e, alpha)
-        A1, A2 = V * W[second_row(m, 0, 3 + f) + p], V * W[second_row(m, 1, 3 + f) + p]
-        y = of_each(A1, g1, A2, g2, V * W[second_row(m, 2, 3 + f) + p], h)
+        A1, A2 = V * W[place(second_row(m, 0, 3 + f), p)], V * W[place(second_row(m, 1, 3 + f), p)]
+        y = of_each(A1, g1, A2, g2, V * W[place(second_row(m, 2, 3 + f), p)], h)
         for other in range(f):
             beta = direction(geometry, other, p)
             w = along_fibre(e, beta)
-            r = 2.0 * V * W[second_row(m, 3 + other, 3 + f) + p]
+            r = 2.0 * V * W[place(second_row(m, 3 + other, 3 + f), p)]
             s = r * beta[0], r * beta[1], r * beta[2]
             y = of_each(1.0, y, 1.0, (times(s[0], w), times(s[1], w), times(s[2], w)), 0.0, y)
-        W4, W44 = 2.0 * V * W[(3 + f) * CHUNK + p], 4.0 * V * W[second_row(m, 3 + f, 3 + f) + p]
+        W4, W44 = 2.0 * V * W[place(3 + f, p)], 4.0 * V * W[place(second_row(m, 3 + f, 3 + f), p)]
         add_fibre_blocks(H, j, alpha, v, v, y, y, W4, W44)

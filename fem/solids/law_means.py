@@ -23,9 +23,12 @@ from symplex.fem.solids.chunks import (
     direction,
     gather_changes,
     matrix,
+    place,
     scatter,
     set_vectors,
     vectors,
+    volume,
+    work,
 )
 from symplex.fem.solids.edge_algebra import (
     along,
@@ -70,17 +73,17 @@ def _set_invariants(means, increments, geometry, fibres, invariants):
     """Set the rows of the invariants of C_m; return how many points are inverted at neither end."""
     valid = 0
     for p in range(CHUNK):
-        M, D = matrix(geometry, p), geometry[6 * CHUNK + p]
+        M, D = matrix(geometry, p), geometry[place(6, p)]
         G, _, _, _, g, good = _strains(vectors(means, p), vectors(increments, p))
         invariants[p] = contracted(M, G)
-        invariants[CHUNK + p] = contracted(cofactors(M), cofactors(G))
-        invariants[2 * CHUNK + p] = 0.5 * log(g / (D * D))
+        invariants[place(1, p)] = contracted(cofactors(M), cofactors(G))
+        invariants[place(2, p)] = 0.5 * log(g / (D * D))
         valid += good
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
             v, w = along_fibre(vectors(means, p), alpha), along_fibre(vectors(increments, p), alpha)
-            invariants[(3 + f) * CHUNK + p] = dot(v, v) + 0.25 * dot(w, w)
+            invariants[place(3 + f, p)] = dot(v, v) + 0.25 * dot(w, w)
     return valid
 
 
@@ -89,31 +92,33 @@ def _set_forces(means, increments, geometry, weights, fibres, W, t):
     """Set t [9, CHUNK] to the forces, given the first derivatives of W."""
     for p in range(CHUNK):
         m, M = vectors(means, p), matrix(geometry, p)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         G, H, c, determinant, g, _ = _strains(m, vectors(increments, p))
-        P = V * W[2 * CHUNK + p] / g
-        S = linear(2.0 * V * W[p], M, 2.0 * V * W[CHUNK + p], mixed(G, cofactors(M)))
+        P = V * W[place(2, p)] / g
+        S = linear(2.0 * V * W[p], M, 2.0 * V * W[place(1, p)], mixed(G, cofactors(M)))
         u, r = applied(linear(1.0, S, P, H), m), P * determinant
         set_vectors(t, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
     for f in range(fibres):
         for p in range(CHUNK):
             alpha, u = direction(geometry, f, p), vectors(t, p)
             v = along_fibre(vectors(means, p), alpha)
-            r = 2.0 * weights[p] * geometry[6 * CHUNK + p] * W[(3 + f) * CHUNK + p]
+            r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
             set_vectors(
                 t, p, (along(u[0], r * alpha[0], v), along(u[1], r * alpha[1], v), along(u[2], r * alpha[2], v))
             )
 
 
 @kernel
-def add_mean_gradient(q0, q1, nodes, counts, geometry, weights, slopes, fibres, law, parameters, out, first, last):
+def add_mean_gradient(
+    q0, q1, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, out, first, last
+):
     """Add the forces of the mean strains of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3].
 
     ``law`` is the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
-    x, t = np.empty(27 * 32), np.empty(9 * CHUNK)
+    x, t = work(slopes), np.empty(9 * CHUNK)
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):

@@ -20,7 +20,20 @@ import numpy as np
 
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, vectors
+from symplex.fem.lanes import LANES, add_lanes
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    are_edges,
+    direction,
+    elements_per_chunk,
+    gather,
+    matrix,
+    place,
+    vectors,
+    volume,
+    work,
+)
 from symplex.fem.solids.edge_algebra import (
     cofactors,
     contracted,
@@ -46,8 +59,8 @@ def _inverse(d):
 
 @inlined
 def _set_matrix(s, p, A):
-    s[p], s[CHUNK + p], s[2 * CHUNK + p] = A[0], A[1], A[2]
-    s[3 * CHUNK + p], s[4 * CHUNK + p], s[5 * CHUNK + p] = A[3], A[4], A[5]
+    s[p], s[place(1, p)], s[place(2, p)] = A[0], A[1], A[2]
+    s[place(3, p)], s[place(4, p)], s[place(5, p)] = A[3], A[4], A[5]
 
 
 @inlined
@@ -55,10 +68,10 @@ def _set_secants(d, geometry, weights, W, s):
     """Set s [6, CHUNK], but for what concerns fibres."""
     for p in range(CHUNK):
         e, M = vectors(d, p), matrix(geometry, p)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         GN = mixed(gram(e), cofactors(M))
-        A = linear(2.0 * V * W[p], M, 2.0 * V * W[CHUNK + p], GN)
-        _set_matrix(s, p, linear(1.0, A, V * W[2 * CHUNK + p], _inverse(e)))
+        A = linear(2.0 * V * W[p], M, 2.0 * V * W[place(1, p)], GN)
+        _set_matrix(s, p, linear(1.0, A, V * W[place(2, p)], _inverse(e)))
 
 
 @inlined
@@ -68,13 +81,13 @@ def _set_rates_of_invariants(d, w, geometry, fibres, rates):
         e, M = vectors(d, p), matrix(geometry, p)
         slope = gram_slopes(e, vectors(w, p))
         rates[p] = contracted(M, slope)
-        rates[CHUNK + p] = contracted(mixed(gram(e), cofactors(M)), slope)
-        rates[2 * CHUNK + p] = 0.5 * contracted(_inverse(e), slope)
+        rates[place(1, p)] = contracted(mixed(gram(e), cofactors(M)), slope)
+        rates[place(2, p)] = 0.5 * contracted(_inverse(e), slope)
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
             v, u = along_fibre(vectors(d, p), alpha), along_fibre(vectors(w, p), alpha)
-            rates[(3 + f) * CHUNK + p] = 2.0 * dot(v, u)
+            rates[place(3 + f, p)] = 2.0 * dot(v, u)
 
 
 @inlined
@@ -82,11 +95,11 @@ def set_rates(m, W, rates, out):
     """Set the rows Ẇ_i = Σ_j W_ij İ_j of out, from the second derivatives in W."""
     for i in range(m):
         for p in range(CHUNK):
-            out[i * CHUNK + p] = 0.0
+            out[place(i, p)] = 0.0
         for j in range(m):
             row = second_row(m, min(i, j), max(i, j))
             for p in range(CHUNK):
-                out[i * CHUNK + p] += W[row + p] * rates[j * CHUNK + p]
+                out[place(i, p)] += W[place(row, p)] * rates[place(j, p)]
 
 
 @inlined
@@ -94,10 +107,10 @@ def _add_changes(d, w, geometry, weights, W, s):
     """Add the changes of {G, N} and Γ to s [6, CHUNK]."""
     for p in range(CHUNK):
         e, M = vectors(d, p), matrix(geometry, p)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         slope, inverse = gram_slopes(e, vectors(w, p)), _inverse(e)
         A = linear(
-            2.0 * V * W[CHUNK + p], mixed(slope, cofactors(M)), -V * W[2 * CHUNK + p], _sandwiched(inverse, slope)
+            2.0 * V * W[place(1, p)], mixed(slope, cofactors(M)), -V * W[place(2, p)], _sandwiched(inverse, slope)
         )
         _set_matrix(s, p, linear(1.0, matrix(s, p), 1.0, A))
 
@@ -123,7 +136,7 @@ def _add_fibres(geometry, weights, fibres, W, s):
     for f in range(fibres):
         for p in range(CHUNK):
             a = direction(geometry, f, p)
-            r = 2.0 * weights[p] * geometry[6 * CHUNK + p] * W[(3 + f) * CHUNK + p]
+            r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
             A = a[0] * a[0], a[1] * a[1], a[2] * a[2], a[0] * a[1], a[0] * a[2], a[1] * a[2]
             _set_matrix(s, p, linear(1.0, matrix(s, p), r, A))
 
@@ -131,13 +144,10 @@ def _add_fibres(geometry, weights, fibres, W, s):
 @inlined
 def _scatter(s, n, slopes, elements, start, slots, local, out):
     """Add the matrices of the n elements of a chunk to the values out [nnz]."""
-    k = slopes.shape[1]
-    if k == 4:
+    if are_edges(slopes):
         _scatter_edges(s, n, elements, start, slots, out)
-    elif k == 8:
-        _scatter_nodes(s, n, slopes, 8, 8, 16, elements, start, slots, local, out)
     else:
-        _scatter_nodes(s, n, slopes, 4, 10, 32, elements, start, slots, local, out)
+        _scatter_nodes(s, n, slopes, elements, start, slots, local, out)
 
 
 @inlined
@@ -154,22 +164,20 @@ def _scatter_edges(s, n, elements, start, slots, out):
 
 
 @inlined
-def _scatter_nodes(s, n, slopes, points, k, size, elements, start, slots, local, out):
+def _scatter_nodes(s, n, slopes, elements, start, slots, local, out):
     """Integrate those of other elements in local [k, k, size], rows that sum to zero, and add them."""
+    points, k = slopes.shape[0], slopes.shape[1]
+    size, factors = elements_per_chunk(points), np.empty(6)
     for b in range(1, k):
         for a in range(1, b + 1):
             to = (k * a + b) * size
-            for e in range(size):
-                local[to + e] = 0.0
             for g in range(points):
                 x, y, z = slopes[g, b, 0], slopes[g, b, 1], slopes[g, b, 2]
                 u, v, w = slopes[g, a, 0], slopes[g, a, 1], slopes[g, a, 2]
-                c1, c2, c3 = x * u, y * v, z * w
-                c4, c5, c6 = x * v + y * u, x * w + z * u, y * w + z * v
-                for e in range(size):
-                    A = matrix(s, g * size + e)
-                    first = c1 * A[0] + c2 * A[1] + c3 * A[2]
-                    local[to + e] += first + (c4 * A[3] + c5 * A[4] + c6 * A[5])
+                factors[0], factors[1], factors[2] = x * u, y * v, z * w
+                factors[3], factors[4], factors[5] = x * v + y * u, x * w + z * u, y * w + z * v
+                for e in range(0, size, LANES):
+                    add_lanes(g > 0, factors, 0, 1, s, g * size + e, CHUNK, 6, local, to + e)
     for e in range(n):
         to = slots[elements[start + e]]
         whole = 0.0
@@ -186,21 +194,23 @@ def _scatter_nodes(s, n, slopes, points, k, size, elements, start, slots, local,
 
 
 @kernel
-def add_secant(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, slots, out, first, last):
+def add_secant(
+    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, slots, out, first, last
+):
     """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz].
 
     What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
     ``law`` is the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
     """
     q = q.ravel()
-    m, size = 3 + fibres, CHUNK // len(slopes)
-    x, d, s = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
-    local = np.empty(100 * 32)
+    m, size = 3 + fibres, elements_per_chunk(len(slopes))
+    x, d, s = work(slopes), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    local = np.empty(slopes.shape[1] ** 2 * size)
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if not all_finite(W, m):
@@ -213,20 +223,20 @@ def add_secant(q, nodes, counts, geometry, weights, slopes, fibres, law, paramet
 
 @kernel
 def add_secant_rate(
-    q, v, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, slots, out, first, last
+    q, v, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, slots, out, first, last
 ):
     """Add 𝓕̇ of the chunks at q along v [n, 3] to the values out [nnz]; ``law`` has the second derivatives as well."""
     q, v = q.ravel(), v.ravel()
-    m, size = 3 + fibres, CHUNK // len(slopes)
-    x, d, w, s = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
-    local = np.empty(100 * 32)
+    m, size = 3 + fibres, elements_per_chunk(len(slopes))
+    x, d, w, s = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    local = np.empty(slopes.shape[1] ** 2 * size)
     invariants, W = np.empty(m * CHUNK), np.empty((m + m * (m + 1) // 2) * CHUNK)
     rates, W_rates = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
         gather(v, nodes[chunk], n, slopes, constants, x, w)
-        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if not all_finite(W, m + m * (m + 1) // 2):

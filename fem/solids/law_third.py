@@ -23,7 +23,19 @@ import numpy as np
 
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, along_fibre, direction, gather, matrix, scatter, set_vectors, vectors
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    along_fibre,
+    direction,
+    gather,
+    matrix,
+    place,
+    scatter,
+    set_vectors,
+    vectors,
+    volume,
+    work,
+)
 from symplex.fem.solids.edge_algebra import (
     along,
     applied,
@@ -54,38 +66,38 @@ def _set_rates_of_invariants(d, b, geometry, fibres, once, twice):
         N, GN, _, _, h = invariant_slopes(e, M)
         slope, curvature = gram_slopes(e, u), scaled(2.0, gram(u))
         once[p], twice[p] = contracted(M, slope), contracted(M, curvature)
-        once[CHUNK + p] = contracted(GN, slope)
-        twice[CHUNK + p] = contracted(mixed(slope, N), slope) + contracted(GN, curvature)
+        once[place(1, p)] = contracted(GN, slope)
+        twice[place(1, p)] = contracted(mixed(slope, N), slope) + contracted(GN, curvature)
         # tr L = Σ b_a·h_a and tr L² = Σ_ab (b_a·h_b)(b_b·h_a)
         s1, s2, s3 = dot(u[0], h[0]), dot(u[1], h[1]), dot(u[2], h[2])
         products = dot(u[0], h[1]) * dot(u[1], h[0]) + dot(u[0], h[2]) * dot(u[2], h[0])
         products += dot(u[1], h[2]) * dot(u[2], h[1])
-        once[2 * CHUNK + p] = s1 + s2 + s3
-        twice[2 * CHUNK + p] = -(s1 * s1 + s2 * s2 + s3 * s3 + 2.0 * products)
+        once[place(2, p)] = s1 + s2 + s3
+        twice[place(2, p)] = -(s1 * s1 + s2 * s2 + s3 * s3 + 2.0 * products)
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
             v, w = along_fibre(vectors(d, p), alpha), along_fibre(vectors(b, p), alpha)
-            once[(3 + f) * CHUNK + p], twice[(3 + f) * CHUNK + p] = 2.0 * dot(v, w), 2.0 * dot(w, w)
+            once[place(3 + f, p)], twice[place(3 + f, p)] = 2.0 * dot(v, w), 2.0 * dot(w, w)
 
 
 @inlined
 def _set_second_rates(m, W, once, twice, out):
     """Set the rows W_i'' of out."""
     set_rates(m, W, twice, out)
-    row = (m + m * (m + 1) // 2) * CHUNK
+    row = m + m * (m + 1) // 2
     for i in range(m):  # W_ijk for i ≤ j ≤ k stands for all its permutations
         for j in range(i, m):
             for k in range(j, m):
                 for p in range(CHUNK):
-                    x, y, z = once[i * CHUNK + p], once[j * CHUNK + p], once[k * CHUNK + p]
-                    w = W[row + p]
-                    out[i * CHUNK + p] += w * y * z * (1.0 if j == k else 2.0)
+                    x, y, z = once[place(i, p)], once[place(j, p)], once[place(k, p)]
+                    w = W[place(row, p)]
+                    out[place(i, p)] += w * y * z * (1.0 if j == k else 2.0)
                     if j > i:
-                        out[j * CHUNK + p] += w * x * z * (1.0 if i == k else 2.0)
+                        out[place(j, p)] += w * x * z * (1.0 if i == k else 2.0)
                     if k > j:
-                        out[k * CHUNK + p] += w * x * y * (1.0 if i == j else 2.0)
-                row += CHUNK
+                        out[place(k, p)] += w * x * y * (1.0 if i == j else 2.0)
+                row += 1
 
 
 @inlined
@@ -93,17 +105,17 @@ def _set_forces(d, b, geometry, weights, W, once, twice):
     """Replace the tangent vectors d by t'', but for what concerns fibres."""
     for p in range(CHUNK):
         e, u, M = vectors(d, p), vectors(b, p), matrix(geometry, p)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         N, GN, _, _, h = invariant_slopes(e, M)
         slope = mixed(gram_slopes(e, u), N)
         # of d: 2 W_1'' M + 2 W_2'' {G, N} + 4 W_2' {G', N} + 2 W_2 {G'', N}
         # of b: 4 W_1' M + 4 W_2' {G, N} + 4 W_2 {G', N}
         A1, B1 = 2.0 * V * twice[p], 4.0 * V * once[p]
-        A2, B2, C2 = 2.0 * V * twice[CHUNK + p], 4.0 * V * once[CHUNK + p], 4.0 * V * W[CHUNK + p]
-        T, curved = V * twice[2 * CHUNK + p], mixed(gram(u), N)
+        A2, B2, C2 = 2.0 * V * twice[place(1, p)], 4.0 * V * once[place(1, p)], 4.0 * V * W[place(1, p)]
+        T, curved = V * twice[place(2, p)], mixed(gram(u), N)
         of_d = applied(_sum(A1, M, A2, GN, B2, slope, C2, curved), e)
         of_b = applied(_sum(B1, M, B2, GN, C2, slope, 0.0, slope), u)
-        T1, T2 = -2.0 * V * once[2 * CHUNK + p], 2.0 * V * W[2 * CHUNK + p]
+        T1, T2 = -2.0 * V * once[place(2, p)], 2.0 * V * W[place(2, p)]
         set_vectors(
             d,
             p,
@@ -142,15 +154,15 @@ def _set_fibre_forces(d, b, geometry, weights, f, once, twice, t):
     for p in range(CHUNK):
         alpha = direction(geometry, f, p)
         v, w = along_fibre(vectors(d, p), alpha), along_fibre(vectors(b, p), alpha)
-        V = 2.0 * weights[p] * geometry[6 * CHUNK + p]
-        r, s = V * twice[(3 + f) * CHUNK + p], 2.0 * V * once[(3 + f) * CHUNK + p]
+        V = 2.0 * volume(weights, geometry, p)
+        r, s = V * twice[place(3 + f, p)], 2.0 * V * once[place(3 + f, p)]
         u = r * v[0] + s * w[0], r * v[1] + s * w[1], r * v[2] + s * w[2]
         zero = 0.0, 0.0, 0.0
         set_vectors(t, p, (along(zero, alpha[0], u), along(zero, alpha[1], u), along(zero, alpha[2], u)))
 
 
 @kernel
-def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, law, parameters, out, first, last):
+def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, out, first, last):
     """Add ∇³V[a, a] of the chunks first … last − 1 at q along a [n, 3] to out [n, 3].
 
     ``law`` is the address of the derivatives of W up to the third; for the others see `law_gradients.add_gradient`.
@@ -158,7 +170,7 @@ def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, law, param
     q, a, out = q.ravel(), a.ravel(), out.ravel()
     m = 3 + fibres
     rows = m + m * (m + 1) // 2 + m * (m + 1) * (m + 2) // 6
-    x, d, b, t = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, d, b, t = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
     of_invariants, curvatures = np.empty(m * CHUNK), np.empty(m * CHUNK)
     once, twice = np.empty(m * CHUNK), np.empty(m * CHUNK)
@@ -166,7 +178,7 @@ def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, law, param
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
         gather(a, nodes[chunk], n, slopes, constants, x, b)
-        if set_invariants(d, constants, fibres, invariants) < CHUNK:
+        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if not all_finite(W, rows):

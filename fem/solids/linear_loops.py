@@ -16,7 +16,9 @@ import numpy as np
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
     CHUNK,
+    are_edges,
     direction,
+    elements_per_chunk,
     gather,
     gather_changes,
     gather_compensated,
@@ -24,6 +26,8 @@ from symplex.fem.solids.chunks import (
     scatter,
     set_vectors,
     vectors,
+    volume,
+    work,
 )
 from symplex.fem.solids.edge_algebra import combined, dot
 from symplex.fem.solids.tangent_blocks import (
@@ -55,7 +59,7 @@ def _set_forces(d, geometry, weights, lmbda, mu):
     for p in range(CHUNK):
         x, y, z = direction(geometry, 0, p), direction(geometry, 1, p), direction(geometry, 2, p)
         s1, s2, s3, W = _stress(vectors(d, p), x, y, z, lmbda, mu)
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         set_vectors(
             d,
             p,
@@ -73,7 +77,7 @@ def _set_forces(d, geometry, weights, lmbda, mu):
 def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3]; see `law_gradients.add_gradient`."""
     q, out = q.ravel(), out.ravel()
-    x, d = np.empty(27 * 32), np.empty(9 * CHUNK)
+    x, d = work(slopes), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
@@ -87,7 +91,7 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, fi
 def add_discrete_gradient(q0, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
     """Add the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3]."""
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    x, d, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, d, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather_changes(q0, q1, nodes[chunk], n, slopes, x, d, increments)
@@ -101,7 +105,7 @@ def add_discrete_gradient(q0, q1, nodes, counts, geometry, weights, slopes, lmbd
 def add_increment_gradient(q, compensation, dq, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
     """Add the discrete gradient of the chunks from q + c to q + c + Δq, c the compensation, [n, 3] to out [n, 3]."""
     q, compensation, dq, out = q.ravel(), compensation.ravel(), dq.ravel(), out.ravel()
-    x, d, increments = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, d, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather_compensated(q, compensation, dq, nodes[chunk], n, slopes, x, d, increments)
@@ -115,16 +119,16 @@ def add_increment_gradient(q, compensation, dq, nodes, counts, geometry, weights
 def set_values(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, out, first, last):
     """Set out [m] to the energies of the elements of the chunks, which ``elements`` names."""
     q = q.ravel()
-    x, d, W = np.empty(27 * 32), np.empty(9 * CHUNK), np.empty(CHUNK)
+    x, d, W = work(slopes), np.empty(9 * CHUNK), np.empty(CHUNK)
     points = len(slopes)
-    size = CHUNK // points
+    size = elements_per_chunk(points)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
         finite = 0
         for p in range(CHUNK):
             a, b, c = direction(constants, 0, p), direction(constants, 1, p), direction(constants, 2, p)
-            W[p] = weights[p] * constants[6 * CHUNK + p] * _stress(vectors(d, p), a, b, c, lmbda, mu)[3]
+            W[p] = volume(weights, constants, p) * _stress(vectors(d, p), a, b, c, lmbda, mu)[3]
             finite += abs(W[p]) < np.inf
         if finite < CHUNK:
             return np.nan
@@ -141,7 +145,7 @@ def _set_tangents(geometry, weights, lmbda, mu, first, H):
     """Set H of the points first … first + PART − 1."""
     for j in range(PART):
         p = first + j
-        V = weights[p] * geometry[6 * CHUNK + p]
+        V = volume(weights, geometry, p)
         M = matrix(geometry, p)
         x, y, z = direction(geometry, 0, p), direction(geometry, 1, p), direction(geometry, 2, p)
         g1, g2, g3 = (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
@@ -168,23 +172,26 @@ def _products(a, b, g, h):
 
 
 @kernel
-def add_hessian(counts, geometry, weights, slopes, lmbda, mu, elements, slots, out, first, last):
-    """Add the Hessian of the chunks first … last − 1 to out [nnz, 3, 3]; see `law_hessians.add_hessian`."""
+def add_hessian(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, slots, out, first, last):
+    """Add the Hessian of the chunks first … last − 1, the same at all q, to out [nnz, 3, 3].
+
+    See `law_hessians.add_hessian`.
+    """
     out = out.ravel()
-    k, points = slopes.shape[1], len(slopes)
-    size = CHUNK // points
+    k, points, edges = slopes.shape[1], len(slopes), are_edges(slopes)
+    size = elements_per_chunk(points)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n = counts[chunk]
         for start in range(0, n, PART):
             for g in range(points):
                 _set_tangents(geometry[chunk], weights, lmbda, mu, g * size + start, H)
-                if k > 4:
+                if not edges:
                     if g == 0:
                         K[:] = 0.0
                     accumulate(H, slopes[g], k, True, half, K)
             named = elements[chunk * size + start :]
-            if k == 4:
+            if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)
             else:
                 scatter_of_nodes(K, k, True, named, min(PART, n - start), slots, out)

@@ -9,10 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
+from symplex.fem.forms import Form
 from symplex.fem.solids import neo_hookean, neo_hookean_discrete, tetrahedra
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.materials import NeoHookean
+
+Kernel = Callable[..., Any]
+
+HAND_WRITTEN: dict[Form, Kernel] = {
+    forms.GRADIENT: neo_hookean.add_gradient,
+    forms.HESSIAN: neo_hookean.add_hessian,
+    forms.DISCRETE_GRADIENT: neo_hookean_discrete.add_gradient,
+    forms.INCREMENT_GRADIENT: neo_hookean_discrete.add_increment_gradient,
+    forms.DISCRETE_HESSIAN: neo_hookean_discrete.add_hessian,
+}
 
 
 class NeoHookeanTetrahedra:
@@ -31,44 +43,33 @@ class NeoHookeanTetrahedra:
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return sum(self._run(neo_hookean.total, (q,)))
+        return sum(self._run(neo_hookean.total, (q,), (q,)))
 
-    def add_gradient(self, q: Array, out: Array, apart: bool = False) -> None:
-        """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
-        self._run(neo_hookean.add_gradient, (q,), out, apart=apart)
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`).
 
-    def add_hessian(self, q: Array, slots: IntArray, out: Array, apart: bool = False) -> None:
-        """Add the Hessian in N/m at the nodal positions q [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._run(neo_hookean.add_hessian, (q,), self._elements.blocks.elements, slots, out, apart=apart)
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        """
+        if form in HAND_WRITTEN:
+            self._add(form, nodal, out, slots)
+        else:
+            self._elements.add(form, nodal, out, slots)
 
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, 4, 3] in N of the elements with nodes at x [m, 4, 3]."""
-        return self._elements.local_vectors(self.add_gradient, x)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, 12, 12] in N/m of the elements with nodes at x [m, 4, 3]."""
-        return self._elements.local_blocks(self.add_hessian, x)
-
-    def add_discrete_gradient(self, q0: Array, q1: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q0 to q1 [n, 3] to out [n, 3]."""
-        self._run(neo_hookean_discrete.add_gradient, (q0, q1), out)
-
-    def add_increment_gradient(self, q: Array, compensation: Array, dq: Array, out: Array) -> None:
-        """Add the discrete gradient in N from q + compensation to q + compensation + Δq [n, 3] to out [n, 3]."""
-        nodal = q, compensation, dq
-        self._run(neo_hookean_discrete.add_increment_gradient, nodal, out, at=(q, q + dq))
-
-    def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
-        """Add ∂DG/∂q1 in N/m from q0 to q1 [n, 3] to the blocks out [nnz, 3, 3] (see `Energy`)."""
-        self._run(neo_hookean_discrete.add_hessian, (q0, q1), self._elements.blocks.elements, slots, out)
+    def local(self, form: Form, *x: Array) -> Array:
+        """Return a form of each element apart, as its local function does, for gathered arrays [m, 4, 3]."""
+        if form in HAND_WRITTEN:
+            return self._elements.of_each(form, x, self._add)
+        return self._elements.local(form, *x)
 
     def first_piola(self, q: Array) -> Array:
         """Return P [m, 3, 3] in Pa at the nodal positions q [n, 3]."""
-        return self._elements.first_piola_of(self.gradient(q[self._elements.nodes]))
+        return self._elements.first_piola_of(self.local(forms.GRADIENT, q[self._elements.nodes]))
 
     def cauchy(self, q: Array) -> Array:
         """Return σ [m, 3, 3] in Pa at the nodal positions q [n, 3]."""
-        return self._elements.cauchy_of(self.gradient(q[self._elements.nodes]), q)
+        return self._elements.cauchy_of(self.local(forms.GRADIENT, q[self._elements.nodes]), q)
 
     def lattice_functions(self) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""
@@ -78,19 +79,20 @@ class NeoHookeanTetrahedra:
         G = tetrahedra.shape_gradients(elements.points, elements.nodes)
         return neo_hookean_lattice(*self._moduli, elements.volumes, G)
 
+    def _add(
+        self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None, apart: bool = False
+    ) -> None:
+        to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
+        self._run(HAND_WRITTEN[form], nodal, form.positions(nodal), *to, apart=apart)
+
     def _run(
-        self,
-        kernel: Callable[..., Any],
-        nodal: tuple[Array, ...],
-        *arguments: Any,
-        at: tuple[Array, ...] | None = None,
-        apart: bool = False,
+        self, kernel: Kernel, nodal: tuple[Array, ...], at: tuple[Array, ...], *arguments: Any, apart: bool = False
     ) -> list[Any]:
-        """Run a kernel on all blocks, and return what it returns for each slab."""
+        """Run a kernel on all blocks, and return what it returns for each slab; where it fails, say why."""
         elements = self._elements
         results = elements.blocks.run(kernel, *nodal, elements.chunk_nodes(apart), *self._in_blocks, *arguments)
         if not all(map(isfinite, results)):
-            raise elements.failure(elements.gathered(at or nodal, apart))
+            raise elements.failure(elements.gathered(at, apart))
         return results
 
     @cached_property

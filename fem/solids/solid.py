@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.solids.constitutive import InvariantMaterial, Material
+from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import TETRAHEDRON, element_of
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
-from symplex.fem.solids.materials import LinearElastic, Material, NeoHookean
+from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
@@ -25,7 +27,7 @@ _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
 
 @checked
 @final
-class Solid(Energy):
+class Solid(ElementEnergy):
     """The strain energy of elements of one type and one material, ∫ W dV.
 
     Users name a body, not how it is computed: the elements are known by the number of their nodes. Laws of invariants
@@ -39,9 +41,14 @@ class Solid(Energy):
     cells : int [m, k]
         The nodes of the elements: k = 4 linear tetrahedra, 8 hexahedra, 10 quadratic tetrahedra, as meshio orders them.
     material : Material
+    fibres : float64 [m, 3] or [F, m, 3], optional
+        Undeformed directions of the material's families of fibres in each element, of any length; default: those of the
+        material in all elements.
 
     Attributes
     ----------
+    fibres : float64 [F, m, 3] or None
+        These directions, of length 1.
     nodes : int32 [m, k]
         The nodes of the elements.
     kind : str
@@ -57,7 +64,7 @@ class Solid(Energy):
         If an undeformed element is inverted or flat.
     """
 
-    def __init__(self, points: ArrayLike, cells: Nodes, material: Material):
+    def __init__(self, points: ArrayLike, cells: Nodes, material: Material, fibres: ArrayLike | None = None):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
         self.nodes = connectivity("Solid", cells)
         self.material = material
@@ -67,10 +74,13 @@ class Solid(Energy):
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
         law = material.law_functions()
+        self.fibres = None if fibres is None else self._directions(fibres)
         self._elements: LawElements | LinearElements | Isoparametric
         self._fast: NeoHookeanTetrahedra | None = None
         if law is not None:
-            self._elements = LawElements(element, self.points, self.nodes, material, law)
+            assert isinstance(material, InvariantMaterial)
+            directions = material.directions if self.fibres is None else self.fibres
+            self._elements = LawElements(element, self.points, self.nodes, material, law, directions)
             if element is TETRAHEDRON and isinstance(material, NeoHookean):
                 self._fast = NeoHookeanTetrahedra(self._elements, material)
         elif isinstance(material, LinearElastic):
@@ -82,70 +92,49 @@ class Solid(Energy):
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)
-        return Solid(self.points, self.nodes[chosen], self.material)
+        fibres = None if self.fibres is None else self.fibres[:, chosen]
+        return Solid(self.points, self.nodes[chosen], self.material, fibres)
 
-    # -- local functions --------------------------------------------------------------------------------------
+    def _directions(self, fibres: ArrayLike) -> Array:
+        """Return the directions of fibres of each element [F, m, 3], of length 1."""
+        a = np.array(fibres, dtype=float)
+        a = a[None] if a.ndim == 2 else a
+        law, m = self.material.law_functions(), len(self.nodes)
+        F = 0 if law is None else law.fibres
+        if F == 0:
+            raise InvalidSystem(
+                f"Solid: {type(self.material).__name__} has no fibres, but is given their directions; "
+                "take a material with them, as material(…, fibres=[1, 0, 0])."
+            )
+        if a.shape != (F, m, 3):
+            one = " or (m, 3)" if F == 1 else ""
+            raise InvalidSystem(
+                f"Solid: the directions of fibres have shape {np.shape(fibres)}; wanted is ({F}, {m}, 3): {F} of the "
+                f"material's families, m = {m} elements{one}."
+            )
+        length = np.linalg.norm(a, axis=2, keepdims=True)
+        bad = np.argwhere(~((length > 0) & (length < np.inf))[:, :, 0])
+        if len(bad):
+            f, e = bad[0]
+            raise InvalidSystem(
+                f"Solid: the direction of fibres {tuple(a[f, e])} of element {e} has no finite length above zero."
+            )
+        return a / length
+
+    # -- forms ------------------------------------------------------------------------------------------------
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
         return self._elements.value(self._gathered(x))
 
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
-        return (self._fast or self._elements).gradient(self._gathered(x))
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return (self._fast or self._elements).hessian(self._gathered(x))
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3].
-
-        Of each element its forces sum to zero, and so do their moments at the mean positions (x0 + x1)/2, if the law is
-        objective.
-        """
-        return self._elements.discrete_gradient(self._gathered(x0), self._gathered(x1))
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
-        return self._elements.discrete_hessian(self._gathered(x0), self._gathered(x1))
-
-    def mean_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return Σ w F_m S(C_m) ∇N_a [m, k, 3] in N for x0 and x1 [m, k, 3], F_m and C_m the means of F and C."""
-        return self._elements.mean_gradient(self._gathered(x0), self._gathered(x1))
+    def local(self, form: Form, *x: Array) -> Array:
+        """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3]."""
+        self._require(form)
+        return self._computed.local(form, *map(self._gathered, x))
 
     def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a law that is not objective has no secant form."""
         return super().has(optional) and (optional != "secant" or self.material.objective)
-
-    def secant(self, x: Array) -> Array:
-        """Return 𝓕 [m, k, k] in N/m, 𝓕_ab = ∫ ∇N_a·S ∇N_b, of the elements with nodes at x [m, k, 3].
-
-        Raises
-        ------
-        InvalidSystem
-            If the law is not objective: its forces do not turn with the body, as 𝓕 x does.
-        InvertedElement, MaterialFailed
-        """
-        self._require_secant()
-        return self._elements.secant(self._gathered(x))
-
-    def secant_rate(self, x: Array, v: Array) -> Array:
-        """Return 𝓕̇ [m, k, k] in N/(m s), 𝓕̇_ab = ∫ ∇N_a·Ṡ ∇N_b with Ṡ = ℂ : Ċ/2, for x and v [m, k, 3]; see `secant`."""
-        self._require_secant()
-        return self._elements.secant_rate(self._gathered(x), self._gathered(v))
-
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3].
-
-        Raises
-        ------
-        InvertedElement, MaterialFailed
-            As the gradient.
-        InvalidSystem
-            If the material has no second derivative of its stress.
-        """
-        return self._elements.third(self._gathered(x), self._gathered(a))
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
@@ -155,55 +144,33 @@ class Solid(Energy):
         """Return functions of one element: compiled for laws of invariants, else evaluated in Python."""
         return self._fast.lattice_functions() if self._fast else self._elements.lattice_functions(axes)
 
-    # -- assembled forms --------------------------------------------------------------------------------------
-
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return (self._fast or self._elements).total(self._positions(q))
+        return self._computed.total(self._positions(q))
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
-        if form.optional == "secant":
-            self._require_secant()
+        self._require(form)
         arrays = [self._positions(x) for x in nodal]
         wanted = form.shape(len(arrays[0]), len(out), 3)
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
             message = _WANTED[form.kind] if form.is_matrix else wanted
             raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {message}.")
-        add = getattr(self._fast, form.add, None) or getattr(self._elements, form.add)
-        add(*arrays, slots, out) if form.is_matrix else add(*arrays, out)
+        self._computed.add(form, tuple(arrays), out, slots)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
     def deformation_gradients(self, q: Array) -> Array:
-        """Return F [m, 3, 3] at the nodal positions q [n, 3], its mean over the undeformed element."""
         return self._elements.deformation_gradients(self._positions(q))
 
     def jacobians(self, q: Array) -> Array:
-        """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]; det F if F is uniform."""
         return self._elements.jacobians(self._positions(q))
 
     def first_piola(self, q: Array) -> Array:
-        """Return P = ∂W/∂F [m, 3, 3] in Pa at the nodal positions q [n, 3], its mean over the undeformed element.
-
-        Raises
-        ------
-        InvertedElement
-            If det F ≤ 0 anywhere.
-        MaterialFailed
-            If the law has no finite stress.
-        """
-        return (self._fast or self._elements).first_piola(self._positions(q))
+        return self._computed.first_piola(self._positions(q))
 
     def cauchy(self, q: Array) -> Array:
-        """Return the Cauchy stress σ = P Fᵀ/J [m, 3, 3] in Pa at the positions q [n, 3], its mean over the element.
-
-        Raises
-        ------
-        InvertedElement, MaterialFailed
-            As `first_piola`.
-        """
-        return (self._fast or self._elements).cauchy(self._positions(q))
+        return self._computed.cauchy(self._positions(q))
 
     def von_mises(self, q: Array) -> Array:
         """Return the von Mises stress √(3/2 s:s) [m] in Pa, s the deviator of the mean σ, at the positions q [n, 3].
@@ -231,9 +198,13 @@ class Solid(Energy):
             raise InvalidSystem(f"Solid: positions have shape {q.shape}, wanted ({len(self.points)}, 3).")
         return q
 
-    def _require_secant(self) -> None:
-        if not self.has("secant"):
-            raise self.lacks("secant")
+    def _require(self, form: Form) -> None:
+        if form.optional is not None and not self.has(form.optional):
+            raise self.lacks(form.optional)
+
+    @property
+    def _computed(self) -> ElementEnergy | NeoHookeanTetrahedra:
+        return self._fast or self._elements
 
     @cached_property
     def _least_nodes(self) -> int:

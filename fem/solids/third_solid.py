@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.assembly import Array
-from symplex.fem.solids.materials import Material
+from symplex.fem.solids.constitutive import Material
 
 
 def third(material: Material, F: Array, C: Array, a: Array, weights: Array, gradients: Array) -> Array:

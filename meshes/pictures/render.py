@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _DPI = 100
 # Pixels of the column with the colour bar, and of the line with the time.
 _BAR, _HEAD = 130, 44
+_NAMED = 12  # bodies at most whose colours are told
 _FFMPEG = ["-preset", "veryfast"]
 # Draws a ball and exits; a driver that crashes takes only this process with it.
 _PROBE = """
@@ -81,7 +82,8 @@ def render_snapshots(
     times : sequence of float, optional
         Times in s; the nearest frames are drawn. Default: six, evenly spaced.
     field : str, default "von_mises"
-        ``displacement``, ``speed``, or a point or cell field of the series; of a vector the length is shown.
+        ``displacement``, ``speed``, or a point or cell field of the series; of a vector the length is shown. ``body``:
+        each body in a colour of its own.
     view : View, optional
         The direction to look from, and whether a section is shown.
     columns : int, optional
@@ -130,7 +132,7 @@ def _panel(series: Series, scene: Scene, chosen: Sequence[int], columns: int | N
             x, y = (left + across / 2) / width, 1 - (top - _HEAD / 2 + 4) / height
             figure.text(x, y, time_label(i), ha="center", va="center", fontsize=14)
     length = min(0.8, 520 / height)
-    _add_colour_bar(figure, scene, ((width - _BAR + 18) / width, 0.5 - length / 2, 20 / width, length))
+    _add_key(figure, scene, ((width - _BAR + 18) / width, 0.5 - length / 2, 20 / width, length))
     return figure
 
 
@@ -185,7 +187,7 @@ def render_film(
     speed = fps or max(2, min(24, len(chosen) // 4))
     with plain_style(), _plotter(width - _BAR, height) as plotter, _film(path, speed) as add:
         figure = _figure(_BAR, height)
-        _add_colour_bar(figure, scene, (0.12, 0.2, 0.14, 0.6))
+        _add_key(figure, scene, (0.12, 0.2, 0.14, 0.6))
         strip = _pixels(figure)
         time_label, time_figure = _time_labels(series), _figure(260, 40)
         time_text = time_figure.text(0, 0.5, "", va="center", fontsize=17)
@@ -274,10 +276,20 @@ def _figure(width: int, height: int) -> Figure:
     return figure
 
 
-def _add_colour_bar(figure: Figure, scene: Scene, place: tuple[float, float, float, float]) -> None:
+def _add_key(figure: Figure, scene: Scene, place: tuple[float, float, float, float]) -> None:
+    """Draw what colours mean: the colour bar of the field, or the names of bodies."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
+    from matplotlib.patches import Patch
 
+    if scene.legend:
+        names = list(scene.legend)[:_NAMED]
+        words = [textwrap.shorten(name, 14, placeholder="…") for name in names]
+        patches = [Patch(color=scene.legend[name], label=word) for name, word in zip(names, words, strict=True)]
+        patches += [Patch(color="none", label="…")] if len(scene.legend) > _NAMED else []
+        figure.legend(handles=patches, loc="center left", bbox_to_anchor=(place[0], 0.5), frameon=False, fontsize=11,
+                      borderaxespad=0.0, handlelength=1.0)  # fmt: skip
+        return
     shades = ScalarMappable(Normalize(*scene.limits), colours())
     bar = figure.colorbar(shades, cax=figure.add_axes(place), extend="max" if scene.is_clipped else "neither")
     bar.set_label(scene.label, fontsize=13)

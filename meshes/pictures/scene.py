@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _PLAIN = "#c9ced6"
 _OBSTACLE = "#8a94a3"
+# Of bodies where each has its own, one after the other and again from the first one.
+_BODIES = ("#5b8fd0", "#e39a4a", "#6bb36b", "#c46a6a", "#9a7fc4", "#c2b04a", "#5fb3b3", "#b57b9e")
+_BODY = "body"  # the field by which each body has a colour of its own
 _EDGES = "#1c2833"
 # Name in the series or here -> words for it and its unit.
 _FIELDS = {
@@ -30,6 +33,8 @@ _FIELDS = {
     "von_mises": ("von Mises stress", "Pa"),
     "pressure": ("pressure", "Pa"),
     "contact_force": ("contact force", "N"),
+    "contact_pressure": ("contact pressure", "Pa"),
+    "gap": ("gap", "m"),
 }
 _FRAMES_FOR_BOUNDS = 60
 
@@ -54,6 +59,8 @@ class Scene:
         Ends of the colour scale in that unit.
     is_clipped : bool
         Whether a few values lie above the scale.
+    legend : dict of str to str
+        The colours of bodies by name, where each has its own and there is no scale.
 
     Raises
     ------
@@ -72,6 +79,8 @@ class Scene:
         self._grids = {name: _grid(block, series.points[block.nodes]) for name, block in self._bodies.items()}
         self._section = self._section_at(series.frame(chosen[0]))
         self._surfaces = {} if self._section else {name: _surface(grid) for name, grid in self._grids.items()}
+        own = enumerate(self._bodies) if field == _BODY else ()
+        self.legend = {name: _BODIES[k % len(_BODIES)] for k, name in own}
         self._survey(field, chosen)
 
     # -- what is shown ----------------------------------------------------------------------------------------
@@ -79,6 +88,8 @@ class Scene:
     def _values(self, frame: Frame, block: str) -> NDArray | None:
         """Return the values of the field in a block, None where it has none."""
         kind, name = self._field
+        if kind == _BODY:
+            return None
         if kind == "point":
             data = frame.displacement if name == "displacement" else frame.point_data[name]
             data = data[self._bodies[block].nodes]
@@ -183,7 +194,7 @@ class Scene:
             (shown.point_data if at_points else shown.cell_data)["shown"] = values * self._scale
         if plane is not None:
             shown = shown.slice(normal=plane.normal, origin=plane.origin)
-        look: dict[str, Any] = {"color": _PLAIN}
+        look: dict[str, Any] = {"color": self.legend.get(name, _PLAIN)}
         if values is not None:
             look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
         light = {"lighting": plane is None, "ambient": 0.45, "diffuse": 0.65}
@@ -209,14 +220,17 @@ def colours() -> Colormap:
 
 
 def _source(series: Series, field: str) -> tuple[str, str]:
-    """Return the kind, point or cell, and the name of the data that a field comes from."""
+    """Return the kind, point, cell or body, and the name of the data that a field comes from."""
     name = "velocity" if field == "speed" else field
+    if name == _BODY:
+        return _BODY, name
     if name == "displacement" or name in series.point_fields:
         return "point", name
     if name in series.cell_fields:
         return "cell", name
     known = ["displacement", *series.point_fields, *series.cell_fields]
     known += ["speed"] if "velocity" in known else []
+    known += [_BODY]
     raise RenderError(f"{series.path.name} has no field '{field}'; it has: {', '.join(known)}.")
 
 

@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from symplex.contact.massless import redistributed_mass
+from symplex.contact.massless import mass_moved_inward, redistributed_mass
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.actions.mass import (
+    bar_mass,
+    consistent_bar_mass,
+    consistent_mass,
+    lumped_mass,
+    mixed_mass,
+)
 from symplex.fem.measures.bars import Bars, EngineeringStrain
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
@@ -22,25 +29,27 @@ from symplex.time.implicit.midpoint import Midpoint
 SPEED = 0.01  # of impact; the bar has unit length, density and stiffness, so that waves run at 1
 
 
-def bar(stiffness, massless, n=50):
-    """A bar that hits a wall at t = 1 with its node 0."""
+def bar(stiffness, massless, n=50, share=None):
+    """A bar that hits a wall at t = 1 with its node 0; a mass with a share of the consistent one is moved inward."""
     length = 1.0 / n
     x = 0.01 + np.linspace(0.0, 1.0, n + 1)[:, None]
-    mass = np.full(n + 1, length)
-    mass[[0, -1]] *= 0.5
+    pairs = np.column_stack([np.arange(n), np.arange(1, n + 1)]).astype(np.int32)
+    mass = bar_mass(x, pairs, 1.0, 1.0, n + 1)
     free_of_mass = np.arange(n + 1) == 0 if massless else None
-    if massless:
+    if share is not None:
+        mass = mixed_mass(mass, consistent_bar_mass(x, pairs, 1.0, 1.0, n + 1), share=share)
+        mass = mass_moved_inward(mass, x, pairs, [0])
+    elif massless:
         mass = redistributed_mass(mass, x, [0])
-    pairs = np.column_stack([np.arange(n), np.arange(1, n + 1)])
     wall = RigidContact([0], HalfSpace([0.0], [1.0]), stiffness)
     energies = {"bar": Bars(pairs, EngineeringStrain(1.0 / length, length), dim=1), "wall": wall}
     system = System(mass, energies, dim=1, massless=free_of_mass)
     return system, system.state(x, np.full(x.shape, -SPEED)), wall
 
 
-def impact(method, stiffness, massless):
-    """Times, the force of the wall in each step, and the energy after it over the first."""
-    system, state, wall = bar(stiffness, massless)
+def impact(method, stiffness, massless, share=None):
+    """Times, the force of the wall in each step, and energy and velocity after it, over the first energy."""
+    system, state, wall = bar(stiffness, massless, share=share)
     energy, motion = system.energies_of(state)["total"], method.start(system, state)
     t = method.dt * np.arange(401)
     forces, energies, velocity = [], [], []
@@ -63,6 +72,18 @@ def test_a_bar_without_mass_at_its_end_meets_the_wall_smoothly(stiffness):
     during = (t > 1.1) & (t < 2.9)
     np.testing.assert_allclose(forces[during], SPEED, rtol=0.08)  # ρ c v0
     assert velocity[-1] == pytest.approx(SPEED, rel=0.03)
+
+
+@pytest.mark.parametrize(("share", "left"), [(0.0, 0.03), (0.75, 0.003), (1.0, 0.005)])
+def test_consistent_and_mixed_masses_have_massless_nodes_too(share, left):
+    """By steps of half the time that a wave needs for an element, α = ½ + C² = ¾ cancels the dispersion."""
+    t, forces, energies, velocity = impact(EnergyMomentum(0.01), 100.0, massless=True, share=share)
+    np.testing.assert_allclose(energies, 1.0, atol=2e-13)
+    during = (t > 1.2) & (t < 2.8)
+    assert forces[during].mean() == pytest.approx(SPEED, rel=0.001)
+    assert forces[during].std() < 0.005 * SPEED
+    vibrating = 1.0 - (velocity[-1] / SPEED) ** 2
+    assert 0.4 * left < vibrating < left
 
 
 def test_with_mass_at_its_end_the_force_rings_but_energy_is_kept():
@@ -114,6 +135,72 @@ def test_redistribution_that_is_impossible_is_refused():
     line = np.linspace(0.0, 1.0, 7)[:, None]
     with pytest.raises(InvalidSystem, match=r"node 3 would get a mass of -\d"):
         redistributed_mass(np.ones(7), line, [0, 1, 5, 6])
+
+
+def block():
+    """Points, cells and masses of a block, and the nodes on its bottom."""
+    mesh = box((1.0, 1.0, 1.0), (2, 2, 3))
+    points, cells, n = mesh.points, mesh.cells["tetra"], len(mesh.points)
+    masses = lumped_mass(points, cells, 2.0, n), consistent_mass(points, cells, 2.0, n)
+    return points, cells, masses, mesh.nodes_of("z_min")
+
+
+def test_mass_moved_inward_is_whole_and_positive_behind_the_surface():
+    points, cells, (lumped, consistent), bottom = block()
+    moved = mass_moved_inward(lumped, points, cells, bottom)
+    np.testing.assert_array_equal(moved[bottom], 0.0)
+    assert moved.sum() == pytest.approx(2.0, rel=1e-14)
+    matrix = mass_moved_inward(consistent, points, cells, bottom)
+    assert matrix.sum() == pytest.approx(2.0, rel=1e-14)
+    dense, kept = matrix.toarray(), np.delete(np.arange(len(points)), bottom)
+    np.testing.assert_allclose(dense, dense.T, atol=1e-18)
+    assert not dense[bottom].any()
+    assert np.linalg.eigvalsh(dense[np.ix_(kept, kept)]).min() > 1e-4
+    # A freed node moves, as mass, with what is behind it: what is at rest there has no kinetic energy.
+    deep = points[:, 2] > 0.4
+    np.testing.assert_allclose(dense[deep], consistent.toarray()[deep], atol=1e-18)
+
+
+def test_bars_move_the_mass_of_an_end_to_the_next_node():
+    x, pairs = np.linspace(0.0, 1.0, 5)[:, None], np.column_stack([np.arange(4), np.arange(1, 5)]).astype(np.int32)
+    np.testing.assert_allclose(mass_moved_inward(np.arange(5.0), x, pairs, [4]), [0.0, 1.0, 2.0, 7.0, 0.0])
+
+
+def test_a_solid_with_a_consistent_mass_meets_the_floor_without_mass_there():
+    points, cells, (lumped, consistent), bottom = block()
+    n = len(points)
+    mass = mass_moved_inward(mixed_mass(lumped, consistent, courant=0.4), points, cells, bottom)
+    floor = RigidContact(bottom, HalfSpace((0.0, 0.0, -0.05), (0.0, 0.0, 1.0)), 1e3)
+    solid = Solid(points, cells, NeoHookean(2.0, 1.0, 2.0))
+    system = System(mass, {"solid": solid, "floor": floor}, massless=np.isin(np.arange(n), bottom))
+    state = system.state(points, (0.05, 0.0, -0.2))
+    motion = EnergyMomentum(0.05).start(system, state)
+    for k in range(1, 31):
+        reached = motion.advance(0.05 * k)
+        assert system.energies_of(reached)["total"] == pytest.approx(0.05**2 + 0.2**2, rel=1e-12)
+    assert system.momentum(reached)[2] > 0.1
+    np.testing.assert_allclose(system.momentum(reached)[:2], [0.1, 0.0], atol=1e-13)
+
+
+def test_masses_that_cannot_be_are_refused():
+    points, cells, (lumped, consistent), bottom = block()
+    n = len(points)
+    with pytest.raises(InvalidSystem, match="node 0 has no node behind it that keeps its mass"):
+        mass_moved_inward(lumped, points, cells, np.arange(n))
+    with pytest.raises(InvalidSystem, match=r"masses of shape \(3,\) do not fit"):
+        mass_moved_inward(lumped[:3], points, cells, bottom)
+    with pytest.raises(InvalidSystem, match="one of both"):
+        mixed_mass(lumped, consistent)
+    with pytest.raises(InvalidSystem, match=r"must be from 0 to 1; it is 1\.5"):
+        mixed_mass(lumped, consistent, share=1.5)
+    with pytest.raises(InvalidSystem, match=r"the Courant number must be positive; it is -0\.1"):
+        mixed_mass(lumped, consistent, courant=-0.1)
+    with pytest.raises(InvalidSystem, match="are not of one body"):
+        mixed_mass(lumped[:3], consistent, share=0.5)
+    assert abs(mixed_mass(lumped, consistent, courant=3.0) - consistent).max() < 1e-16
+    coupled = sp.csr_array(np.array([[0.0, 0.1], [0.1, 1.0]]))
+    with pytest.raises(InvalidSystem, match=r"node 0 is massless, but the mass matrix couples it with node 1; symplex"):
+        System(coupled, {}, massless=[True, False])
 
 
 @pytest.mark.parametrize("method", [Newmark(0.01), Newmark.trapezoidal(0.01), Midpoint(0.01), GeneralizedAlpha(0.01)])

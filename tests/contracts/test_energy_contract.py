@@ -10,11 +10,15 @@ import pytest
 from symplex.contact.bodies import BodyContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
+from symplex.contact.rigid_bodies import RigidBodies
+from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, Energy
+from symplex.fem.interpolation import Interpolation
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.measures.bars import (
     Bars,
@@ -30,8 +34,10 @@ from symplex.fem.measures.bars import (
 from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, RigidBars
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
+from symplex.fem.rigidity import CORNERS, Rigidity
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
@@ -249,6 +255,34 @@ def short_range():
     return energy, q
 
 
+def interpolated(make):
+    """The energy of points that follow one, two or three nodes each, with weights that may be negative."""
+
+    def made():
+        energy, points = make()
+        n, rng = len(points), np.random.default_rng(22)
+        weights = np.eye(n)
+        for node, count in enumerate(rng.integers(0, 3, n)):
+            others = rng.permutation(np.delete(np.arange(n), node))[:count]
+            weights[node, others] = rng.uniform(-0.3, 0.3, count)
+            weights[node, node] = 1.0 - weights[node, others].sum()
+        q = np.linalg.solve(weights, points)
+        wrapped = Interpolation(weights).of(energy)
+        if isinstance(wrapped, ChangingEnergy):
+            wrapped.renewed(q)
+        return wrapped, q
+
+    return made
+
+
+def rigid_bodies():
+    radii = np.array([[0.3, 0.7, 0.5], [1.0, 0.2, 0.6]])
+    nodes = np.array([[3, 1, 0, 2], [4, 5, 6, 7]])
+    q = np.empty((8, 3))
+    q[nodes] = CORNERS * radii[:, None] @ TURNED + np.array([[[1.0, 2.0, 0.5]], [[-1.0, 0.0, 2.0]]])
+    return Rigidity(nodes, radii, [2.0, 5.0], [20.0, 7.0]), shaken(q, 0.05)
+
+
 def two_bodies(law):
     """Two tetrahedra above each other, with pairs of all kinds within reach, nearly parallel edges among them."""
 
@@ -260,6 +294,20 @@ def two_bodies(law):
         q = shaken(mesh.points, 0.01)
         energy.renewed(q)
         return energy, q
+
+    return make
+
+
+def body_and_rigid_body(law):
+    """The same, the second one rigid: it is four particles, which its surface follows."""
+
+    def make():
+        energy, q = two_bodies(law)()
+        lower = Mesh(q[4:], {"tetra": np.array([[0, 2, 1, 3]])})
+        rigid = RigidBodies({"lower": RigidBody.of(lower, mass=2.0)}, 4)
+        wrapped, q = rigid.of_points(energy), rigid.positions(q[:4])
+        wrapped.renewed(q)
+        return wrapped, q
 
     return make
 
@@ -318,8 +366,15 @@ CASES = {
     "penalised rods": Case(penalised_rods, 1.0, rigid=True),
     "truss in Jacobi coordinates": Case(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),
     "Lennard-Jones with a cut-off": Case(short_range, 1.0, rigid=True),
+    "rigid bodies": Case(rigid_bodies, 1.0, rigid=True),
+    "truss of interpolated points": Case(interpolated(bars(GreenStrain(3.0, 1.3))), 1.0, rigid=True),
+    "solid of interpolated points": Case(interpolated(elements("tetra", LAWS["neo-Hookean"])), 0.05, rigid=True),
+    "Lennard-Jones of interpolated points": Case(interpolated(short_range), 1.0, rigid=True),
+    "sphere and interpolated points": Case(interpolated(contact(Sphere((0.1, 0.2, 0.3), 0.9))), 1.0),
     "contact of two bodies, penalty": Case(two_bodies("penalty"), 0.3, rigid=True),
     "contact of two bodies, barrier": Case(two_bodies("barrier"), 0.1, rigid=True),
+    "contact with a rigid body, penalty": Case(body_and_rigid_body("penalty"), 0.3, rigid=True),
+    "contact with a rigid body, barrier": Case(body_and_rigid_body("barrier"), 0.1, rigid=True),
     "user's solid": Case(users(solid, WithHessian, *RIGID), 0.05, rigid=True),
     "user's pairs without Hessian": Case(
         users(bars(LennardJones(2.0, 1.1)), WithoutMore, *RIGID), 1.0, rigid=True, rounding=1e-8
@@ -797,7 +852,7 @@ def test_hessian_is_scattered_and_added(case):
     k = energy.nodes.shape[1]
     dense = np.zeros((n, dim, n, dim))
     for nodes, local in zip(energy.nodes, energy.hessian(q[energy.nodes]), strict=True):
-        dense[np.ix_(nodes, range(dim), nodes, range(dim))] += local.reshape(k, dim, k, dim)
+        np.add.at(dense, np.ix_(nodes, range(dim), nodes, range(dim)), local.reshape(k, dim, k, dim))
     size = np.abs(generic).max()
     np.testing.assert_allclose(
         pattern.matrix(generic - before).toarray(), dense.reshape(n * dim, n * dim), atol=1e-12 * size

@@ -15,6 +15,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import symplex.time
+from symplex.contact.friction import Friction
+from symplex.contact.obstacles import HalfSpace
+from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.actions.support_motion import SupportTranslation
@@ -35,6 +38,7 @@ from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.traits import runs_on
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.variational import VariationalMidpoint
 from symplex.time.variational.zhang_skeel import ZhangSkeel
@@ -413,7 +417,7 @@ def test_a_resumed_motion_is_bit_identical(case):
 
 def test_a_motion_stopped_on_its_way_goes_on_bit_identically(case, monkeypatch):
     for name in ("_EVENTS_AT_FIRST", "_EVENTS_AT_ONCE"):
-        monkeypatch.setattr(f"symplex.time.events.force_stepping.{name}", 37)
+        monkeypatch.setattr(f"symplex.time.events.lattice_motion.{name}", 37)
     system, q, v = body()
     integrator, t = case.make(case.size, 0), 1.0 + 23 * case.size
     at_once = integrator.start(system, system.state(q, v, t=1.0)).advance(t)
@@ -504,3 +508,22 @@ def test_supports_move_as_given_or_are_refused(case):
     assert end.q[0, 2] == pytest.approx(q[0, 2] + 0.1 * t, abs=1e-15)
     assert end.v[0, 2] == 0.1
     assert abs(end.q[0, 0] - q[0, 0]) > 1e-3
+
+
+def test_friction_takes_energy_as_the_balance_says_or_is_refused(case):
+    free, q, v = body()
+    floor = RigidContact(np.arange(len(q)), HalfSpace((0.0, 0.0, np.sort(q[:, 2])[2]), (0.0, 0.0, 1.0)), 2.0)
+    friction = Friction(floor, 0.3, static=0.4, slip_speed=0.05)
+    system = System(free.mass, free.energies | {"floor": floor}, loads={"friction": friction})
+    integrator = case.make(case.size, 0)
+    if not runs_on(integrator, system):
+        refusal = "load 'friction' acts from outside|'floor' .* has no (secant form|third derivative)"
+        with pytest.raises(InvalidSystem, match=refusal):
+            integrator.start(system, system.state(q, v))
+        return
+    motion = integrator.start(system, system.state(q, v))
+    started = motion.energies(motion.advance(0.0))
+    told = motion.energies(motion.advance(4 * case.size))
+    assert told["work_friction"] < -1e-5 * started["total"]
+    kept = "energy" in integrator.conserves and not isinstance(integrator, AdaptiveVariational)  # of loads nearly
+    assert told["balance"] == pytest.approx(started["balance"], rel=1e-11 if kept else 0.1)

@@ -1,8 +1,6 @@
 """Every example runs, draws its pictures and makes its numbers."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -79,6 +77,25 @@ def test_the_impact_of_rubber(can_draw, tmp_path):
     assert 10.0 < summary["mean_velocity_end"][2] < 12.0  # of 15 m/s; the rest of its energy are vibrations
     if can_draw:
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
+
+
+def test_the_beginning_of_the_collision_of_rubber_blocks(can_draw, tmp_path):
+    summary = run_scenario("rubber_blocks.toml", tmp_path / "run", duration=("24e-3", "5e-3"))
+    assert summary["status"] == "finished"
+    assert summary["drift"]["total"] < 1e-12
+    assert max(summary["drift"][f"{of}_{axis}"] for of in ("momentum", "angular_momentum") for axis in "xyz") < 1e-12
+    assert summary["peak_contact_force_left_right"] > 1e3
+    assert 0.0 < summary["least_gap"] < 1e-3
+    if can_draw:
+        assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+def test_the_strip_that_folds_onto_itself(tmp_path):
+    summary = run_scenario("folding_strip.toml", tmp_path / "run")
+    assert summary["status"] == "finished"
+    assert summary["drift"]["balance"] < 1e-12
+    assert 0.0 < summary["least_gap"] < 4e-4  # of 0.6 mm
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def by_name(t):
 
 
 PARTS = (
-    *("constant", "table", "function", "pressure", "drag", "table of a support", "record", "differenced"),
+    *("constant", "table", "function", "pressure", "drag", "friction", "table of a support", "record", "differenced"),
     *("mesh", "state", "solid", "quadratic", "bars", "penalty", "system"),
     *("rattle", "force-stepping", "composition", "pendulum", "state of a pendulum", "body", "composed on a manifold"),
 )
@@ -143,6 +143,7 @@ def parts() -> dict[str, object]:
         "function": sx.actions.NodalLoad([0], (0.0, 0.0, 1.0), by_name),
         "pressure": sx.actions.Pressure(mesh.boundary_faces, 10.0, by_name),
         "drag": sx.actions.Drag(lumped, 0.1),
+        "friction": sx.contact.Friction(floor, 0.3),
     }
     moving = {"base": sx.actions.SupportTranslation([1], "z", steady.scaled(2.0))}
     pendulum = sx.manifolds.SphericalPendulum(sx.manifolds.AxialPotential.polynomial([0.1, 1.0, 0.3]))

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from numba.core import caching
 
 import symplex
 from symplex.fem import kernels
@@ -58,6 +60,18 @@ def test_what_is_unchanged_is_not_compiled_again(copied):
     unrelated = copied / "symplex" / "time" / "explicit" / "newmark.py"
     unrelated.write_text(unrelated.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
     assert run(copied, code).split() == ["0.25", "0"]
+
+
+def test_signatures_of_classes_that_are_gone_are_no_longer_known(tmp_path, monkeypatch):
+    module = ModuleType("of_yesterday")
+    module.Law = type("Law", (), {"__module__": "of_yesterday"})
+    monkeypatch.setitem(sys.modules, "of_yesterday", module)
+    index = caching.IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    index._save_index({module.Law: "kernel.1.nbc"})
+    assert index._load_index() == {module.Law: "kernel.1.nbc"}
+    del module.Law
+    assert index._load_index() == {}
+    assert index.load("another") is None
 
 
 def test_the_stamp_covers_all_that_a_module_imports():

@@ -12,9 +12,10 @@ from symplex.fem.assembly import Pattern
 from symplex.fem.forms import SECANT, SECANT_RATE
 from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
 from symplex.fem.secant import secant_product
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.elements import TETRAHEDRON
 from symplex.fem.solids.isoparametric import Isoparametric
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box

@@ -19,10 +19,15 @@ from symplex.meshes.generate import box
 class Tether(Energy):
     """½ k |x|² for each of some nodes; of its forces it tells the sum, and the largest."""
 
-    columns = (Column("pull_x", "N", "force", vector="pull"), Column("tightest", "N", "force", combined="largest"))
+    columns = (
+        Column("pull_x", "N", "force", vector="pull"),
+        Column("tightest", "N", "force", combined="largest"),
+        Column("loosest", "N", "force", combined="smallest"),
+    )
 
     def observed(self, state, gradient):
-        return {"pull_x": gradient[:, 0, 0].sum(), "tightest": np.abs(gradient[:, 0, 0]).max()}
+        pulls = np.abs(gradient[:, 0, 0])
+        return {"pull_x": gradient[:, 0, 0].sum(), "tightest": pulls.max(), "loosest": pulls.min()}
 
     def __init__(self, nodes, k):
         self.nodes = np.asarray(nodes, np.int32).reshape(-1, 1)
@@ -249,11 +254,18 @@ def test_what_energies_tell_of_a_state_is_added_up_by_column(mesh):
     state = system.state(mesh.points + 1.0)
     x1, x2 = state.q[[1, 2], 0]
     told = system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))
-    assert told == {"pull_x": pytest.approx(5 * x1 + 3 * x2), "tightest": pytest.approx(3 * max(x1, x2))}
+    tightest, loosest = 3 * max(x1, x2), min(2 * x1, 3 * x2)
+    assert told == {
+        "pull_x": pytest.approx(5 * x1 + 3 * x2),
+        "tightest": pytest.approx(tightest),
+        "loosest": pytest.approx(loosest),
+    }
     names = [column.name for column in system.columns]
     assert names[:5] == ["kinetic", "one", "two", "mute", "total"]
-    assert names[-2:] == ["pull_x", "tightest"]
+    assert names[-3:] == ["pull_x", "tightest", "loosest"]
     assert len(set(names)) == len(names)
     one.columns = one.columns[:1]
-    with pytest.raises(InvalidSystem, match=r"'one' \(Tether\) tells pull_x, tightest .* its columns are pull_x\."):
+    with pytest.raises(
+        InvalidSystem, match=r"'one' \(Tether\) tells pull_x, tightest, loosest .* its columns are pull_x\."
+    ):
         system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))

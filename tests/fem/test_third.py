@@ -11,7 +11,8 @@ from symplex.errors import InvalidSystem, InvertedElement, StepFailed
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, PairLaw
-from symplex.fem.solids.materials import Material, MooneyRivlin, NeoHookean
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.materials import MooneyRivlin, NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.tensors import SYMMETRIC
 from symplex.fem.system import System

@@ -44,6 +44,16 @@ point = [0, 0, -0.01]
 normal = [0, 0.1, 1]
 stiffness = 20
 """
+OTHER = """
+[[body]]
+name = "other"
+mesh = { box = [1.0, 0.6, 0.3], cells = [1, 1, 1], split = "6" }
+material = { lambda = 2.0, mu = 1.0, density = 1.0 }
+translate = [0.1, 0.2, -0.4]
+velocity = [0.0, 0.0, 0.3]
+[[contact]]
+margin = 0.02
+"""
 PUSHED = """
 [[support]]
 name = "table"
@@ -71,12 +81,14 @@ HUNG = BODY.replace("[0.1, 0.0, -0.4]", "[0.1, 0.0, 0.0]") + RODS
 # What is run, and how long it should be in s of the motion: some tenths of a second of wall time.
 CASES = {
     "newmark": (BODY + FLOOR, "dt = 0.001", 20.0),
+    "newmark, contact": (BODY + OTHER, "dt = 0.001", 4.0),
     "newmark, loads and supports": (BODY + PUSHED, "dt = 0.002", 6.0),
     "newmark, trapezoidal": (BODY + FLOOR, "dt = 0.02\nbeta = 0.25", 4.0),
     "newmark, thermostat": (BODY + FLOOR + BATH, "dt = 0.002", 6.0),
     "force-stepping": (BODY + FLOOR, "grid = 5e-4", 6.0),
     "energy-stepping": (BODY + FLOOR, "step = 0.002", 1.0),
     "energy-momentum": (BODY + PUSHED, "dt = 0.02", 4.0),
+    "energy-momentum, contact": (BODY + OTHER + 'law = "barrier"\nfriction = 0.2\n', "dt = 0.05", 4.0),
     "midpoint, order 4": (BODY + FLOOR, "dt = 0.05\norder = 4", 3.0),
     "variational-midpoint": (BODY + FLOOR, "dt = 0.02", 4.0),
     "adaptive-variational": (BODY, "dt = 0.05", 4.0),

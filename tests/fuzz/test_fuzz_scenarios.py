@@ -111,6 +111,8 @@ def own_cases() -> Iterator[Data]:
     yield case(
         {"kind": "energy-momentum", "order": 2, "compensated": True} | implicit, support=[turning], obstacle=[FLOOR]
     )
+    rough = FLOOR | {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
+    yield case({"kind": "newmark"}, body=moving, obstacle=[rough], gravity=GRAVITY)
     yield case({"kind": "midpoint", "order": 4} | implicit, body={"material": rubber}, support=[quake])
     yield case({"kind": "generalized-alpha", "rho_inf": 0.5} | implicit, body=turned, support=[drawn])
     yield case({"kind": "hht", "alpha": -0.1} | implicit, support=[STILL], gravity=GRAVITY, obstacle=[BALL])
@@ -141,6 +143,15 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "energy-stepping"} | terraces, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
     friction = {"temperature": 300, "friction": 1e-3}
     two = {"name": "other", "mesh": {"file": "box.msh"}, "material": SOFT, "group": "body", "translate": [1, 0, 0]}
+    meeting = {"velocity": [0, 0, 1], "translate": [0, 0, -0.12]}
+    touching = {"name": "touch", "bodies": ["cube", "other"], "law": "penalty", "distance": 0.004, "margin": 0.02}
+    touching |= {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
+    three = [two | meeting, two | {"name": "third", "translate": [0.3, 0, 0]}]
+    pair = case({"kind": "newmark", "dt": "auto"}, contact=[touching | {"factor": 2, "speed": 1}], gravity=GRAVITY)
+    yield pair | {"body": [*pair["body"], *three]}
+    folding = {"name": "folds", "bodies": "all", "self": True, "law": "barrier", "stiffness": 1e8}
+    alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
+    yield alone | {"body": [*alone["body"], three[0]]}
     both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
 

@@ -130,7 +130,7 @@ class Neighbourhoods:
     """The tables of a system, with the arrays that they point into and a work array for one stencil."""
 
     def __init__(self, system: System):
-        self.functions = lattice_functions(system.energies, system.dim)
+        self.functions = list(lattice_functions(system.energies, system.dim).values())
         stencils = [row for energy in system.energies.values() for row in energy.nodes.tolist()]
         members: list[list[int]] = [[] for _ in range(system.n_nodes)]
         stars: list[set[int]] = [set() for _ in range(system.n_nodes)]

@@ -97,6 +97,13 @@ def test_drift_does_not_depend_on_where_gravity_is_zero():
     assert far == pytest.approx(near, rel=1e-6)
 
 
+def test_drift_of_what_is_rounding_is_relative_to_what_it_could_be():
+    columns = history() | {f"momentum_{axis}": 1e-15 * np.sin(np.arange(50.0)) for axis in "xyz"}
+    assert drifts(columns)["momentum_x"] > 0.5
+    assert drifts(columns, {"momentum": 2.0})["momentum_x"] == pytest.approx(0.5e-15, rel=1e-3)
+    assert drifts(columns, {"momentum": 1e-9})["momentum_x"] > 0.5
+
+
 def test_a_run_without_loads_keeps_its_total_beside_one_with_a_balance():
     lines = panels(from_rest(), history())["relative change of the total energy"]
     assert sum(len(np.atleast_2d(xy)) > 0 for xy in lines.values()) == 2

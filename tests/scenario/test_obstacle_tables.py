@@ -66,3 +66,42 @@ def test_mistakes_get_a_line(table, text):
     with pytest.raises(ScenarioError, match="'obstacle'") as caught:
         Scenario.parse(TEXT.format(table)).build()
     assert text in str(caught.value)
+
+
+FLOOR = 'kind = "half-space"\npoint = [0, 0, -0.11]\nnormal = [0, 0, 1]\n'
+
+
+def test_friction_is_a_load_of_its_own_name():
+    problem = Scenario.parse(TEXT.format(FLOOR + "friction = 0.3\nstatic_friction = 0.4\nslip_speed = 0.02")).build()
+    friction = problem.system.loads["friction_obstacle"]
+    assert friction.energy is problem.contacts["obstacle"]
+    assert friction.law == (0.3, 0.4, 0.02)
+    motion = problem.integrator.start(problem.system, problem.state)
+    assert "work_friction_obstacle" in {column.name for column in motion.columns}
+    assert not Scenario.parse(TEXT.format(FLOOR + "friction = 0")).build().system.loads
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("friction = -0.1", "friction is -0.1"),
+        ("friction = 0.3\nstatic_friction = 0.2", "static_friction is 0.2, must not be below friction, 0.3"),
+        ("static_friction = 0.2", "static_friction goes with friction, the dynamic coefficient, which is not given"),
+        ("friction = 0.3\nslip_speed = 0", "slip_speed is 0"),
+    ],
+)
+def test_friction_that_makes_no_sense_is_refused(keys, text):
+    with pytest.raises(ScenarioError, match=text):
+        Scenario.parse(TEXT.format(FLOOR + keys))
+
+
+def test_friction_needs_a_method_that_takes_loads():
+    text = TEXT.format(FLOOR + "friction = 0.3").replace('kind = "newmark"', 'kind = "force-stepping"\ngrid = 1e-3')
+    with pytest.raises(ScenarioError, match=r"\[\[obstacle\]\] #1 'obstacle': friction has no potential, which force-"):
+        Scenario.parse(text).build()
+
+
+def test_names_of_frictions_are_reserved():
+    text = TEXT.format(FLOOR + "friction = 0.3").replace('name = "block"', 'name = "friction_obstacle"')
+    with pytest.raises(ScenarioError, match="the name 'friction_obstacle' is reserved"):
+        Scenario.parse(text).build()

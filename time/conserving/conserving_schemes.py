@@ -73,6 +73,10 @@ class _DiscreteGradientScheme(MidpointScheme):
     def _internal_force(self, z1: Array) -> Array:
         return self.system.discrete_gradient(self.z0[0], z1[0])
 
+    def _loads(self, z1: Array) -> list[Array]:
+        ends, v = (self.z0[0], z1[0]), (z1[0] - self.z0[0]) / self.h
+        return [self.system.load_over(load, self.t + 0.5 * self.h, ends, v) for load in self.system.loads.values()]
+
 
 @final
 class EnergyMomentumScheme(_DiscreteGradientScheme):

@@ -101,6 +101,9 @@ class EnergyMomentumMotion(ImplicitMotion):
     def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
         return self._t + 0.5 * self._h, self._q + 0.5 * dq, dq / self._h
 
+    def _ends(self, dq: Array) -> tuple[Array, Array]:
+        return self._q, self._q + dq
+
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         # From the forces, not as 2 Δq/h − v0: they sum to zero to round-off, while Δq has the error of the solution.
         if self._compensation is None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from ctypes import CFUNCTYPE, c_double, c_void_p
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +56,9 @@ class Interactions(NamedTuple):
     mixed: NDArray[np.int64]
 
 
-def lattice_functions(energies: Mapping[str, Energy], dim: int, axes: Array | None = None) -> list[LatticeFunctions]:
+def lattice_functions(
+    energies: Mapping[str, Energy], dim: int, axes: Array | None = None
+) -> dict[str, LatticeFunctions]:
     """Return the local functions of all energies, in rotated axes [dim, dim] if given.
 
     Raises
@@ -66,7 +66,7 @@ def lattice_functions(energies: Mapping[str, Energy], dim: int, axes: Array | No
     InvalidSystem
         If those of an energy do not fit its stencils in this dimension of space.
     """
-    found = []
+    found = {}
     for name, energy in energies.items():
         functions = energy.lattice_functions(np.eye(dim) if axes is None else axes)
         m, k = energy.nodes.shape
@@ -75,40 +75,8 @@ def lattice_functions(energies: Mapping[str, Energy], dim: int, axes: Array | No
                 f"energy '{name}' ({type(energy).__name__}) has {m} stencils of {k} nodes in {dim} dimensions, but its "
                 f"lattice functions are for {len(functions.parameters)} stencils of {functions.size} coordinates."
             )
-        found.append(functions)
+        found[name] = functions
     return found
-
-
-def infinite_stencil(
-    energies: Mapping[str, Energy], functions: list[LatticeFunctions], x: Array, spacing: Array, i: int
-) -> tuple[str, int] | None:
-    """Return the energy and the stencil that is infinite at the lattice vertex x or next to it.
-
-    Parameters
-    ----------
-    x, spacing : float64 [n, dim]
-        The vertex, in the axes of the lattice; it need be one for the neighbours of dof i only. Grid sizes.
-    i : int
-        The dof that an event happened to, with or without another.
-
-    Returns
-    -------
-    tuple of str, int; or None
-    """
-    value_type = CFUNCTYPE(c_double, c_void_p, c_void_p)
-    node, component = divmod(int(i), x.shape[1])
-    for (name, energy), local in zip(energies.items(), functions, strict=True):
-        value = value_type(local.value)
-        for stencil in np.flatnonzero((energy.nodes == node).any(axis=1)):
-            members, row = energy.nodes[stencil], local.parameters[stencil]
-            step = np.where(members == node, spacing[node, component], 0.0)[:, None] * np.eye(x.shape[1])[component]
-            steps = [step.ravel(), *np.diag(spacing[members].ravel())]
-            for mine, other in product((0.0, 1.0, -1.0), repeat=2):
-                for along in steps:
-                    at = x[members] + (mine * steps[0] + other * along).reshape(step.shape)
-                    if not np.isfinite(value(row.ctypes.data, at.ctypes.data)):
-                        return name, int(stencil)
-    return None
 
 
 def interactions(n_nodes: int, stencils: list[IntArray], functions: list[LatticeFunctions]) -> Interactions:

@@ -1,9 +1,51 @@
-"""The interpolated potential energy V_h at any positions."""
+"""The interpolated potential energy V_h at any positions, and its slopes."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.fem.call import call_value
+from symplex.fem.energy import Array, Energy
 from symplex.fem.kernels import kernel
+from symplex.time.events.lattice_tracks import Lattice, place
+
+
+def lattice_slopes(energy: Energy, lattice: Lattice, z: Array, from_axes: Callable[[Array], Array]) -> Array:
+    """Return the slopes [m, k, dim] in N, in the axes of the lattice, of an energy's stencils at z.
+
+    Kuhn's triangulation cuts the coordinates of each stencil by themselves in the same way, so that the slope of a
+    local energy follows from its values along the path of vertices of its own small simplex.
+
+    Parameters
+    ----------
+    energy : Energy
+    lattice : Lattice
+    z : float64 [n, dim]
+        Lattice coordinates.
+    from_axes : callable
+        Returns positions [..., dim] in space from those in the axes of the lattice.
+    """
+    m, k = energy.nodes.shape
+    dim = z.shape[1]
+
+    def of_stencils(values: NDArray[Any]) -> NDArray[Any]:
+        return values.reshape(z.shape)[energy.nodes].reshape(m, -1)
+
+    spacing = of_stencils(lattice.spacing)
+    cell, sign, fraction = place(of_stencils(z), of_stencils(lattice.mirrored))
+    order = np.argsort(-fraction, axis=1, kind="stable")
+    vertex, step = spacing * of_stencils(lattice.offset) + spacing * cell, sign * spacing
+    rows = np.arange(m)
+    slopes = np.empty_like(vertex)
+    before = energy.value(from_axes(vertex.reshape(m, k, dim)))
+    for i in order.T:  # one coordinate after the other goes one grid size on, the largest fraction first
+        vertex[rows, i] += step[rows, i]
+        after = energy.value(from_axes(vertex.reshape(m, k, dim)))
+        slopes[rows, i] = (after - before) / step[rows, i]
+        before = after
+    return slopes.reshape(m, k, dim)
 
 
 @kernel

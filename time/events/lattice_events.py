@@ -78,7 +78,7 @@ from symplex.time.events.lattice_tracks import (
     WEIGHT,
 )
 
-REACHED, PAUSED, INFINITE, STUCK = range(4)  # how advance() ends
+REACHED, PAUSED, INFINITE, STUCK, LEFT = range(5)  # how advance() ends
 
 FAR = 4_000  # dofs from which on successive events find nothing of what they need in the caches
 _STUCK_AFTER = 50_000  # events at one and the same time that mean no progress
@@ -249,9 +249,9 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, log
     -------
     status : int
         ``REACHED``, ``PAUSED`` (max_events, or the log is full), ``INFINITE`` (an energy is infinite at a lattice
-        vertex) or ``STUCK`` (no progress in time).
+        vertex), ``STUCK`` (no progress in time) or ``LEFT`` (a dof has come into a cell outside of its bounds).
     i : int
-        The dof of the event at which it was infinite or stuck.
+        The dof of the event at which it ended so.
     t : float
         The time in s.
     """
@@ -334,6 +334,10 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, log
             _log(log, logged, lattice, tracks, i)
             if j != i:
                 _log(log, logged, lattice, tracks, j)
+        if len(lattice.bounds) > 0:
+            k = _number(lattice, i)
+            if not lattice.bounds[k, 0] <= tracks.dof[i, CELL] <= lattice.bounds[k, 1]:
+                return LEFT, k, tracks.epoch[0] + t
     return PAUSED, 0, tracks.epoch[0] + last
 
 

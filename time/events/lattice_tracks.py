@@ -53,12 +53,16 @@ class Lattice(NamedTuple):
     dim : uint32
     mirrored : bool [n·dim]
         Whether cells that are neighbours in z_i are mirror images.
+    bounds : float64 [n·dim, 2], or without rows
+        The least and the largest cell of each dof beyond which the event loop stops (`lattice_events.LEFT`); without
+        rows it does not.
     """
 
     spacing: NDArray[np.float64]
     offset: NDArray[np.float64]
     dim: np.uint32
     mirrored: NDArray[np.bool_]
+    bounds: NDArray[np.float64]
 
 
 class Tracks(NamedTuple):

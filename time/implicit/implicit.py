@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,6 +47,10 @@ class ImplicitMotion(FixedStepMotion):
     @abstractmethod
     def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
         """Return the time, positions and velocities at which the step sees the loads."""
+
+    def _ends(self, dq: Array) -> tuple[Array, Array] | None:
+        """Return the positions between which loads act, if their middle is where the step sees the loads."""
+        return None
 
     @abstractmethod
     def forces(self, dq: Array, out: Array) -> None:
@@ -152,19 +157,23 @@ class ImplicitMotion(FixedStepMotion):
     def _subtract_loads(self, dq: Array, out: Array) -> None:
         """Take the loads off the forces of the step."""
         if self._work.loads:
-            t, q, v = self._loaded(dq)
-            for load in self._work.loads:
-                out -= load(t, q, v)
+            for force in self._forces_of_loads(dq):
+                out -= force
+
+    def _forces_of_loads(self, dq: Array) -> Iterator[Array]:
+        """Yield the force [n, dim] of each load."""
+        (t, q, v), ends = self._loaded(dq), self._ends(dq)
+        for load in self._work.loads:
+            yield load(t, q, v) if ends is None else self.system.load_over(load, t, ends, v)
 
     def _subtract_load_derivatives(self, dq: Array, by_q: float, by_v: float, out: Array) -> None:
         """Take their derivatives off the blocks, where q and v change by by_q and by_v (in 1/s) times Δq."""
         if self.system.differentiable_loads:
-            self.system.add_load_derivatives(*self._loaded(dq), -by_q, -by_v, out)
+            self.system.add_load_derivatives(*self._loaded(dq), -by_q, -by_v, out, self._ends(dq))
 
     def _works_of_loads(self, h: float, dq: Array) -> list[float]:
         """Return the work in J of each load in a step of size h in s, before the motion has moved."""
-        t, q, v = self._loaded(dq)
-        return [self.system.dot(load(t, q, v), dq) for load in self._work.loads]
+        return [self.system.dot(force, dq) for force in self._forces_of_loads(dq)]
 
     def _forces_of_supports(self, dq: Array, forces: Array) -> Array:
         """Return the mean forces [n, dim] in N that supports do work against in a step, before the motion has moved."""

@@ -15,7 +15,8 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.measures.bars import Bars, InverseSquare
 from symplex.fem.system import State, System
-from symplex.time.events.force_stepping import ForceStepping, ForceSteppingMotion
+from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.events.lattice_motion import ForceSteppingMotion
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.reductions.jacobi_reduction import CentreOfMass

@@ -9,6 +9,7 @@ Generated from the strain energy (symplex/fem/solids/formula_text.py): change th
 CONSTANTS = ('c10', 'c01', 'bulk', )
 FIBRES = 0
 GAUSS_POINTS = 1
+HAS_I2 = True
 
 
 def _value(n):

@@ -9,6 +9,7 @@ Generated from the strain energy (symplex/fem/solids/formula_text.py): change th
 CONSTANTS = ('lmbda', 'mu', )
 FIBRES = 0
 GAUSS_POINTS = 1
+HAS_I2 = False
 
 
 def _value(n):

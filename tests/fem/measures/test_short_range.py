@@ -51,7 +51,6 @@ METHODS = {
     "Langevin": lambda *_: sx.Langevin(sx.Newmark(STEP), 0.5, rate=0.3, boltzmann=1.0),
 }
 OTHERS = {
-    "ForceStepping": sx.ForceStepping(0.01),
     "EnergyStepping": sx.EnergyStepping(0.1),
     "JacobiReduction": sx.reductions.JacobiReduction(sx.Newmark(STEP)),
     "AdaptiveVariational": sx.AdaptiveVariational(STEP),

@@ -9,9 +9,10 @@ from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, MeshE
 from symplex.fem import blocks, threads
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids import elements
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.elements import HEXAHEDRON, LINE, QUADRATIC_TETRAHEDRON, SOLIDS, TETRAHEDRON
 from symplex.fem.solids.isoparametric import Isoparametric
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh

@@ -1,17 +1,19 @@
 """Loops that call laws by address: against the laws as NumPy functions, hand-written kernels, and differences."""
 
 import ctypes
+import pickle
 from functools import cache
 
 import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem import threads
+from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed
+from symplex.fem import forms, threads
 from symplex.fem.assembly import Pattern
-from symplex.fem.solids.elements import element_of
+from symplex.fem.solids.elements import Element, Rule, element_of
 from symplex.fem.solids.isoparametric import Isoparametric
+from symplex.fem.solids.law_elements import LawElements
 from symplex.meshes.generate import box
 from symplex.meshes.midside_nodes import quadratic
 
@@ -86,18 +88,18 @@ def test_hand_written_kernels_of_tetrahedra_agree():
     q0, q1, zero = moved(solid, 0.01), moved(solid, 0.02, 2), np.zeros_like(solid.points)
     pattern = Pattern(len(q0), [solid.nodes])
     assert solid._fast is not None
-    forms = {
-        "gradient": (q0,),
-        "discrete_gradient": (q0, q1),
-        "increment_gradient": (q0, zero, q1 - q0),
-        "hessian": (q0, pattern.slots[0]),
-        "discrete_hessian": (q0, q1, pattern.slots[0]),
+    nodal = {
+        forms.GRADIENT: (q0,),
+        forms.DISCRETE_GRADIENT: (q0, q1),
+        forms.INCREMENT_GRADIENT: (q0, zero, q1 - q0),
+        forms.HESSIAN: (q0,),
+        forms.DISCRETE_HESSIAN: (q0, q1),
     }
-    for form, arguments in forms.items():
-        found = [pattern.zeros(3) if "hessian" in form else np.zeros_like(q0) for _ in range(2)]
+    for form, arguments in nodal.items():
+        found = [pattern.zeros(3) if form.is_matrix else np.zeros_like(q0) for _ in range(2)]
         for elements, out in zip((solid._elements, solid._fast), found, strict=True):
-            getattr(elements, f"add_{form}")(*arguments, out)
-        np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14 * abs(found[1]).max(), err_msg=form)
+            elements.add(form, arguments, out, pattern.slots[0])
+        np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14 * abs(found[1]).max(), err_msg=form.name)
     assert solid._elements.total(q0) == pytest.approx(solid._fast.total(q0), rel=1e-13)
 
 
@@ -218,3 +220,116 @@ def test_lattice_functions_are_differences_of_the_energy(kind, law):
     far = x.copy()
     far[2::3] *= -1.0
     assert value(far) == difference(far, 0, 0.1) == mixed(far, 0, 1, 0.1, 0.1) == np.inf
+
+
+# -- directions of fibres of each element -----------------------------------------------------------------
+
+TWO_FAMILIES = {"mu": 3e3, "K": 1e5, "k1": 2e3, "k2": 0.8, "density": 1000.0}
+
+
+def artery(fibres):
+    return sx.material("holzapfel-gasser-ogden-2", **TWO_FAMILIES, fibres=fibres)
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
+def test_fibres_with_a_direction_in_each_element(kind):
+    """Elements are as those of a body whose fibres have their direction everywhere."""
+    mesh = box((0.1, 0.1, 0.2), (2, 1, 2), split="hexahedra" if kind == "hexahedron" else "6")
+    nodes = mesh.cells[kind]
+    m = len(nodes)
+    a = np.random.default_rng(0).standard_normal((2, m, 3))
+    body = sx.Solid(mesh.points, nodes, artery([[1, 0, 0], [0, 1, 0]]), fibres=a)
+    q0, q1 = moved(body, 0.01), moved(body, 0.01, 2)
+    slots = Pattern(len(q0), [nodes]).slots[0]
+    for e in (0, m // 2, m - 1):
+        alone = sx.Solid(mesh.points, nodes[e : e + 1], artery(a[:, e]))
+        for one in (body.restrict([e]), pickle.loads(pickle.dumps(body)).restrict([e])):
+            for form, nodal in {forms.GRADIENT: (q0,), forms.DISCRETE_GRADIENT: (q0, q1), forms.HESSIAN: (q0,)}.items():
+                found, wanted = (np.zeros(form.shape(len(q0), slots.max() + 1, 3)) for _ in range(2))
+                one.add(form, nodal, found, slots[e : e + 1])
+                alone.add(form, nodal, wanted, slots[e : e + 1])
+                np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 * abs(wanted).max(), err_msg=form.name)
+            assert one.total(q0) == pytest.approx(alone.total(q0), rel=1e-12)
+            assert one.local_value(0, q0[nodes[e]]) == pytest.approx(alone.total(q0), rel=1e-12)
+    values = [body.local_value(e, q0[nodes[e]]) for e in range(m)]
+    np.testing.assert_allclose(body.value(q0[nodes]), values, rtol=1e-12)
+
+
+def test_directions_of_fibres_that_do_not_fit():
+    mesh = box((0.1, 0.1, 0.2), (1, 1, 1), split="hexahedra")
+    nodes = mesh.cells["hexahedron"]
+    with pytest.raises(InvalidSystem, match="NeoHookean has no fibres, but is given their directions"):
+        sx.Solid(mesh.points, nodes, LAWS["neo-Hooke"], fibres=[[1.0, 0.0, 0.0]])
+    two = artery([[1, 0, 0], [0, 1, 0]])
+    with pytest.raises(InvalidSystem, match=r"directions of fibres have shape \(1, 3\); wanted is \(2, 1, 3\)"):
+        sx.Solid(mesh.points, nodes, two, fibres=[[1.0, 0.0, 0.0]])
+    with pytest.raises(InvalidSystem, match=r"of element 0 has no finite length above zero"):
+        sx.Solid(mesh.points, nodes, two, fibres=[[[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]])
+
+
+def test_an_element_that_fails_is_named_with_its_own_fibres():
+    """Only those that are stretched along their fibres are beyond what the law holds at."""
+    law = sx.material(
+        "mu/2*(I1bar - 3) + K/2*(J - 1)**2 - k/2*log(1 - max(I4 - 1, 0)**2/c)",
+        mu=1.0,
+        K=9.0,
+        k=1.0,
+        c=0.1,
+        density=1.0,
+        fibres=[1, 0, 0],
+    )
+    mesh = box((1.0, 1.0, 1.0), (3, 1, 1), split="hexahedra")
+    nodes = mesh.cells["hexahedron"]
+    a = np.tile([1.0, 0.0, 0.0], (3, 1))
+    a[1] = [0.0, 0.0, 1.0]
+    body = sx.Solid(mesh.points, nodes, law, fibres=a)
+    assert np.isfinite(body.total(mesh.points * [1.1, 1.0, 1.0]))
+    with pytest.raises(MaterialFailed, match="element 1 "):
+        body.total(mesh.points * [1.0, 1.0, 1.3])
+
+
+# -- another element ------------------------------------------------------------------------------------
+
+
+def _wedge(points):
+    """N = L_a (1 ∓ ζ)/2 on the triangle with the corners 0, e_1, e_2 times [−1, 1]."""
+    x, y, z = points.T
+    L = np.stack([1.0 - x - y, x, y], axis=1)
+    slopes = np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]])
+    N = np.hstack([0.5 * (1.0 - z)[:, None] * L, 0.5 * (1.0 + z)[:, None] * L])
+    D = np.empty((len(points), 6, 3))
+    for layer, sign in ((0, -1.0), (1, 1.0)):
+        part = D[:, 3 * layer : 3 * layer + 3]
+        part[:, :, :2] = 0.5 * (1.0 + sign * z)[:, None, None] * slopes
+        part[:, :, 2] = 0.5 * sign * L
+    return N, D
+
+
+def wedges():
+    """Six points of quadrature do not fill a chunk."""
+    triangle = [(1 / 6, 1 / 6), (2 / 3, 1 / 6), (1 / 6, 2 / 3)]
+    points = np.array([(x, y, z) for x, y in triangle for z in (-(3**-0.5), 3**-0.5)])
+    rule = Rule(points, np.full(6, 1.0 / 6.0))
+    return Element("wedge", "wedges", 6, _wedge, rule, rule)
+
+
+@pytest.mark.parametrize("law", ["neo-Hooke", "Mooney-Rivlin"])
+def test_an_element_is_its_shape_functions_and_a_rule(law):
+    """Wedges: two for each hexahedron of a box, more than one chunk, against the same through NumPy."""
+    mesh = box((0.1, 0.1, 0.2), (3, 3, 3), split="hexahedra")
+    h = mesh.cells["hexahedron"]
+    nodes = np.ascontiguousarray(np.vstack([h[:, [0, 1, 2, 4, 5, 6]], h[:, [0, 2, 3, 4, 6, 7]]]), np.int32)
+    element, given = wedges(), LAWS[law]
+    functions = given.law_functions()
+    fast = LawElements(element, mesh.points, nodes, given, functions, np.empty((0, 3)))
+    slow = Isoparametric(element, mesh.points, nodes, given)
+    assert fast.volumes.sum() == pytest.approx(0.1 * 0.1 * 0.2)
+    q0, q1 = moved(fast, 2e-3), moved(fast, 2e-3, 2)
+    pattern = Pattern(len(q0), [nodes])
+    cases = {forms.GRADIENT: (q0,), forms.HESSIAN: (q0,), forms.DISCRETE_GRADIENT: (q0, q1), forms.SECANT: (q0,)}
+    for form, nodal in cases.items():
+        found, wanted = (np.zeros(form.shape(len(q0), len(pattern.indices), 3)) for _ in range(2))
+        fast.add(form, nodal, found, pattern.slots[0])
+        slow.add(form, nodal, wanted, pattern.slots[0])
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=3e-14 * abs(wanted).max(), err_msg=form.name)
+    assert fast.total(q0) == pytest.approx(slow.total(q0), rel=1e-13)

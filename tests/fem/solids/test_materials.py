@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from symplex.errors import MaterialError
-from symplex.fem.solids.materials import LinearElastic, Material, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 
 LAWS = [
     NeoHookean(3e5, 1e5, 1e3),

@@ -1,0 +1,111 @@
+"""Coulomb friction of contact, between bodies and with obstacles: a load with its dissipation in the balance."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import final
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.contact.bodies import BodyContact
+from symplex.contact.friction_law import FrictionLaw
+from symplex.contact.node_friction import NodeFriction
+from symplex.contact.rigid import RigidContact
+from symplex.contact.surface_friction import SurfaceFriction
+from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.assembly import Array, IntArray
+
+SLIP_SPEED = 1e-3  # m/s
+
+
+@checked
+@final
+class Friction(IncrementLoad):
+    """Coulomb friction of a contact: forces against the slip velocity σ, of size μ N ψ(|σ|/v_s).
+
+    ψ(u) = u (2 − u) below 1, else 1: where bodies would stick they creep at less than the smoothing speed v_s. Above it
+    the coefficient falls from the static to the dynamic one (`symplex.contact.friction_law`).
+
+    It is a load: its work since the start, never positive under methods that take it at the middle of a step, is that
+    of any load, and the balance of energy has it. With methods that take discrete gradients the normal force N is that
+    of the step, so that the balance is exact whatever the step; both momenta are kept between bodies. An obstacle that
+    is carried by a node does not turn, so that there friction keeps the linear momentum only.
+
+    Parameters
+    ----------
+    contact : BodyContact or RigidContact
+        One of the energies of the system. The slip velocity is that relative to the other body, or to the obstacle.
+    coefficient : float
+        μ, the dynamic one if both are given.
+    static : float, optional
+        The static coefficient; default: the same.
+    slip_speed : float, default 0.001
+        v_s in m/s. A larger one makes the equations of a step easier to solve, and creep faster.
+    between : (str, str), optional
+        The names of two bodies of a `BodyContact` that it is between; a body twice: with itself. By default all. So
+        different bodies can have different coefficients, and histories the work of each.
+
+    Attributes
+    ----------
+    energy : BodyContact or RigidContact
+        The contact.
+
+    Raises
+    ------
+    InvalidSystem
+        If a coefficient is negative, the static one is below the dynamic one, the speed is not positive, or bodies are
+        named that don't touch.
+    """
+
+    def __init__(
+        self,
+        contact: BodyContact | RigidContact,
+        coefficient: float,
+        *,
+        static: float | None = None,
+        slip_speed: float = SLIP_SPEED,
+        between: tuple[str, str] | None = None,
+    ):
+        static = coefficient if static is None else static
+        for name, value in (("coefficient", coefficient), ("static coefficient", static)):
+            if not (isfinite(value) and value >= 0.0):
+                raise InvalidSystem(f"Friction: the {name} must not be negative; it is {value:g}.")
+        if static < coefficient:
+            raise InvalidSystem(
+                f"Friction: the static coefficient, {static:g}, is below the dynamic one, {coefficient:g}; it must be "
+                "at least that."
+            )
+        if not (isfinite(slip_speed) and slip_speed > 0.0):
+            raise InvalidSystem(f"Friction: the smoothing speed must be positive; it is {slip_speed:g} m/s.")
+        self.energy = contact
+        self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
+        self._forces: SurfaceFriction | NodeFriction
+        if isinstance(contact, BodyContact):
+            self._forces = SurfaceFriction(contact, self.law, between)
+        else:
+            if between is not None:
+                raise InvalidSystem("Friction: bodies are named, but the contact is with an obstacle; leave them out.")
+            self._forces = NodeFriction(contact, self.law)
+
+    @property
+    def nodes(self) -> IntArray:
+        """Its stencils [m, k] as they are now: those of the contact."""
+        return self._forces.nodes
+
+    def over(self, t: float, q0: Array, q1: Array, v: Array) -> Array:
+        """Return the friction [n, dim] in N of an increment from q0 to q1 with the velocities v [n, dim] in m/s."""
+        out = np.zeros(q0.shape)
+        self._require_finite(self._forces.add(q0, q1, v, out))
+        return out
+
+    def add_derivatives(
+        self, t: float, ends: tuple[Array, Array], v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
+    ) -> None:
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]."""
+        self._require_finite(self._forces.add_derivatives(*ends, v, by_q, by_v, slots, out))
+
+    def _require_finite(self, total: float) -> None:
+        if not isfinite(total):
+            raise StepFailed("Friction has no finite force. Try a smaller step.")

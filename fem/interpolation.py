@@ -1,0 +1,421 @@
+"""Points that follow nodes: energies of points whose positions are interpolated between those of nodes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Generic, TypeVar, final, overload
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.base.columns import Column
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.changing import ChangingEnergy
+from symplex.fem.copying import Copyable
+from symplex.fem.energy import Energy, Invariance
+from symplex.fem.forms import Form, OptionalFunction
+from symplex.fem.kernels import kernel
+from symplex.fem.nodes import require_nodes
+from symplex.fem.state import State
+
+_ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
+
+
+@checked
+@final
+class Interpolation(Copyable):
+    """The positions of points as weighted means of those of nodes, P = B q.
+
+    The weights of a point sum to one and may be negative: points move with the nodes in any rigid motion. So an energy
+    of the points that rigid motions leave alike is one of the nodes that they do; forces of points act on nodes as
+    Bᵀ f, with the same resultant and moment.
+
+    Parameters
+    ----------
+    weights : sparse [p, n] or float64 [p, n]
+        B, a row for each point.
+
+    Attributes
+    ----------
+    weights : sparse [p, n]
+    n_points, n_nodes : int
+
+    Raises
+    ------
+    InvalidSystem
+        If weights are not finite, or those of a point do not sum to one.
+    """
+
+    def __init__(self, weights: sp.sparray | ArrayLike):
+        self.weights = sp.csr_array(weights, dtype=float, copy=True)
+        self.weights.sum_duplicates()
+        self.weights.eliminate_zeros()
+        if self.weights.ndim != 2 or not np.isfinite(self.weights.data).all():
+            raise InvalidSystem("Interpolation: the weights must be finite numbers, with a row for each point.")
+        self.n_points, self.n_nodes = (int(n) for n in self.weights.shape)  # pyright: ignore
+        sums = self.weights.sum(axis=1)
+        off = np.abs(sums - 1.0)
+        if off.max(initial=0.0) > _ROUND_OFF:
+            point = int(np.argmax(off))
+            raise InvalidSystem(
+                "Interpolation: the weights of a point must sum to one, so that it moves with the nodes; those of "
+                f"point {point} sum to {sums[point]:.6g}."
+            )
+        self._rows = _rows_of(self.weights)
+        self._columns = _rows_of(sp.csr_array(self.weights.T))
+
+    def points(self, q: Array) -> Array:
+        """Return the positions B q [p, dim] in m of the points at nodal positions q [n, dim]; or their velocities.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is not one row for each node.
+        """
+        return _product(self._rows, q, self.n_points, self.n_nodes, "nodes")
+
+    def forces(self, f: Array) -> Array:
+        """Return the nodal forces Bᵀ f [n, dim] in N of forces f [p, dim] at the points.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is not one row for each point.
+        """
+        return _product(self._columns, f, self.n_nodes, self.n_points, "points")
+
+    @overload
+    def of(self, energy: ChangingEnergy) -> ChangingInterpolatedEnergy: ...
+
+    @overload
+    def of(self, energy: Energy) -> InterpolatedEnergy | ChangingInterpolatedEnergy: ...
+
+    def of(self, energy: Energy) -> InterpolatedEnergy | ChangingInterpolatedEnergy:
+        """Return an energy of points as one of the nodes, V(q) = V(B q), with all forms that it has.
+
+        Raises
+        ------
+        InvalidSystem
+            If the energy refers to points that there are none of.
+        """
+        if isinstance(energy, ChangingEnergy):
+            return ChangingInterpolatedEnergy(energy, self)
+        return InterpolatedEnergy(energy, self)
+
+    def stencils(self, of_points: IntArray) -> tuple[IntArray, Array]:
+        """Return the nodes [m, K] that stencils of points [m, k] follow, and the weights [m, k, K] of these.
+
+        Where a stencil follows fewer nodes than others, its first one is there again, with the weight zero.
+        """
+        indptr, indices, data = self._rows
+        counts = _count_nodes(of_points, indptr, indices)
+        nodes = np.empty((len(of_points), int(counts.max(initial=1))), np.int32)
+        weights = np.zeros((*of_points.shape, nodes.shape[1]))
+        _gather_nodes(of_points, indptr, indices, data, nodes, weights)
+        return nodes, weights
+
+
+_Inner = TypeVar("_Inner", bound=Energy)
+
+
+class _Interpolated(Energy, Generic[_Inner]):
+    """What energies of interpolated points have in common: the chain rule of P = B q."""
+
+    energy: _Inner
+    interpolation: Interpolation
+    _weights: Array  # [m, k, K], of the nodes of a stencil for its points
+
+    def _follow(self) -> None:
+        """Set the stencils to those of the energy of the points."""
+        self.nodes, self._weights = self.interpolation.stencils(self.energy.nodes)
+
+    @property
+    def invariances(self) -> frozenset[Invariance]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Those of the energy of the points."""
+        return self.energy.invariances
+
+    @property
+    def bounded_stiffness(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the energy of the points has a greatest stiffness."""
+        return self.energy.bounded_stiffness
+
+    @property
+    def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the energy of the points tells of a state."""
+        return self.energy.columns
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return what the energy of the points tells of a state, with its gradient at the state."""
+        points = State(state.t, *map(self.interpolation.points, (state.q, state.v, state.a)))
+        energy = self._energy_at(state.q)
+        return energy.observed(points, energy.gradient(points.q[energy.nodes]))
+
+    def _energy_at(self, q: Array) -> Energy:
+        """Return the energy of the points with all stencils that it has at nodal positions q [n, dim]."""
+        return self.energy
+
+    def generators(self, dim: int) -> tuple[Array, Array]:
+        """Return those of the energy of the points."""
+        return self.energy.generators(dim)
+
+    def has(self, optional: OptionalFunction) -> bool:
+        """Return whether the energy of the points has an optional method."""
+        return self.energy.has(optional)
+
+    def lacks(self, optional: OptionalFunction, name: str | None = None) -> InvalidSystem:
+        """Return the error that the energy of the points has no such method."""
+        return self.energy.lacks(optional, name)
+
+    # -- local functions --------------------------------------------------------------------------------------
+
+    def value(self, x: Array) -> Array:
+        """Return φ [m] in J at the positions x [m, K, dim] in m of the nodes."""
+        return self.energy.value(self._weights @ x)
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, K, dim] in N."""
+        return self._vectors(self.energy.gradient, x)
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, K·dim, K·dim] in N/m."""
+        return self._blocks(self.energy.hessian, x)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the discrete gradient [m, K, dim] in N, that of the points."""
+        return self._vectors(self.energy.discrete_gradient, x0, x1)
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, K·dim, K·dim] in N/m."""
+        return self._blocks(self.energy.discrete_hessian, x0, x1)
+
+    def increment_gradient(self, x: Array, compensation: Array, dx: Array) -> Array:
+        """Return the discrete gradient [m, K, dim] in N from x + compensation to x + compensation + Δx."""
+        return self._vectors(self.energy.increment_gradient, x, compensation, dx)
+
+    def mean_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the gradient [m, K, dim] in N at mean strains, that of the points."""
+        return self._vectors(self.energy.mean_gradient, x0, x1)
+
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, K, dim]."""
+        return self._vectors(self.energy.third, x, a)
+
+    def secant(self, x: Array) -> Array:
+        """Return the secant matrices 𝓕 [m, K, K] in N/m."""
+        return self._values(self.energy.secant(self._weights @ x))
+
+    def secant_rate(self, x: Array, v: Array) -> Array:
+        """Return 𝓕̇ [m, K, K] in N/(m s)."""
+        return self._values(self.energy.secant_rate(self._weights @ x, self._weights @ v))
+
+    def local_value(self, stencil: int, x: Array) -> float:
+        """Return φ in J of one stencil at its positions x [K, dim] in m."""
+        return self.energy.local_value(stencil, self._weights[stencil] @ x)
+
+    def _vectors(self, function: Callable[..., Array], *x: Array) -> Array:
+        return self._weights.swapaxes(1, 2) @ function(*[self._weights @ y for y in x])
+
+    def _blocks(self, function: Callable[..., Array], *x: Array) -> Array:
+        (m, K, dim), k = x[0].shape, self._weights.shape[1]
+        blocks = function(*[self._weights @ y for y in x]).reshape(m, k, dim, k, dim)
+        left = np.einsum("maA,maibj->mAibj", self._weights, blocks)
+        return np.einsum("mAibj,mbB->mAiBj", left, self._weights).reshape(m, K * dim, K * dim)
+
+    def _values(self, values: Array) -> Array:
+        result = self._weights.swapaxes(1, 2) @ values @ self._weights
+        return 0.5 * (result + result.swapaxes(1, 2))
+
+    # -- assembled forms --------------------------------------------------------------------------------------
+
+    def _add_by(
+        self, add: Callable[..., None], form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None
+    ) -> None:
+        """Add a form by the method of the energy of the points that adds it: vectors for all points at once."""
+        points = tuple(self.interpolation.points(x) for x in nodal)
+        if slots is None:
+            forces = np.zeros_like(points[0])
+            add(form, points, forces)
+            out += self.interpolation.forces(forces)
+            return
+        m, k, _ = self._weights.shape
+        count = m * k * k
+        local = np.zeros((count, *out.shape[1:]))
+        add(form, points, local, np.arange(count, dtype=np.int32).reshape(m, k, k))
+        size = int(np.prod(out.shape[1:]))
+        _expand(self._weights, local.reshape(count, size), slots, out.reshape(len(out), size))
+
+    def latent_stiffness(self, n_nodes: int) -> Array:
+        """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.
+
+        Bᵀ diag(k) B ≤ diag(|B|ᵀ diag(k) |B| 1), as all points that follow a node may come to touch at the same time.
+        """
+        size = abs(self.interpolation.weights)
+        of_points = self.energy.latent_stiffness(self.interpolation.n_points)
+        return size.T @ (of_points * size.sum(axis=1))
+
+
+@final
+class InterpolatedEnergy(_Interpolated[Energy]):
+    """An energy of points that follow nodes; see `Interpolation.of`."""
+
+    def __init__(self, energy: Energy, interpolation: Interpolation):
+        require_nodes(f"a {type(energy).__name__} of points", energy.nodes, interpolation.n_points)
+        self.energy, self.interpolation = energy, interpolation
+        self._follow()
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, dim]."""
+        return self.energy.total(self.interpolation.points(q))
+
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form to what is assembled (see `Energy.add`)."""
+        self._add_by(self.energy.add, form, nodal, out, slots)
+
+
+@final
+class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
+    """An energy of points that follow nodes, whose stencils change; see `Interpolation.of`.
+
+    The list is that of the points, and what counts for its margin is how far these have moved: farther than the nodes,
+    if weights are negative.
+    """
+
+    def __init__(self, energy: ChangingEnergy, interpolation: Interpolation):
+        require_nodes(f"a {type(energy).__name__} of points", energy.nodes, interpolation.n_points)
+        self.energy, self.interpolation = energy, interpolation
+        self.reach, self.margin = energy.reach, energy.margin
+        self.listed_at = energy.listed_at[:0]
+        self._follow()
+
+    def find(self, ends: tuple[Array, ...], distance: float) -> None:
+        """Find the stencils of the points at nodal positions, one or two of them (see `ChangingEnergy.find`)."""
+        energy = copy.copy(self.energy)  # other copies of this one keep their list
+        points = tuple(map(self.interpolation.points, ends))
+        if distance <= self.reach:  # for one evaluation
+            energy.listed_at = energy.listed_at[:0]
+            energy.find(points, distance)
+        elif len(points) == 1:
+            energy.list_at(*points)
+        else:
+            energy.cover(points)
+        self.energy = energy
+        self._follow()
+
+    def _energy_at(self, q: Array) -> Energy:
+        return self._complete((q,)).energy
+
+    def _moved(self, ends: tuple[Array, ...]) -> float:
+        """Return how far in m a point is from where the list was found, at most."""
+        return self.energy._moved(tuple(map(self.interpolation.points, ends)))
+
+    def listed_total(self, q: Array) -> float:
+        """Return the energy in J of the stencils in the list."""
+        return self.energy.listed_total(self.interpolation.points(q))
+
+    def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
+        """Add a form of the stencils in the list."""
+        self._add_by(self._add_of_points, form, nodal, out, slots)
+
+    def _add_of_points(self, form: Form, points: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        self.energy.add_listed(form, points, out, slots)
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which no points pass through."""
+        return self.energy.largest_step(self.interpolation.points(q0), self.interpolation.points(q1))
+
+    def check_start(self, q: Array) -> None:
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
+
+        Raises
+        ------
+        InvalidSystem
+            If some do.
+        """
+        self.energy.check_start(self.interpolation.points(q))
+
+    def crossing(self, q0: Array, q1: Array) -> str | None:
+        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
+        return self.energy.crossing(self.interpolation.points(q0), self.interpolation.points(q1))
+
+
+def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+
+
+def _product(rows: tuple[IntArray, IntArray, Array], x: Array, m: int, n: int, what: str) -> Array:
+    """Return B x [m, dim] of x [n, dim]."""
+    if x.ndim != 2 or len(x) != n:
+        raise InvalidSystem(f"an interpolation is of {n} {what}; an array for them has shape {x.shape}.")
+    out = np.zeros((m, x.shape[1]))
+    _add_product(*rows, np.ascontiguousarray(x, dtype=float), out)
+    return out
+
+
+@kernel
+def _add_product(indptr, indices, data, x, out):
+    """Add B x to out [m, dim], of x [n, dim]; with fewer than thousands of rows in a third of SciPy's time."""
+    for row in range(len(out)):
+        for t in range(indptr[row], indptr[row + 1]):
+            for i in range(out.shape[1]):
+                out[row, i] += data[t] * x[indices[t], i]
+
+
+@kernel
+def _count_nodes(of_points, indptr, indices):
+    """Return how many different nodes each of the stencils of points [m, k] follows."""
+    counts = np.zeros(len(of_points), np.int64)
+    for s in range(len(of_points)):
+        for a in range(of_points.shape[1]):
+            for t in range(indptr[of_points[s, a]], indptr[of_points[s, a] + 1]):
+                new = True
+                for b in range(a):
+                    for u in range(indptr[of_points[s, b]], indptr[of_points[s, b] + 1]):
+                        if indices[u] == indices[t]:
+                            new = False
+                counts[s] += new
+    return counts
+
+
+@kernel
+def _gather_nodes(of_points, indptr, indices, data, nodes, weights):
+    """Set the nodes [m, K] that stencils of points [m, k] follow, and their weights [m, k, K], given as zeros."""
+    for s in range(len(of_points)):
+        found = 0
+        for a in range(of_points.shape[1]):
+            for t in range(indptr[of_points[s, a]], indptr[of_points[s, a] + 1]):
+                place = 0
+                while place < found and nodes[s, place] != indices[t]:
+                    place += 1
+                if place == found:
+                    nodes[s, place] = indices[t]
+                    found += 1
+                weights[s, a, place] += data[t]
+        for place in range(found, nodes.shape[1]):
+            nodes[s, place] = nodes[s, 0]
+
+
+@kernel
+def _expand(weights, local, slots, out):
+    """Add Wᵀ K W to out [nnz, c] at slots [m, K, K], of blocks K [m·k·k, c]; blocks of zeros are passed over."""
+    m, k, K = weights.shape
+    for s in range(m):
+        for a in range(k):
+            for b in range(k):
+                row = (s * k + a) * k + b
+                some = False
+                for i in range(local.shape[1]):
+                    some = some or local[row, i] != 0.0
+                if not some:
+                    continue
+                for A in range(K):
+                    if weights[s, a, A] == 0.0:
+                        continue
+                    for B in range(K):
+                        weight = weights[s, a, A] * weights[s, b, B]
+                        if weight != 0.0:
+                            for i in range(local.shape[1]):
+                                out[slots[s, A, B], i] += weight * local[row, i]

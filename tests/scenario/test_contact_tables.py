@@ -1,0 +1,217 @@
+"""Tables of contact between bodies: what they build, what is told of it, what is refused."""
+
+import numpy as np
+import pytest
+
+from symplex.contact.friction import Friction
+from symplex.contact.stiffness import contact_stiffness
+from symplex.errors import ScenarioError
+from symplex.meshes.formats.save import save_mesh
+from symplex.meshes.generate import box
+from symplex.meshes.mesh import Mesh
+from symplex.runs.report import check_report
+from symplex.scenario.scenario import Scenario
+
+MATERIAL = "material = { young = 1e6, poisson = 0.3, density = 1000 }"
+
+
+def body(name, z=0.0, velocity=(0, 0, 0), keys=""):
+    """Return a cube of 0.1 m as a table."""
+    return f"""
+[[body]]
+name = "{name}"
+mesh = {{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }}
+{MATERIAL}
+translate = [0, 0, {z}]
+velocity = {list(velocity)}
+{keys}
+"""
+
+
+TWO = body("lower") + body("upper", 0.12, (0, 0, -2))
+THREE = TWO + body("top", 0.25)
+NEWMARK = '[integrator]\nkind = "newmark"\n[run]\nduration = 1e-3\nframes = 2\nsamples = 4\n'
+
+
+def built(text, integrator=NEWMARK):
+    return Scenario.parse(text + integrator).build()
+
+
+def refused(text, integrator=NEWMARK):
+    """Return the lines by which a scenario is refused."""
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(text + integrator).build()
+    return str(caught.value).splitlines()
+
+
+# -- what is built ---------------------------------------------------------------------------------------------
+
+
+def test_all_bodies_touch_each_other_by_default():
+    problem = built(THREE + "[[contact]]\n")
+    contact = problem.body_contacts["contact"]
+    assert list(problem.system.energies) == ["lower", "upper", "top", "contact"]
+    np.testing.assert_array_equal(contact.between, ~np.eye(3, dtype=bool))
+    assert contact.law == "penalty"
+    assert contact.reach == pytest.approx(0.01)  # a tenth of the shortest edge
+    assert len(contact.surface.triangles) == 36
+
+
+def test_the_stiffness_follows_from_materials_and_the_speed_of_approach():
+    contact = built(TWO + "[[contact]]\n").body_contacts["contact"]
+    material = built(TWO).solids["lower"].material
+    assert contact.stiffness == pytest.approx(contact_stiffness(contact.surface, [material] * 2, "penalty", None, 2.0))
+    slow = built(TWO + "[[contact]]\nspeed = 0\nfactor = 3\n").body_contacts["contact"]
+    assert slow.stiffness == pytest.approx(3.0 * contact_stiffness(contact.surface, [material] * 2))
+    spinning = body("lower") + body("upper", 0.2, keys="angular_velocity = [0, 0, 100]")
+    fast = built(spinning + "[[contact]]\n").body_contacts["contact"].stiffness
+    assert fast == pytest.approx(
+        contact_stiffness(contact.surface, [material] * 2, "penalty", None, 100 * 0.05 * np.sqrt(2.0))
+    )
+
+
+def test_tables_name_bodies_and_each_has_its_law():
+    text = THREE + '[[contact]]\nname = "one"\nbodies = ["upper", "lower"]\nstiffness = 1e8\nmargin = 0.03\n'
+    text += '[[contact]]\nname = "other"\nbodies = ["top"]\nself = true\ndistance = 0.002\nlaw = "barrier"\n'
+    contacts = built(text, NEWMARK.replace('"newmark"', '"energy-momentum"\ndt = 1e-4')).body_contacts
+    assert contacts["one"].surface.names == ("lower", "upper")
+    assert (contacts["one"].stiffness, contacts["one"].margin) == (1e8, 0.03)
+    assert contacts["other"].surface.names == ("top",)
+    assert contacts["other"].between.tolist() == [[True]]
+    assert (contacts["other"].law, contacts["other"].reach) == ("barrier", 0.002)
+
+
+def test_groups_of_one_mesh_are_bodies_and_faces_in_its_file_are_no_surfaces(tmp_path):
+    """Two layers with a gap, each a group; triangles of one side only are in the file."""
+    mesh = box((0.1, 0.1, 0.1), (1, 1, 1), split="6")
+    n, m = len(mesh.points), len(mesh.cells["tetra"])
+    points = np.concatenate([mesh.points, mesh.points + np.array([0, 0, 0.11])])
+    groups = {"low": {"tetra": np.arange(m, dtype=np.int32)}, "high": {"tetra": np.arange(m, 2 * m, dtype=np.int32)}}
+    side = mesh.cells["triangle"][mesh.cell_groups["x_min"]["triangle"]]
+    groups["side"] = {"triangle": np.arange(len(side), dtype=np.int32)}
+    cells = {"tetra": np.concatenate([mesh.cells["tetra"], mesh.cells["tetra"] + np.int32(n)]), "triangle": side}
+    save_mesh(Mesh(points, cells, groups), tmp_path / "layers.msh")
+    text = "".join(
+        f'[[body]]\nname = "{name}"\nmesh = "layers.msh"\ngroup = "{name}"\n{MATERIAL}\n' for name in ("low", "high")
+    )
+    problem = Scenario.parse(text + "[[contact]]\n" + NEWMARK, tmp_path / "layers.toml").build()
+    surface = problem.body_contacts["contact"].surface
+    assert surface.names == ("low", "high")
+    assert np.bincount(surface.triangle_bodies).tolist() == [12, 12]
+
+
+def test_friction_is_a_load_for_each_pair_of_bodies():
+    keys = "friction = 0.3\nstatic_friction = 0.4\nslip_speed = 0.01\nself = true\n"
+    problem = built(TWO + "[[contact]]\n" + keys)
+    assert list(problem.system.loads) == ["friction_lower_upper", "friction_lower_lower", "friction_upper_upper"]
+    for friction in problem.system.loads.values():
+        assert isinstance(friction, Friction)
+        assert friction.energy is problem.body_contacts["contact"]
+        assert (friction.law.dynamic, friction.law.static, friction.law.slip_speed) == (0.3, 0.4, 0.01)
+    assert not built(TWO + "[[contact]]\nfriction = 0\n").system.loads
+
+
+def test_methods_without_loads_refuse_friction():
+    method = NEWMARK.replace('"newmark"', '"force-stepping"\ngrid = 1e-4')
+    lines = refused(TWO + "[[contact]]\nfriction = 0.3\n", method)
+    assert "[[contact]] #1 'contact': friction has no potential, which force-stepping needs" in "\n".join(lines)
+
+
+def test_friction_of_an_obstacle_and_of_bodies_cannot_have_one_name():
+    floor = '[[obstacle]]\nname = "lower_upper"\nkind = "half-space"\npoint = [0, 0, -1]\nnormal = [0, 0, 1]\n'
+    (line,) = refused(TWO + floor + "stiffness = 1e3\nfriction = 0.1\n[[contact]]\nfriction = 0.1\n")
+    assert "two kinds of friction are called 'friction_lower_upper'" in line
+
+
+def test_check_tells_distance_stiffness_triangles_and_the_stable_step():
+    report, failure = check_report(built(TWO + "[[contact]]\nstiffness = 2e8\n"))
+    assert not failure
+    assert "contact 'contact'" in report
+    assert "penalty, 200 MN/m³ from a distance of 10 mm on (nothing nearer at the start)" in report
+    assert "24 triangles, 1 pair of bodies" in report
+    softer = check_report(built(TWO + "[[contact]]\nstiffness = 2e6\n"))[0]
+    steps = [text.split("stable step")[1].split()[:2] for text in (report, softer)]
+    assert [unit for _, unit in steps] == ["µs", "ms"]
+    assert 1e-3 * float(steps[0][0]) < 0.5 * float(steps[1][0])
+
+
+def test_check_knows_of_no_stable_step_with_a_barrier():
+    implicit = NEWMARK.replace('"newmark"', '"energy-momentum"\ndt = 1e-4')
+    report, failure = check_report(built(TWO + '[[contact]]\nlaw = "barrier"\n', implicit))
+    assert not failure
+    assert "barrier" in report
+    assert "stable step" not in report
+
+
+# -- what is refused -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bodies", "table", "texts"),
+    [
+        (TWO, 'bodies = ["lower", "uper"]', ["there is no body 'uper'; did you mean 'upper'?"]),
+        (TWO, 'bodies = "some"', ["bodies is 'some', must be \"all\" or a list of names"]),
+        (TWO, "bodies = []", ["bodies is [], must be"]),
+        (TWO, 'bodies = ["upper", "upper"]', ["names 'upper' twice; self = true is contact with itself"]),
+        (TWO, 'bodies = ["upper"]', ["bodies names one body only", "self = true"]),
+        (body("lower"), "", ["there is only one body; with self = true it is in contact with itself"]),
+        (TWO, "distance = 0.2", ["the distance at which forces begin, 0.2 m, is above the shortest edge", "0.1 m"]),
+        (TWO, "distance = 0", ["distance is 0, must be positive (m)"]),
+        (TWO, "stiffness = -1", ["stiffness is -1, must be positive (N/m³)"]),
+        (TWO, "stiffness = 1e8\nfactor = 2", ["factor is for the stiffness that follows from the materials"]),
+        (TWO, "stiffness = 1e8\nspeed = 2", ["speed is for the stiffness that follows from the materials"]),
+        (TWO, "speed = -2", ["speed is -2, must not be negative (m/s)"]),
+        (TWO, "margin = 0", ["margin is 0, must be positive (m)"]),
+        (TWO, 'law = "springs"', ["law is 'springs'; known are: penalty, barrier"]),
+        (TWO, 'name = "upper"', ["the name 'upper' is taken by [[body]] #2"]),
+        (TWO, 'name = "gap"', ["the name 'gap' is reserved"]),
+        (TWO, "self = 1", ["self is 1, must be true or false"]),
+        (TWO, "friction = -0.2", ["friction is -0.2, must not be negative"]),
+        (TWO, "friction = 0.3\nstatic_friction = 0.2", ["static_friction is 0.2, must not be below friction, 0.3"]),
+        (TWO, "friction = 0.3\nslip_speed = 0", ["slip_speed is 0, must be positive (m/s)"]),
+        (TWO, "slip_speed = 1e-3", ["slip_speed goes with friction"]),
+        (
+            TWO,
+            'friction = 0.3\nname = "work_friction_lower_upper"',
+            ["the name 'work_friction_lower_upper' is reserved"],
+        ),
+        (
+            TWO,
+            'law = "barrier"',
+            ['law = "barrier" has no greatest stiffness, so no step of explicit newmark is stable;', 'or "midpoint"'],
+        ),
+        (
+            body("lower") + body("upper", 0.09),
+            "",
+            ["the bodies 'lower' and 'upper' overlap by about 0.01 m at (", "Move them apart, or take one of them out"],
+        ),
+        (
+            body("lower") + body("upper", 0.1),
+            "",
+            ["the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.01 m"],
+        ),
+        (
+            body("lower") + body("upper", 0.09) + body("top", 0.15),
+            "",
+            ["the bodies 'upper' and 'top' overlap by about 0.0333 m at (", "(and 1 more)"],
+        ),
+    ],
+)
+def test_mistakes_get_a_line(bodies, table, texts):
+    (line,) = refused(f"{bodies}[[contact]]\n{table}\n")
+    assert line.startswith("scenario.toml: [[contact]] #1")
+    for text in texts:
+        assert text in line
+
+
+def test_a_pair_of_bodies_is_in_one_contact_only():
+    text = THREE + '[[contact]]\nname = "some"\nbodies = ["upper", "top"]\n[[contact]]\n'
+    (line,) = refused(text)
+    assert "[[contact]] #2 'contact': 'upper' and 'top' are in contact by [[contact]] #1 already" in line
+
+
+@pytest.mark.parametrize("kind", ['"adaptive-variational"\ndt = 1e-4', '"energy-stepping"\nstep = 1e-3'])
+def test_methods_that_keep_their_stencils_refuse_contact(kind):
+    (line,) = refused(TWO + "[[contact]]\n", NEWMARK.replace('"newmark"', kind))
+    assert "[[contact]] #1 'contact': bodies find new places to touch" in line
+    assert 'such as kind = "newmark" or "energy-momentum"' in line
