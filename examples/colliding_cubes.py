@@ -25,9 +25,9 @@ STEPS = 1e-3, 5e-4, 2e-4, 5e-5
 
 
 def cubes(law: str) -> Bodies:
-    """Return the cubes, 8 mm before they meet."""
+    """Return the cubes, 12 mm before they meet."""
     left = sx.box((0.1, 0.1, 0.1), (2, 2, 2))
-    right = sx.box((0.1, 0.1, 0.1), (2, 2, 2), origin=(0.108, 0.03, 0.02))
+    right = sx.box((0.1, 0.1, 0.1), (2, 2, 2), origin=(0.112, 0.03, 0.02))
     spin = np.array([5.0, 10.0, 20.0])
     motion = {"left": ((0.5 * SPEED, 0.0, 0.0), spin), "right": ((-0.5 * SPEED, 0.0, 0.0), -spin)}
     return bodies({"left": left, "right": right}, RUBBER, motion, law=law, speed=SPEED)

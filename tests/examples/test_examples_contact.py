@@ -58,7 +58,7 @@ def test_hertz(run_script, tmp_path):
 @pytest.mark.slow
 def test_two_rings(scenes):
     fast, slow = (scenes.rings(dt) for dt in (1e-3, 2e-4))
-    for of, run in (fast, slow):
+    for _, run in (fast, slow):
         require_kept(run.numbers())
         assert max(run.energies["contact"]) > 1e-3 * run.energies["total"][0]
     away = [of.mean_velocity("lying", run.end) for of, run in (fast, slow)]
