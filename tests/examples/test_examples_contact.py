@@ -32,7 +32,7 @@ def test_spinning_cubes(run_script, tmp_path):
         require_kept(numbers[name])
         assert numbers[name]["difference of rebound, as part of the change of velocity"] < 0.02
     explicit = numbers["explicit Newmark, penalty"]
-    assert 1e-6 < explicit["relative change of energy"] < 1e-3
+    assert 1e-5 < explicit["relative change of energy"] < 5e-3
     assert explicit["difference of rebound, as part of the change of velocity"] < 0.01
     assert numbers["midpoint, barrier, 0.001 s"]["relative change of energy"] > 0.1
     for picture in ("colliding_cubes.png", "colliding_cubes_energy.png"):
@@ -123,5 +123,5 @@ def test_two_brackets(run_script, tmp_path):
     assert conserving["dt [s]"] > 20.0 * explicit["dt [s]"]
     assert explicit["relative change of energy"] < 1e-4
     ends = [np.array(of["velocity of the lower one at the end [m/s]"]) for of in (explicit, conserving)]
-    assert np.linalg.norm(ends[0] - ends[1]) < 0.02 * np.linalg.norm(ends[0])
+    assert np.linalg.norm(ends[0] - ends[1]) < 0.04 * np.linalg.norm(ends[0])  # d̂ of the two laws differ
     assert (tmp_path / "bracket_collision.png").stat().st_size > 20_000
