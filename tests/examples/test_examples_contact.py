@@ -106,6 +106,7 @@ def test_a_stack_keeps_its_energy_or_comes_to_rest(scenes):
     assert run.energies["kinetic"][-1] < 1e-3 * max(run.energies["kinetic"])
 
 
+@pytest.mark.slow
 def test_what_soft_bodies_are_drawn_as(run_script, tmp_path, can_draw):
     """A scene from the command line."""
     options = [] if can_draw else ["--no-pictures"]
