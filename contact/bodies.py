@@ -54,7 +54,7 @@ class BodyContact(ChangingEnergy):
         ``"penalty"``, ½ k (d̂ − d)², of bounded stiffness, or ``"barrier"``, −k d̂² (σ − 1)² ln σ with σ = d²/d̂², which
         grows without bound as surfaces come to touch and needs an implicit method.
     distance : float, optional
-        d̂ in m; default: of the shortest edge of the surface a quarter for a penalty, a tenth for a barrier.
+        d̂ in m; default: a tenth of the shortest edge of the surface.
     between : "all" or sequence of (str, str), default "all"
         The pairs of bodies that may touch, by their names; a body twice is contact with itself. By default all pairs of
         different bodies.
@@ -94,7 +94,7 @@ class BodyContact(ChangingEnergy):
         self_contact: bool = False,
         margin: float | None = None,
     ):
-        distance = default_distance(surface, law) if distance is None else float(distance)
+        distance = default_distance(surface) if distance is None else float(distance)
         margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
         for name, number, unit in (
             ("stiffness", stiffness, "N/m³"),

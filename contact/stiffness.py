@@ -11,16 +11,14 @@ from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.solids.constitutive import Material
 
-# d̂ as a part of the shortest edge. A penalty stores ½ k d̂²: a larger distance is had for nothing, a stiffer contact for
-# smaller explicit steps.
-_SHARES = {"barrier": 0.1, "penalty": 0.25}
+_SHARE = 0.1  # of the shortest edge
 # χ of bodies that come close slowly, and what it grows by with ((v/c) h/d̂)².
-_FACTORS = {"barrier": (3.0, 0.12), "penalty": (2.0, 16.0)}
+_FACTORS = {"barrier": (3.0, 0.12), "penalty": (10.0, 16.0)}
 
 
-def default_distance(surface: Surface, law: str = "penalty") -> float:
-    """Return d̂ in m: a quarter of the shortest edge at rest for a penalty, a tenth for a barrier."""
-    return _SHARES[law] * float(surface.edge_lengths.min())
+def default_distance(surface: Surface) -> float:
+    """Return d̂ in m: a tenth of the shortest edge at rest."""
+    return _SHARE * float(surface.edge_lengths.min())
 
 
 def contact_stiffness(
@@ -34,13 +32,14 @@ def contact_stiffness(
 
     E is Young's modulus, h the mean edge of a body at rest, and with c = √(E/ρ) and the speed v of the approach
 
-        χ = max(2, 16 ((v/c) h/d̂)²)  for a penalty,   max(3, 0.12 ((v/c) h/d̂)²)  for a barrier.
+        χ = max(10, 16 ((v/c) h/d̂)²)  for a penalty,   max(3, 0.12 ((v/c) h/d̂)²)  for a barrier.
 
     A penalty has only ½ k d̂² to store per area before surfaces pass through each other. Elements of a size h on both
     sides that approach at v have a kinetic energy of ¼ ρ h v², which needs χ = ½ ((v/c) h/d̂)²; bodies that meet with a
     corner or an edge have much more behind a small area, also slow ones (two cubes of 4 to 6 elements a side passed
-    through each other at χ = 5 with d̂ a tenth of an edge, which stores as much as 0.8 with a quarter). Where parts meet
-    that are finer or more pointed, a stiffer contact is needed, or a barrier. That has no such limit, but where it is too soft bodies come so close that Newton's method fails.
+    through each other at χ = 5). As a penalty stores ½ k d̂², a quarter of an edge for d̂ holds as much with χ = 2, at
+    explicit steps 2.2 times as large; but bodies must begin farther than d̂ from each other, or are pushed apart. Where
+    parts meet that are finer or more pointed, a stiffer contact is needed, or a barrier. That has no such limit, but where it is too soft bodies come so close that Newton's method fails.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ def contact_stiffness(
     law : str, default "penalty"
         ``"penalty"`` or ``"barrier"``.
     distance : float, optional
-        d̂ in m; default: as `default_distance`.
+        d̂ in m; default: a tenth of the shortest edge.
     speed : float, default 0.0
         v in m/s.
 
@@ -65,7 +64,7 @@ def contact_stiffness(
         raise InvalidSystem(f"there are {len(materials)} materials for {len(surface.names)} bodies; give one for each.")
     if not (isfinite(speed) and speed >= 0.0):
         raise InvalidSystem(f"the speed at which bodies approach must not be negative; it is {speed:g} m/s.")
-    reach = default_distance(surface, law) if distance is None else distance
+    reach = default_distance(surface) if distance is None else distance
     if not (isfinite(reach) and reach > 0.0):
         raise InvalidSystem(f"the distance at which contact begins must be positive; it is {reach:g} m.")
     of_body = np.bincount(surface.edge_bodies, minlength=len(surface.names))

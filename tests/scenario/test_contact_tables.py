@@ -214,4 +214,4 @@ def test_a_pair_of_bodies_is_in_one_contact_only():
 def test_methods_that_keep_their_stencils_refuse_contact(kind):
     (line,) = refused(TWO + "[[contact]]\n", NEWMARK.replace('"newmark"', kind))
     assert "[[contact]] #1 'contact': bodies find new places to touch" in line
-    assert 'such as kind = "newmark" or "energy-momentum"' in line
+    assert 'such as kind = "newmark" or "force-stepping"' in line
