@@ -1,4 +1,4 @@
-"""What the examples of contact between bodies share: shapes, a system of bodies that may touch, what is kept in a run."""
+"""What the examples of contact between bodies share: shapes, systems of bodies, what is kept in a run."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ _CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 
 
 
 def lattice(counts: Sequence[int], place: Callable[[Array], Array], closed: bool = False) -> sx.Mesh:
-    """Return nx × ny × nz hexahedra, their nodes where `place` puts points [n, 3] of the unit cube; closed in x or not."""
-    shape = np.array(counts) + [0 if closed else 1, 1, 1]
+    """Return nx × ny × nz hexahedra, their nodes where `place` puts points [n, 3] of the unit cube."""
+    shape = np.add(counts, (0 if closed else 1, 1, 1))
     nodes = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1).reshape(-1, 3)
     cells = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 1, 3) + _CORNERS
     index = np.ravel_multi_index(np.moveaxis(cells % shape, -1, 0), shape)
     return sx.Mesh(place(nodes / np.array(counts)), {"hexahedron": index.astype(np.int32)})
 
 
-def ring(radius: float, thickness: float, counts: tuple[int, int], length: float = 0.0, roundness: float = 0.7) -> sx.Mesh:
+def ring(
+    radius: float, thickness: float, counts: tuple[int, int], length: float = 0.0, roundness: float = 0.7
+) -> sx.Mesh:
     """Return a ring about z, or a link of a chain with straight parts of a length along x.
 
     Its cross section has counts[1]² elements: a square of the given thickness at a roundness of 0, a disc at 1.
@@ -36,7 +38,9 @@ def ring(radius: float, thickness: float, counts: tuple[int, int], length: float
         y, z = y * np.sqrt(1.0 - 0.5 * roundness * z**2), z * np.sqrt(1.0 - 0.5 * roundness * y**2)
         r = radius - 0.5 * thickness * y
         x = r * np.cos(angle)
-        return np.column_stack([x + 0.5 * length * np.clip(np.cos(angle) * 4.0, -1.0, 1.0), r * np.sin(angle), 0.5 * thickness * z])
+        return np.column_stack(
+            [x + 0.5 * length * np.clip(np.cos(angle) * 4.0, -1.0, 1.0), r * np.sin(angle), 0.5 * thickness * z]
+        )
 
     return lattice((counts[0], counts[1], counts[1]), place, closed=True)
 
@@ -99,9 +103,9 @@ def bodies(
     loads: Callable[[sx.Mesh, sx.Solid, Array], Mapping[str, Any]] | None = None,
     **contact: Any,
 ) -> Bodies:
-    """Return bodies of one material, with velocities in m/s and spins in rad/s by name, and options of the contact."""
+    """Return bodies of one material and kind of cells, with velocities in m/s and spins in rad/s by name."""
     mesh = sx.merge(parts)
-    (kind, cells), points = next(iter(mesh.cells.items())), mesh.points
+    cells, points = next(iter(mesh.cells.values())), mesh.points
     solid = sx.Solid(points, cells, material)
     between = BodyContact.from_materials(Surface.of(mesh, list(parts)), material, **contact)
     between.check_start(points)
@@ -122,7 +126,7 @@ def bodies(
 
 @dataclass
 class Run:
-    """What is kept in a run: energies and momenta look by look, relative to the largest part of the energy and to the first Σ m |v|."""
+    """What is kept in a run: changes relative to the largest part of the energy, Σ m |v| and Σ m |x × v|."""
 
     dt: float
     free: bool  # of outer forces

@@ -2,11 +2,12 @@
 
     python examples/hertz.py [--output DIR] [--elements N ...] [--impact]
 
-*Static*: a sphere of radius R at the depth δ = a²/R, a = R/20, that should press with F = 4/3 E* √R δ^(3/2), E* = E/(1 − ν²). The
-half-space is a block 30 times as large as a, whose far sides are displaced by a point force F (Boussinesq's solution). One step of generalised-α,
-so long that inertia has no part in it, finds the equilibrium. N elements are along a.
+*Static*: a sphere of radius R at the depth δ = a²/R, a = R/20, that should press with F = 4/3 E* √R δ^(3/2),
+E* = E/(1 − ν²). The far sides of the block below are displaced as by a point force F (Boussinesq's solution). One step
+of generalised-α, so long that inertia has no part in it, finds the equilibrium. N elements are along a.
 
-*Impact*: two balls meet at 0.03 c. Without vibrations they would come nearer by δ = (15 m* v²/(16 E* √R*))^(2/5) and stay together for 2.94 δ/v.
+*Impact*: two balls meet at 0.03 c. Without vibrations they would come nearer by δ = (15 m* v²/(16 E* √R*))^(2/5) and
+stay together for 2.94 δ/v.
 """
 
 import argparse
@@ -107,7 +108,7 @@ def impact(core: int = 8, shells: int = 6, grading: float = 0.5) -> tuple[dict[s
     mass, stiffness, radius = np.asarray(of.system.mass), E / (2.0 * (1.0 - NU**2)), 0.5 * R
     depth = (15.0 * 0.25 * mass.sum() * SPEED**2 / (16.0 * stiffness * np.sqrt(radius))) ** 0.4
     duration = 2.94 * depth / SPEED
-    run = follow(of, sx.Newmark("auto", contact_safety=0.6), gap / SPEED + 1.2 * duration, looks)
+    run = follow(of, sx.Newmark("auto"), gap / SPEED + 1.2 * duration, looks)
     high, low = of.mesh.nodes_of("high"), of.mesh.nodes_of("low")
     t = np.array([state.t for state in run.states])
     force = np.array([of.contact.resultants(state.q)["low", "high"][2] for state in run.states])

@@ -38,9 +38,7 @@ def rings(dt: float = 1e-3) -> tuple[Bodies, Run]:
 def chain(dt: float = 1e-3, links: int = 5) -> tuple[Bodies, Run]:
     """A chain with slack between its links falls until its ends hold it."""
     link = ring(0.03, 0.02, (16, 2), length=0.05)
-    parts = {
-        f"link {i + 1}": placed(link, (0.08 * i, 0, 0), None if i % 2 == 0 else UPRIGHT) for i in range(links)
-    }
+    parts = {f"link {i + 1}": placed(link, (0.08 * i, 0, 0), None if i % 2 == 0 else UPRIGHT) for i in range(links)}
 
     def ends(mesh: sx.Mesh) -> np.ndarray:
         x = mesh.points[:, 0]
@@ -123,13 +121,16 @@ def particulars(name: str, of: Bodies, run: Run) -> dict[str, object]:
     if name == "chain":
         most = run.states[int(np.argmax(run.energies["contact"]))]
         contacts, surface = of.contact.contacts(most.q), of.contact.surface
-        # Two edges are between nodes 0 and 1, and 2 and 3; of a vertex and a face the first two are of different bodies.
+        # The first two nodes are an edge, or a vertex and one of a face of the other body.
         edges = np.diff(surface.bodies_of(contacts.nodes[:, :2]), axis=1)[:, 0] == 0
         return {"share of edge–edge pairs in the forces": float(contacts.forces[edges].sum() / contacts.forces.sum())}
     if name.endswith("stack"):
         tops = [float(state.q[:, 2].max()) for state in run.states]
         kinetic = run.energies["kinetic"]
-        return {"height at the end [m]": round(tops[-1], 5), "kinetic energy at the end / greatest": kinetic[-1] / max(kinetic)}
+        return {
+            "height at the end [m]": round(tops[-1], 5),
+            "kinetic energy at the end / greatest": kinetic[-1] / max(kinetic),
+        }
     return {}
 
 
