@@ -39,7 +39,8 @@ def contact_stiffness(
     corner or an edge have much more behind a small area, also slow ones (two cubes of 4 to 6 elements a side passed
     through each other at χ = 5). As a penalty stores ½ k d̂², a quarter of an edge for d̂ holds as much with χ = 2, at
     explicit steps 2.2 times as large; but bodies must begin farther than d̂ from each other, or are pushed apart. Where
-    parts meet that are finer or more pointed, a stiffer contact is needed, or a barrier. That has no such limit, but where it is too soft bodies come so close that Newton's method fails.
+    parts meet that are finer or more pointed, a stiffer contact is needed, or a barrier. That has no such limit, but
+    where it is too soft bodies come so close that Newton's method fails.
 
     Parameters
     ----------

@@ -99,8 +99,8 @@ class Energy(Copyable, ABC):
     version : int
         Another number after each change of the stencils (`symplex.fem.changing`).
     resolved_share : float
-        Which part of the frequency of its `latent_stiffness` explicit steps resolve as that of a single node on contact:
-        less than 1 where others give way as well, and the stiffness is estimated from above.
+        Which part of the frequency of its `latent_stiffness` explicit steps resolve as that of a single node on
+        contact: less than 1 where others give way as well, and the stiffness is estimated from above.
     bounded_stiffness : bool
         Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
     columns : tuple of Column
