@@ -38,14 +38,23 @@ class InterpolatedLoad(IncrementLoad):
         return self._interpolation.forces(self.load.over(t, *self._points(q0, q1), self._interpolation.points(v)))
 
     def add_derivatives(
-        self, t: float, ends: tuple[Array, Array], v: Array, by_q: float, by_v: float, slots: IntArray, out: Array
+        self,
+        t: float,
+        ends: tuple[Array, Array],
+        v: Array,
+        by_q: float,
+        by_v: float,
+        slots: IntArray,
+        out: Array,
+        *,
+        secant: bool = False,
     ) -> None:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]."""
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]; see `IncrementLoad`."""
         points, u = self._points(*ends), self._interpolation.points(v)
         weights = self._interpolation.stencils(self.load.nodes)[1]
 
         def add(own: IntArray, local: Array) -> None:
-            self.load.add_derivatives(t, points, u, by_q, by_v, own, local)
+            self.load.add_derivatives(t, points, u, by_q, by_v, own, local, secant=secant)
 
         add_matrix(add, weights, slots, out)
 

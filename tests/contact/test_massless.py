@@ -8,6 +8,7 @@ from symplex.contact.massless import mass_moved_inward, redistributed_mass
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.mass import (
     bar_mass,
     consistent_bar_mass,
@@ -221,3 +222,41 @@ def test_massless_nodes_must_have_no_mass():
         System(np.ones(2), {}, massless=[False, True])
     with pytest.raises(InvalidSystem, match=r"massless has shape \(1,\), wanted \(2,\)"):
         System(np.ones(2), {}, massless=[True])
+
+
+def test_a_bar_that_falls_bounces_as_it_should():
+    """The bar of Doyen, Ern and Piperno (2011): E = 900, ρ = 1, L = 10, falls by 5 with g = 10.
+
+    Exact: it meets the wall at t = 1, presses it by ρ c (v0 + g τ) for 2 L/c, and so goes up as it came: the next
+    contact begins at 11/3.
+    """
+    n, c, g, courant = 100, 30.0, 10.0, 0.5
+    h = 10.0 / n
+    x = 5.0 + np.linspace(0.0, 10.0, n + 1)[:, None]
+    pairs = np.column_stack([np.arange(n), np.arange(1, n + 1)]).astype(np.int32)
+    masses = (make(x, pairs, 1.0, 1.0, n + 1) for make in (bar_mass, consistent_bar_mass))
+    mass = mass_moved_inward(mixed_mass(*masses, courant=courant), x, pairs, [0])
+    wall = RigidContact([0], HalfSpace([0.0], [1.0]), 100.0 * 900.0 / h)
+    springs = Bars(pairs, EngineeringStrain(900.0 / h, h), dim=1)
+    energies = {"bar": springs, "wall": wall, "weight": Gravity(mass, [-g])}
+    system = System(mass, energies, dim=1, massless=np.arange(n + 1) == 0)
+    state = system.state(x, np.zeros_like(x))
+    dt = courant * h / c
+    motion = EnergyMomentum(dt).start(system, state)
+    force, before, count = [], state, round(3.75 / dt)
+    for k in range(1, count + 1):
+        after = motion.advance(k * dt)
+        force.append(-wall.discrete_gradient(before.q[None, :1], after.q[None, :1]).item())
+        before = after
+    t, force = dt * (np.arange(count) + 0.5), np.array(force)
+    touching = t[force > 1.0]
+    first = touching[touching < 2.5]
+    assert first[0] == pytest.approx(1.0, abs=2 * dt)
+    assert first[-1] == pytest.approx(5.0 / 3.0, abs=4 * dt)
+    assert touching[touching > 2.5][0] == pytest.approx(11.0 / 3.0, abs=6 * dt)
+    tau = t - 1.0
+    inside = (tau > 0.03) & (tau < 0.63)
+    error = force[inside] / (c * (10.0 + g * tau[inside])) - 1.0
+    assert abs(error.mean()) < 1e-3
+    assert np.abs(error).max() < 0.02
+    assert motion.energies(after)["total"] == pytest.approx(system.energies_of(state)["total"], rel=1e-13)

@@ -22,6 +22,10 @@ WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
+TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
+SURFACE = sx.contact.Surface.of(TWO)
+TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
+BALL = sx.contact.RigidBody.sphere(0.5, density=10.0, refinements=1)
 BLOCK = sx.box((1.0, 1.0, 1.0), (1, 1, 1))
 TIED = sx.Bars(
     PAIRS, sx.measures.EngineeringStrain(10.0, np.linalg.norm(POINTS[PAIRS[:, 1]] - POINTS[PAIRS[:, 0]], axis=1))
@@ -109,6 +113,30 @@ def apply(load: Callable[..., Any]) -> None:
     """Take a load into a system and look at its forces."""
     loaded = system(loads={"load": load})
     finite(start(loaded).a)
+
+
+def touch(contact: sx.contact.BodyContact, **loads: Any) -> None:
+    """Take contact between two tetrahedra into a system and look at its forces."""
+    both = sx.System(np.tile(MASS, 2), {"contact": contact}, loads=loads)
+    state = both.state(TWO.points, np.tile(V, (2, 1)))
+    finite(list(both.energies_of(state).values()))
+    finite(state.a)
+
+
+def rub(friction: sx.contact.Friction) -> None:
+    """Take friction of two tetrahedra into a system."""
+    touch(friction.energy, friction=friction)  # pyright: ignore[reportArgumentType]
+
+
+def place(body: sx.contact.RigidBody) -> None:
+    """Take a rigid body for one in a system."""
+    put(sx.contact.RigidBodies({"body": body}))
+
+
+def put(bodies: sx.contact.RigidBodies) -> None:
+    """Look at the points of rigid bodies."""
+    others = bodies.n_nodes - 4 * len(bodies.bodies)
+    finite(bodies.points(bodies.positions(np.zeros((others, 3)))))
 
 
 def hold(constraint: sx.measures.Constraint) -> None:
@@ -223,6 +251,43 @@ def calls() -> dict[str, Call]:
             curvature=lambda z: 0.0,
             axis=(0.0, 0.0, -1.0),
         ),
+        "BodyContact": _call(
+            sx.contact.BodyContact,
+            touch,
+            surface=SURFACE,
+            stiffness=10.0,
+            law="penalty",
+            distance=0.1,
+            between="all",
+            self_contact=False,
+            margin=0.1,
+        ),
+        "contact_stiffness": _call(
+            sx.contact.contact_stiffness,
+            finite,
+            surface=SURFACE,
+            materials=RUBBER,
+            law="penalty",
+            distance=0.1,
+            speed=1.0,
+        ),
+        "Friction": _call(
+            sx.contact.Friction, rub, contact=TOUCHING, coefficient=0.3, static=0.4, slip_speed=0.01, between=None
+        ),
+        "Interpolation": _call(
+            sx.fem.Interpolation, lambda made: finite(made.points(POINTS)), weights=np.full((2, 4), 0.25)
+        ),
+        "MassProperties": _call(
+            sx.fem.MassProperties, ignore, mass=2.0, center=(0.0, 0.0, 1.0), inertia=[1.0, 1.2, 1.4]
+        ),
+        "RigidBody.sphere": _call(
+            sx.contact.RigidBody.sphere, place, radius=0.5, density=10.0, mass=None, refinements=1
+        ),
+        "RigidBodies": _call(sx.contact.RigidBodies, put, bodies={"ball": BALL}, n_nodes=2),
+        "Rigidity": _call(
+            sx.fem.Rigidity, carry, nodes=[[0, 1, 2, 3]], radii=[[0.5, 0.6, 0.7]], mass=2.0, frequency=3.0
+        ),
+        "Surface.of": _call(sx.contact.Surface.of, ignore, mesh=TWO, bodies=None),
         "Bars": _call(sx.Bars, carry, pairs=PAIRS, law=sx.measures.GreenStrain(10.0, 1.2), dim=3),
         "Block": _call(sx.meshes.Block, nodes=np.arange(4, dtype=np.int32), cells={"tetra": CELLS}, points=None),
         "BodyCayley": _call(sx.manifolds.BodyCayley, turn, quadrature="trapezoidal"),

@@ -47,7 +47,7 @@ BARRIER = '[[contact]]\nlaw = "barrier"\nmargin = 0.002\nfriction = 0.3\n'
 KINDS = {
     "newmark": (PENALTY, 'kind = "newmark"'),
     "energy-momentum": (BARRIER, 'kind = "energy-momentum"\ndt = 5e-4'),
-    "force-stepping": (PENALTY, 'kind = "force-stepping"\ngrid = 1.25e-3'),
+    "force-stepping": (PENALTY, 'kind = "force-stepping"\ngrid = 0.5e-3'),
 }
 
 

@@ -16,7 +16,7 @@ from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
-from symplex.time.events import force_stepping
+from symplex.time.events import lattice_motion
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
@@ -92,7 +92,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_motion_stopped_on_its_way_goes_on_bit_identically(name, monkeypatch):
     for constant in ("_EVENTS_AT_FIRST", "_EVENTS_AT_ONCE"):
-        monkeypatch.setattr(force_stepping, constant, 7)
+        monkeypatch.setattr(lattice_motion, constant, 7)
     method, start = CASES[name]
     t = 0.8
     at_once = method.start(*start())
