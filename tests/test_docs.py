@@ -47,6 +47,7 @@ def pages_with(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", pages_with("python"))
+@pytest.mark.slow
 def test_python_runs_as_it_is_pasted(name, tmp_path, can_draw):
     """The blocks of a page one after the other, in a new interpreter and an empty folder."""
     folder, text = tmp_path, "\n".join(blocks(PAGES[name], "python"))

@@ -22,7 +22,7 @@ AROUND = {
     "krylov": sx.EnergyMomentum(1.0, newton=sx.Newton(linear="krylov")),
 }
 OTHERS = {"ForceStepping"}  # in a test of their own
-LONG = {"ZhangSkeel", "Rattle with beta > 0"}
+QUICK = {"EnergyMomentum", "Newmark", "GeneralizedAlpha", "Rattle"}  # the others are among the long tests
 
 
 def collision(law):
@@ -55,7 +55,7 @@ def methods():
         inner = isinstance(method, sx.Composition)
         sized = replace(method, integrator=replace(method.integrator, dt=dt)) if inner else replace(method, dt=dt)
         for law in ("penalty", "barrier") if implicit else ("penalty",):
-            marks = [pytest.mark.slow] if name in LONG else []
+            marks = [] if name in QUICK else [pytest.mark.slow]
             yield pytest.param(sized, law, id=f"{name}-{law}", marks=marks)
 
 

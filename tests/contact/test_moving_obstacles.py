@@ -156,6 +156,7 @@ def test_a_resumed_run_with_a_moving_sphere_is_bit_identical(tmp_path, monkeypat
         np.testing.assert_array_equal(one.displacement, other.displacement)
 
 
+@pytest.mark.slow
 def test_pictures_show_a_moving_sphere(tmp_path):
     simulate(scenario(SCENARIO, tmp_path, film='"none"'), tmp_path / "out")
     assert (tmp_path / "out" / "snapshots.png").stat().st_size > 10_000

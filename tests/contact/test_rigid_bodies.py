@@ -133,6 +133,7 @@ FREE = {
 
 
 @pytest.mark.parametrize("name", FREE)
+@pytest.mark.slow
 def test_a_free_top_tumbles_as_by_eulers_equations(name):
     make, wanted = FREE[name]
     errors = []

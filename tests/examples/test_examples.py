@@ -34,6 +34,7 @@ def test_every_example_is_tested():
 
 
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_the_impact_through_the_api(run_script, tmp_path):
     numbers = run_script("oblique_impact.py", tmp_path, apart=True)
     assert numbers["energy drift"] < 1e-12
@@ -43,6 +44,7 @@ def test_the_impact_through_the_api(run_script, tmp_path):
 
 
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_the_drop_through_the_api(run_script, tmp_path):
     numbers = run_script("drop.py", tmp_path)
     assert numbers["energy range over initial kinetic energy"] < 1e-4
@@ -60,6 +62,7 @@ def test_the_impact_by_force_stepping(can_draw, tmp_path):
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_the_drop_of_the_bracket(can_draw, tmp_path):
     """The beginning, through first contact; drop.py does the whole."""
     summary = run_scenario("drop.toml", tmp_path / "run", duration=("2e-3", "3e-4"))
@@ -69,6 +72,7 @@ def test_the_drop_of_the_bracket(can_draw, tmp_path):
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_the_impact_of_rubber(can_draw, tmp_path):
     summary = run_scenario("rubber_block.toml", tmp_path / "run")
     assert summary["status"] == "finished"
@@ -79,6 +83,7 @@ def test_the_impact_of_rubber(can_draw, tmp_path):
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_the_beginning_of_the_collision_of_rubber_blocks(can_draw, tmp_path):
     summary = run_scenario("rubber_blocks.toml", tmp_path / "run", duration=("24e-3", "5e-3"))
     assert summary["status"] == "finished"
@@ -200,6 +205,7 @@ def test_orbits_are_measured_on_the_exact_one(load_example):
     assert orbit.orbits(orbit.Path(t[:3000], path.q[:3000], path.v[:3000])) is None
 
 
+@pytest.mark.slow
 def test_keplers_problem(run_script, tmp_path):
     numbers = run_script("kepler.py", tmp_path)
     # Chaotic: after some tens of turns round-off decides, by a per cent.
@@ -252,6 +258,7 @@ def test_keplers_convergence(run_script, tmp_path):
     assert (tmp_path / "kepler_starts.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_the_argon_cluster(run_script, tmp_path):
     numbers = run_script("argon.py", tmp_path)
     assert numbers["E/epsilon"] == pytest.approx(-10.519254, abs=5e-7)
@@ -305,6 +312,7 @@ def test_the_argon_clusters_convergence(run_script, tmp_path):
     assert (tmp_path / "argon_convergence.png").exists()
 
 
+@pytest.mark.slow
 def test_keplers_orbit_over_many_turns(run_script, tmp_path):
     numbers = run_script("kepler_long.py", tmp_path)
     for h in (0.022, 0.011, 0.0055):
@@ -315,6 +323,7 @@ def test_keplers_orbit_over_many_turns(run_script, tmp_path):
     assert (tmp_path / "kepler_long.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_four_stiff_particles(run_script, tmp_path):
     numbers = run_script("stiff_particles.py", tmp_path)
     for which, near in (("least", 0.05), ("greatest", 1e-3)):
@@ -332,6 +341,7 @@ def test_four_stiff_particles(run_script, tmp_path):
     assert (tmp_path / "stiff_particles.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_the_spherical_pendulum(run_script, tmp_path):
     numbers = run_script("spherical_pendulum.py", tmp_path)
     said = {name: value for name, value in numbers.items() if name.endswith(" (paper)")}
@@ -366,6 +376,7 @@ def test_the_spherical_pendulum(run_script, tmp_path):
         assert (tmp_path / f"pendulum_{name}.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_a_bar_and_a_rod_hit_a_wall(run_script, tmp_path):
     numbers = run_script("bar_impact.py", tmp_path)
     for problem in ("bar", "rod"):
@@ -390,6 +401,7 @@ def test_a_bar_and_a_rod_hit_a_wall(run_script, tmp_path):
 
 
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_the_impact_by_energy_momentum(run_script, tmp_path):
     numbers = run_script("oblique_impact_implicit.py", tmp_path)
     for method in ("Newmark, 0.8", "Newmark, 0.2", "energy-momentum, 50", "energy-momentum, 100"):
@@ -411,6 +423,7 @@ def test_the_impact_by_energy_momentum(run_script, tmp_path):
 
 
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_a_tumbling_block(run_script, tmp_path):
     numbers = run_script("tumbling_block.py", tmp_path)
     assert numbers["step over the largest stable one of explicit Newmark"] > 2.0
@@ -435,6 +448,7 @@ def test_a_tumbling_block(run_script, tmp_path):
 
 
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_the_drop_by_energy_momentum(run_script, tmp_path):
     numbers = run_script("drop_implicit.py", tmp_path)
     assert numbers["step over the largest stable one of explicit Newmark"] > 50.0

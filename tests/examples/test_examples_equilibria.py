@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 
+@pytest.mark.slow
 def test_a_truss_in_relative_equilibrium(run_script, tmp_path):
     numbers = run_script("truss_equilibrium.py", tmp_path)
     assert numbers["stretch"] == pytest.approx(numbers["stretch (paper)"], abs=6e-11)

@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.slow
 def test_a_magnetised_body(run_script, tmp_path):
     numbers = run_script("magnetised_body.py", tmp_path)
     for name in ("Cayley, Euler", "Cayley, trapezoidal", "Zhang-Skeel, Euler", "Zhang-Skeel, trapezoidal"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 
+@pytest.mark.slow
 def test_a_shaken_tower(run_script, tmp_path):
     numbers = run_script("shaken_tower.py", tmp_path)
     second, half = (numbers[f"weak, second order, dt = {dt}: error of the top, relative"] for dt in (0.02, 0.01))

@@ -4,6 +4,7 @@ import pytest
 
 
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_two_bars_exchange_their_velocities(run_script, tmp_path):
     numbers = run_script("two_bars.py", tmp_path)
     scatter, left = {}, {}

@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.slow
 def test_the_double_well(run_script, tmp_path):
     numbers = run_script("double_well.py", tmp_path)
     for start in ("0.74", "0.995"):

@@ -65,6 +65,7 @@ def test_a_finite_rigid_motion_needs_no_correction(dim):
 
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize("method", [sx.EnergyMomentum(0.05), sx.GrahamJelenic(0.05, "energy-momentum")])
+@pytest.mark.slow
 def test_energy_momentum_runs_on_a_value_and_a_gradient(method, dim):
     system = sx.System(np.linspace(1.0, 2.0, 6), {"chain": Chain(6)}, dim=dim)
     q = zigzag(dim=dim)

@@ -184,6 +184,7 @@ def molecule(angles):
     return system, State(0.0, q, v, np.zeros_like(q))  # its accelerations are not asked for: there is no gradient
 
 
+@pytest.mark.slow
 def test_an_energy_that_has_only_a_value():
     triples, ends = [[0, 1, 2], [1, 2, 3]], []
     for angles in (Bending(triples, 20.0, -0.3), CompiledBending(triples, 20.0, -0.3)):

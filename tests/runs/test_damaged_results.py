@@ -268,6 +268,7 @@ def test_a_history_without_a_column_is_not_gone_on_with(finished, tmp_path, colu
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode here")
+@pytest.mark.slow
 def test_a_name_that_is_no_utf_8_does_no_harm(tmp_path):
     path = os.fsencode(tmp_path) + b"/b\xffd.toml"
     Path(os.fsdecode(path)).write_text(SCENARIO, encoding="utf-8")
@@ -281,6 +282,7 @@ def test_a_name_that_is_no_utf_8_does_no_harm(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1", "ascii:strict"])
+@pytest.mark.slow
 def test_output_in_any_encoding(finished, encoding):
     path, _ = finished
     title = 'title = "Stoß → Wand, 3 µs …"\n'

@@ -72,6 +72,7 @@ for limit in [0, 40, 100, 1000, 2000, 4000, 8000, 20000, 40000, 60000, 80000, 10
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="sizes of files are not limited here")
 @pytest.mark.parametrize("suffix", [".vtkhdf", ".pvd"])
+@pytest.mark.slow
 def test_a_series_survives_a_limit_of_any_size(tmp_path, suffix):
     command = [sys.executable, "-c", LIMITED, os.path.dirname(__file__), str(tmp_path), suffix]  # noqa: PTH120
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -54,6 +54,7 @@ def assert_finished(folder):
 # -- runs ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_whose_reader_has_gone_is_finished(scenario, tmp_path):
     status, error = symplex("run", scenario, "--output", tmp_path / "out", after="| true; exit ${PIPESTATUS[0]}")
     assert (status, error) == (0, "")
@@ -62,6 +63,7 @@ def test_a_run_whose_reader_has_gone_is_finished(scenario, tmp_path):
 
 @needs_full
 @pytest.mark.parametrize("after", [">/dev/full 2>&1", ">&-", ">&- 2>&- <&-"])
+@pytest.mark.slow
 def test_a_run_whose_output_is_full_or_closed_is_finished(after, scenario, tmp_path):
     status, error = symplex("run", scenario, "--output", tmp_path / "out", "--no-pictures", after=after)
     assert (status, error) == (0, "")
@@ -70,6 +72,7 @@ def test_a_run_whose_output_is_full_or_closed_is_finished(after, scenario, tmp_p
 
 
 @needs_full
+@pytest.mark.slow
 def test_a_failing_run_tells_by_its_status_where_nothing_can_be_said(scenario, tmp_path):
     scenario.write_text(PLAIN.replace('kind = "newmark"', 'kind = "force-stepping"\ngrid = 1.0'))
     assert symplex("run", scenario, "--output", tmp_path / "out", after=">/dev/full 2>&1")[0] == 1
@@ -110,6 +113,7 @@ def test_a_report_that_cannot_be_written_is_a_failure(scenario, tmp_path):
     assert symplex("--help", after=">/dev/full") == (status, error)
 
 
+@pytest.mark.slow
 def test_a_reader_that_wants_no_more_is_no_failure(scenario):
     for arguments in (("check", scenario), ("--help",)):
         assert symplex(*arguments, after="| true; exit ${PIPESTATUS[0]}") == (0, "")

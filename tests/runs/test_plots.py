@@ -124,6 +124,7 @@ def test_a_resting_run_is_plotted(tmp_path):
     assert plot_history(columns, tmp_path / "rest.png").exists()
 
 
+@pytest.mark.slow
 def test_settings_of_the_working_directory_change_nothing(tmp_path):
     """Matplotlib takes its settings from there when it is loaded."""
     code = "from symplex.runs.plots import plot_history as p; import numpy as n; z = n.arange(3.0) + 1"

@@ -259,6 +259,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("place", ["checkpoint", "frame", "row"])
+@pytest.mark.slow
 def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, place, tmp_path, monkeypatch):
     kind, folder = finished
     calls = 0
@@ -344,6 +345,7 @@ def _wait_for_rows(process, folder, rows):
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.slow
 def test_killed_at_random_moments_it_goes_on_bit_identically(kind, tmp_path):
     path = tmp_path / "long.toml"
     path.write_text(LONG.replace("INTEGRATOR", KINDS[kind]), encoding="utf-8")

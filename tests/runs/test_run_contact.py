@@ -143,6 +143,7 @@ def test_fields_of_contact_are_those_of_the_forces(finished):
 
 
 @pytest.mark.parametrize("k", [6, 17, 23])
+@pytest.mark.slow
 def test_an_ended_run_goes_on_bit_identically(finished, k, tmp_path, monkeypatch):
     """Ended after the k-th look on the way, between samples as well as at them."""
     kind, folder, _, _ = finished

@@ -235,6 +235,7 @@ def continues_bit_identically(text: Scenario, folder, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_a_run_tells_what_the_method_knows_and_goes_on_bit_identically(kind, tmp_path, monkeypatch):
     system, keys, added = KINDS[kind]
     text = scenario(system, kind, keys)

@@ -204,6 +204,7 @@ def test_a_step_longer_than_the_run_is_refused(kind):
         ('kind = "energy-momentum"\ndt = 1e-6', 1e6),
     ],
 )
+@pytest.mark.slow
 def test_check_ends_however_long_the_run(integrator, duration, tmp_path, capsys):
     path = tmp_path / "long.toml"
     falling = BODY.replace("[1, 0, 0]", "[0, 0, -10]") + "[gravity]\nacceleration = [0, 0, -9.81]\n"

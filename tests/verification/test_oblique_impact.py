@@ -26,6 +26,7 @@ def check_same_trajectory(impact_of, mesh, until, published):
 
 
 @pytest.mark.parametrize(("mesh", "until"), [("I", 6e-6), ("II", 4e-6), ("III", 2e-6)])
+@pytest.mark.slow
 def test_events_follow_the_walk_from_simplex_to_simplex(impact_of, mesh, until):
     """The crossings that the event loop skips are counted to the last one."""
     check_same_trajectory(impact_of, mesh, until, kuhn_walk)
@@ -74,6 +75,7 @@ def test_newmark_keeps_the_energy_nearly(impact_of):
     assert 1e-10 < np.ptp(totals) / totals[0] < 3e-5
 
 
+@pytest.mark.slow
 def test_rebound_converges_to_newmarks(impact_of, newmark):
     """With the lattice along the wall's normal the rebound converges in h, on average over lattice offsets."""
     system, state = impact_of("I")

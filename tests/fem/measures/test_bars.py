@@ -81,6 +81,7 @@ def test_all_pairs():
 
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.slow
 def test_force_stepping_follows_the_published_walk(name, dim):
     rng = np.random.default_rng(dim)
     n = 3 if dim == 1 else 4

@@ -351,6 +351,7 @@ for i in {0, count - 1}:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.slow
 def test_vtk_opens_a_repaired_series_after_kills(tmp_path, suffix):
     rng = random.Random(2)
     path = tmp_path / f"run{suffix}"
@@ -384,6 +385,7 @@ def kill_often(tmp_path, suffix, times):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing(tmp_path, suffix):
     kill_often(tmp_path, suffix, 4)
 

@@ -241,6 +241,7 @@ def test_the_step_is_symplectic(lattice):
     np.testing.assert_allclose(jacobian.T @ form @ jacobian, form, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_converges_with_order_three_halves(lattice):
     system, state = cluster()
 

@@ -80,6 +80,7 @@ CHOSEN += [("variational midpoint", 0.85), ("SM", 0.25), ("SM", 0.75), ("SM", 0.
 
 
 @pytest.mark.parametrize(("name", "dt"), CHOSEN)
+@pytest.mark.slow
 def test_each_step_ends_at_the_root_that_small_steps_lead_to(truss, steady, name, dt):
     kind, make = METHODS[name]
     motion, before, found = make(dt).start(truss, steady), steady, []
@@ -110,6 +111,7 @@ def disturbed(system, steady, count, seed):
 
 
 @pytest.mark.parametrize(("name", "count"), [("midpoint", 30), ("energy-momentum", 20), ("SM", 10), ("EM", 10)])
+@pytest.mark.slow
 def test_steps_of_disturbed_motions_end_there(truss, steady, name, count):
     """Of energy-momentum, whose matrices tell nothing as they are not symmetric, 4 of 1000 such steps do not."""
     kind, make = METHODS[name]
