@@ -50,6 +50,7 @@ def test_the_trap_works(trap):
     assert run(trap, "-c", "import numpy")[1] == ["numpy"]
 
 
+@pytest.mark.slow
 def test_modules_beside_a_scenario_are_not_run(trap):
     """All modules that the command line needs are imported for a scenario that is not valid."""
     (trap / "bad.toml").write_text("[[body]]\n")
@@ -65,6 +66,7 @@ def test_the_test_picture_is_drawn_without_the_modules_beside_it(trap):
     assert "trapped" not in said
 
 
+@pytest.mark.slow
 def test_settings_of_numba_beside_a_scenario_name_no_cache(tmp_path):
     """Compiled code is loaded from there; numba reads the file if there is a module yaml."""
     (tmp_path / "modules").mkdir()

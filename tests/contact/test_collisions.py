@@ -22,7 +22,7 @@ AROUND = {
     "krylov": sx.EnergyMomentum(1.0, newton=sx.Newton(linear="krylov")),
 }
 OTHERS = {"ForceStepping"}  # in a test of their own
-QUICK = {"EnergyMomentum", "Newmark", "GeneralizedAlpha", "Rattle"}  # the others are among the long tests
+QUICK = {"EnergyMomentum", "Newmark"}  # the others are among the long tests
 
 
 def collision(law):

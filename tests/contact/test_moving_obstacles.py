@@ -38,6 +38,7 @@ def impact():
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, sx.Integrator) else "",
 )
+@pytest.mark.slow
 def test_a_sphere_and_a_body_share_energy_and_both_momenta(impact, method, energy, momentum, turning):
     system, start, ball = impact
     motion = method.start(system, start)

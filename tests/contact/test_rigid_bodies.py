@@ -294,6 +294,7 @@ def oblique():
 
 
 @pytest.mark.parametrize("name", [*EXPLICIT, *IMPLICIT])
+@pytest.mark.slow
 def test_all_methods_agree_on_an_oblique_collision(name):
     rigid, contact, v = two_balls(3.0, offset=0.05)
     path, found = collide(rigid, contact, v, *(EXPLICIT | IMPLICIT)[name](rigid, 2.5e-6), span=2.5e-3)
@@ -396,6 +397,7 @@ def test_the_contact_of_points_is_told_in_histories():
         assert (shift > 0.0) == (told["gap"] < contact.reach)
 
 
+@pytest.mark.slow
 def test_a_fixed_body_is_an_obstacle():
     rigid, contact, v = two_balls()
     system = sx.System(

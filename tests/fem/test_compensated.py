@@ -49,6 +49,7 @@ def increments(shape):
 
 
 @pytest.mark.parametrize("kind", SOLIDS)
+@pytest.mark.slow
 def test_forces_of_solids_are_as_exact_far_away_as_near(kind):
     energy = SOLIDS[kind]()
     displacement, dq = increments(energy.points.shape)

@@ -43,6 +43,7 @@ def copied(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_edited_formula_of_another_file_runs_the_next_time(copied):
     assert run(copied, ENERGY) == "0.25"
     formulas = copied / "symplex" / "fem" / "measures" / "relative.py"
@@ -52,6 +53,7 @@ def test_an_edited_formula_of_another_file_runs_the_next_time(copied):
     assert run(copied, ENERGY) == "1.0"
 
 
+@pytest.mark.slow
 def test_what_is_unchanged_is_not_compiled_again(copied):
     watched = "import numba.core.event as e\nwith e.install_recorder('numba:compile') as seen:\n"
     code = watched + "".join(f"    {line}\n" for line in ENERGY.strip().splitlines()) + "print(len(seen.buffer))"

@@ -106,6 +106,7 @@ def beads(functions, coupled=True):
 
 
 @pytest.mark.parametrize("functions", ["compiled", "interpreted"])
+@pytest.mark.slow
 def test_values_give_the_motion_of_closed_forms(functions):
     ends = []
     for kind in ("closed", functions):

@@ -185,6 +185,7 @@ def test_a_signal_at_the_end_leaves_the_run_finished_without_pictures(tmp_path, 
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+@pytest.mark.slow
 def test_one_long_sample_is_interrupted_at_once(number, status, tmp_path):
     path, out = tmp_path / "long run.toml", tmp_path / "out"
     path.write_text(

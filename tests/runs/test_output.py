@@ -106,6 +106,7 @@ def test_a_display_that_cannot_be_shown_is_silent(monkeypatch):
 
 
 @needs_full
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_is_a_failure(scenario, tmp_path):
     status, error = symplex("check", scenario, after=">/dev/full")
     assert status == 1
@@ -180,6 +181,7 @@ def test_a_file_that_is_no_mesh_is_hardly_quoted(tmp_path, capsys):
     assert discreet(f"no number: '{line}' in `a` or 'b'") == "no number: 'root:$6$QZkLmNoP…' in `a` or 'b'"
 
 
+@pytest.mark.slow
 def test_messages_are_bounded():
     lines = bounded("\n".join(["x" * 10**6 + " end"] * 10**3))
     assert len(lines) == 61

@@ -201,6 +201,7 @@ def test_two_runs_cannot_go_on_in_one_folder(tmp_path):
     run("newmark", folder.path, overwrite=True)
 
 
+@pytest.mark.slow
 def test_a_lock_does_not_outlive_a_killed_process(tmp_path):
     hold = "import sys, time; from symplex.runs.results import Folder\n"
     hold += "with Folder(sys.argv[1]).held(): print('held', flush=True); time.sleep(60)"
@@ -365,6 +366,7 @@ def test_killed_at_random_moments_it_goes_on_bit_identically(kind, tmp_path):
     assert_same_results(tmp_path / "whole", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
     path = tmp_path / "long.toml"
     path.write_text(LONG.replace("INTEGRATOR", KINDS["newmark"]), encoding="utf-8")

@@ -176,6 +176,7 @@ def test_an_ended_run_goes_on_bit_identically(finished, k, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("finished", ["newmark"], indirect=True)
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_pictures_show_pressure_and_bodies(finished, tmp_path):
     from symplex.runs.pictures import draw_snapshots
 

@@ -168,6 +168,7 @@ class Manufactured:
         ("tetra10", 2, LAWS[2]),
     ],
 )
+@pytest.mark.slow
 def test_rates_for_a_manufactured_solution(kind, cells, law):
     """Errors fall as h² and h in L² and H¹ for linear elements, as h³ and h² for quadratic ones."""
     exact = Manufactured(law)

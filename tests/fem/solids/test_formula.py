@@ -432,6 +432,7 @@ print(law.module, "sympy" in sys.modules, m.bulk_modulus, kept, len(seen.buffer)
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing_and_needs_no_sympy():
     root = str(Path(sx.__file__ or "").parent.parent)
     code = CODE.format(number=np.random.default_rng().random())  # which no process has seen

@@ -201,6 +201,7 @@ def test_blocks_that_do_not_fit_are_refused(tmp_path):
         open_series(tmp_path / "run.vtkhdf", points[:5], blocks)
 
 
+@pytest.mark.slow
 def test_every_moment_of_a_commit_reads_as_before_or_after(tmp_path, monkeypatch):
     """Stop the writer after each of its writes to the disk, and half way through each."""
     import symplex.meshes.series.redo as redo

@@ -36,6 +36,7 @@ def largest_drift(system, state, grid, interval, events):
     return largest
 
 
+@pytest.mark.slow
 def test_ten_million_events_of_an_orbit():
     """Energies of 7 J are rounded: 10⁷ random steps of ε · 7 J/4 go 1.2e-12 J; 3.9e-13 J are measured."""
     system, state = kepler()

@@ -324,6 +324,7 @@ def test_a_grid_too_coarse_for_the_elements_stops(walk):
 
 
 @pytest.mark.parametrize(("mesh", "t"), [("I", 4e-6), ("II", 2e-6), ("III", 1.5e-6)])
+@pytest.mark.slow
 def test_events_give_the_same_trajectory_through_the_impact(impact_of, mesh, t):
     system, state = impact_of(mesh)
     offset = offset_for(state)

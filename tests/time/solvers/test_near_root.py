@@ -133,6 +133,7 @@ def test_steps_of_disturbed_motions_end_there(truss, steady, name, count):
         ("cayley-magnus-4", 0.96),
     ],
 )
+@pytest.mark.slow
 def test_steps_that_converge_are_solved(truss, steady, scheme, dt):
     """Iterations that came down to 1e-6 of the first residual and more."""
     motion = sx.GrahamJelenic(dt, scheme).start(truss, steady)
