@@ -7,6 +7,7 @@ from math import isfinite, sqrt
 
 import numpy as np
 
+from symplex.base.arguments import checked
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.solids.constitutive import Material
@@ -21,6 +22,7 @@ def default_distance(surface: Surface) -> float:
     return _SHARE * float(surface.edge_lengths.min())
 
 
+@checked
 def contact_stiffness(
     surface: Surface,
     materials: Material | Sequence[Material | None],
@@ -63,6 +65,8 @@ def contact_stiffness(
         materials = [materials] * len(surface.names)
     if len(materials) != len(surface.names):
         raise InvalidSystem(f"there are {len(materials)} materials for {len(surface.names)} bodies; give one for each.")
+    if law not in _FACTORS:
+        raise InvalidSystem(f"there is no law '{law}' of contact between bodies; there are: {', '.join(_FACTORS)}.")
     if not (isfinite(speed) and speed >= 0.0):
         raise InvalidSystem(f"the speed at which bodies approach must not be negative; it is {speed:g} m/s.")
     reach = default_distance(surface) if distance is None else distance

@@ -53,7 +53,10 @@ class Interpolation(Copyable):
     """
 
     def __init__(self, weights: sp.sparray | ArrayLike):
-        self.weights = sp.csr_array(weights, dtype=float, copy=True)
+        try:
+            self.weights = sp.csr_array(weights, dtype=float, copy=True)
+        except (TypeError, ValueError) as error:
+            raise InvalidSystem("Interpolation: the weights must be a matrix [p, n] of numbers.") from error
         self.weights.sum_duplicates()
         self.weights.eliminate_zeros()
         if self.weights.ndim != 2 or not np.isfinite(self.weights.data).all():

@@ -145,6 +145,9 @@ def _number(path: Path, chance: random.Random, bases: Path) -> None:
 
     text = path.read_text("utf-8")
     found = list(re.finditer(r"-?\d[\d.]*(e[-+]?\d+)?", text))
+    if not found:  # declared columns have names and units only
+        path.write_text(text + chance.choice(_NUMBERS), encoding="utf-8")
+        return
     match = chance.choice(found)
     path.write_text(text[: match.start()] + chance.choice(_NUMBERS) + text[match.end() :], encoding="utf-8")
 
