@@ -106,7 +106,10 @@ class VtkHdfWriter(SeriesWriter):
         writer._count = count
         with _reported(path):
             writer._file = _CommittedFile(path)
-            _keep(writer._file.root, writer.blocks, count)
+            try:
+                _keep(writer._file.root, writer.blocks, count)
+            except TypeError as error:  # from HDF5, of a dataset that has lost its chunks
+                raise OutputError(f"{path} is damaged ({error}); there is no going on with it.") from error
             _bring_up_to_date(writer._file.root)
             writer._file.commit()
         return writer
