@@ -174,7 +174,7 @@ def _named(name: str, names: Mapping[str, Any]) -> _Kind:
         return _KINDS["str"]
     if get_origin(of) is Callable:
         return _KINDS["Callable"]
-    of = Mapping if get_origin(of) is dict else of
+    of = Mapping if get_origin(of) in (dict, Mapping) else of
     if not isinstance(of, type):
         return _ANYTHING
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.contact.crossing import crossing, intersections, largest_step
-from symplex.contact.laws import LAWS
+from symplex.contact.laws import LAWS, require_law
 from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_directional import add_secant, add_secant_rate, add_third
 from symplex.contact.pair_discrete import add_discrete_gradient, add_discrete_hessian
@@ -103,8 +103,7 @@ class BodyContact(ChangingEnergy):
         ):
             if not (isfinite(number) and number > 0.0):
                 raise InvalidSystem(f"BodyContact: the {name} must be positive; it is {number:g} {unit}.")
-        if law not in LAWS:
-            raise InvalidSystem(f"BodyContact: there is no law '{law}'; there are: {', '.join(LAWS)}.")
+        require_law("BodyContact", law)
         shortest = float(surface.edge_lengths.min())
         if distance > shortest:
             raise InvalidSystem(

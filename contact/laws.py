@@ -17,6 +17,7 @@ The quotient Q = Δb/Δs has no cancellation for increments of any size: with y 
 
 from math import inf, log, log1p
 
+from symplex.errors import InvalidSystem
 from symplex.fem.kernels import uncounted_formula as formula
 from symplex.fem.measures.law_formulas import (
     COMPRESSION,
@@ -30,6 +31,19 @@ from symplex.fem.measures.law_formulas import (
 
 BARRIER, PENALTY = 0, 1
 LAWS = {"barrier": BARRIER, "penalty": PENALTY}
+
+
+def require_law(wanted_by: str, law: str) -> None:
+    """Check that there is a law of a name.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is none.
+    """
+    if law not in LAWS:
+        raise InvalidSystem(f"{wanted_by}: there is no law '{law}'; there are: {', '.join(LAWS)}.")
+
 
 _SMALL = 0.03  # relative increments for which the slope of ℓ is a series
 

@@ -13,7 +13,7 @@ from numba import carray
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest
-from symplex.contact.pairs import Law
+from symplex.contact.pairs import Law, edges
 from symplex.contact.search import SurfacePairs
 from symplex.fem.energy import LatticeFunctions
 from symplex.fem.kernels import c_function, formula
@@ -32,8 +32,7 @@ def _energy(p_, x_):
         return 0.0
     m = 1.0
     if p[2] != 0.0:
-        e1 = (x[1, 0] - x[0, 0], x[1, 1] - x[0, 1], x[1, 2] - x[0, 2])
-        e2 = (x[3, 0] - x[2, 0], x[3, 1] - x[2, 1], x[3, 2] - x[2, 2])
+        e1, e2 = edges(x)
         m = mollifier.value(mollifier.ratio(p[2], e1, e2))
     return p[1] * m * laws.value(int(p[3]), p[4], p[5], s)
 

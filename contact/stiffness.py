@@ -8,6 +8,7 @@ from math import isfinite, sqrt
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.contact.laws import require_law
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.solids.constitutive import Material
@@ -65,8 +66,7 @@ def contact_stiffness(
         materials = [materials] * len(surface.names)
     if len(materials) != len(surface.names):
         raise InvalidSystem(f"there are {len(materials)} materials for {len(surface.names)} bodies; give one for each.")
-    if law not in _FACTORS:
-        raise InvalidSystem(f"there is no law '{law}' of contact between bodies; there are: {', '.join(_FACTORS)}.")
+    require_law("contact_stiffness", law)
     if not (isfinite(speed) and speed >= 0.0):
         raise InvalidSystem(f"the speed at which bodies approach must not be negative; it is {speed:g} m/s.")
     reach = default_distance(surface) if distance is None else distance

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from symplex.base.arguments import checked, described
+from symplex.base.arguments import checked
 from symplex.base.columns import AXES, ENERGIES, Column, constant_totals
-from symplex.errors import InvalidArgument, OutputError
+from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
 from symplex.runs.history import Rows, columns_of
 from symplex.time.totals import relative_energy_changes
@@ -109,8 +109,6 @@ def _figure(histories: Mapping[str, Rows], title: str | None) -> Figure:
 def _require(histories: Mapping[str, Rows], path: Path) -> None:
     for label, history in histories.items():
         of = f" '{label}'" if label else ""
-        if not isinstance(history, Mapping):
-            raise InvalidArgument(f"a history{of} is a mapping of columns to numbers, not {described(history)}.")
         if not len(history.get("t", ())):
             raise OutputError(f"{path.name}: the history{of} has no rows; there is nothing to plot.")
         if "kinetic" not in history or "total" not in history:

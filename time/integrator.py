@@ -80,9 +80,19 @@ def _with_checked_state(method: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Integrator, system: System, state: State, *rest: Any, **options: Any) -> Any:
         _require_state(type(self).__name__, system, state)
         require_traits(self, system)  # pyright: ignore[reportArgumentType]
-        system.check_start(state.q)
         system.renew(state.q)
         return method(self, system, state, *rest, **options)
+
+    return call
+
+
+def _without_overlaps(start: Callable[..., Motion]) -> Callable[..., Motion]:
+    """Return a method that begins motions where no bodies overlap."""
+
+    @wraps(start)
+    def call(self: Integrator, system: System, state: State, *rest: Any, **options: Any) -> Motion:
+        system.check_start(state.q)
+        return start(self, system, state, *rest, **options)
 
     return call
 
@@ -187,6 +197,7 @@ class Integrator(Copyable, ABC):
         """
         super().__init_subclass__(**options)
         wrappers = (
+            (_without_overlaps, ("start",)),
             (_with_checked_state, ("start", "fit")),
             (_with_checked_system, ("resume",)),
             (_signed, ("start", "resume")),

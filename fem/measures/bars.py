@@ -5,6 +5,7 @@ With d = x_1 − x_0 and s = |d|², a law (`symplex.fem.measures.pair_laws`) is 
 
 from __future__ import annotations
 
+from math import dist
 from typing import final
 
 import numpy as np
@@ -67,8 +68,7 @@ class Bars(MeasureEnergy):
         bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
         if len(bad):
             a, b = self.nodes[bad[0]]
-            with np.errstate(over="ignore"):
-                length = np.linalg.norm(x[:, 1] - x[:, 0], axis=1)[bad[0]]
+            length = dist(*x[bad[0]])
             raise StepFailed(
                 f"pair {bad[0]} (nodes {a} and {b}) is {length:.3g} m long, where its law has no finite energy or "
                 "force. Try a smaller step, or other positions at the start."

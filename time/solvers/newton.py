@@ -199,9 +199,10 @@ class NewtonSolver:
         """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
         self._smooth, self._impatient = True, False
         self._trial[...] = start
-        self.increment.fill(0.0)
-        if np.any(self._trial) and self._free_part(equations) < 1.0:
-            raise StepFailed("supports, or what moves with them, pass through a body within the step.")
+        if self.system.impassable and np.any(self._trial):
+            self.increment.fill(0.0)
+            if self._free_part(equations) < 1.0:
+                raise StepFailed("supports, or what moves with them, pass through a body within the step.")
         norm = self._evaluate(equations)
         if not isfinite(norm):
             raise StepFailed("the forces at the beginning of the step are not finite.")
@@ -326,7 +327,7 @@ class NewtonSolver:
     def _free_part(self, equations: StepEquations) -> float:
         """Return a part of the way from the increment to the trial one on which nothing passes through."""
         system, part = self.system, 1.0
-        for seen in equations.seen if system.impassable else ():
+        for seen in equations.seen:
             q0, q1 = self._q0 + seen * self.increment, self._q0 + seen * self._trial
             part = min(part, system.largest_step(q0, q1))
         return part
