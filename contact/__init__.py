@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".bodies": ("BodyContact", "Contacts"),
+        ".framed": ("FramedContact",),
         ".friction": ("Friction",),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
