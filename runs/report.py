@@ -227,13 +227,17 @@ def check_report(problem: Problem) -> tuple[str, str]:
     pieces = describe(mesh).bodies
     if pieces > len(tables.body):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
+    points = problem.riders.points(problem.state.q)
     for name, contact in problem.contacts.items():
-        gap = float(np.min(contact.gaps(problem.state.q), initial=np.inf))
+        gap = float(np.min(contact.gaps(points), initial=np.inf))
         rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
+    for name, rider in problem.riders.riders.items():
+        if rider.mass > 0.0:
+            rows.append((f"rigid '{name}'", f"{rider.mass:.6g} kg, which moves freely"))
     if problem.n_rods:
         rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
     for name, contact in problem.body_contacts.items():
-        rows.append((f"contact '{name}'", _body_contact(contact, problem.state.q)))
+        rows.append((f"contact '{name}'", _body_contact(contact, points)))
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
     energies = system.energies_of(problem.state)

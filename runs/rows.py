@@ -8,9 +8,19 @@ from typing import final
 
 from symplex.base.columns import Column, components, vector_columns
 from symplex.fem.system import State
+from symplex.scenario.riders import Rider
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 from symplex.time.totals import kept_energy
+
+_POSITION, _VELOCITY, _SPIN = ("position", "m", "length"), ("velocity", "m/s", ""), ("spin", "rad/s", "")
+
+
+def _told_of(rider: Rider) -> tuple[tuple[str, str, str], ...]:
+    """Return what is told of something rigid, its unit and kind: nothing if it stands still."""
+    if not (rider.table.is_free or rider.table.is_driven):
+        return ()
+    return (_POSITION, _VELOCITY, _SPIN) if rider.mass > 0.0 and len(rider.nodes) > 1 else (_POSITION,)
 
 
 @final
@@ -27,9 +37,10 @@ class RowsOfRun:
         self._problem, self._motion = problem, motion
         self._declared = {column.name: column for column in motion.columns}
         self._has_temperature = any(column.kind == "temperature" for column in motion.columns)
-        for name in problem.carriers:
-            columns = vector_columns(f"position_{name}", "m", "length", plot=f"position of {name}")
-            self._declared |= {column.name: column for column in columns}
+        for name, rider in problem.riders.riders.items():
+            for what, unit, kind in _told_of(rider):
+                columns = vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")
+                self._declared |= {column.name: column for column in columns}
 
     def describe(self, names: Iterable[str]) -> dict[str, Column]:
         """Return what the columns of the given names are, with the energy marked that is to be watched."""
@@ -45,8 +56,9 @@ class RowsOfRun:
         row |= components("momentum", problem.system.momentum(state))
         row |= components("angular_momentum", problem.system.angular_momentum(state))
         row |= problem.system.observed(state, motion.gradient)
-        for name, node in problem.carriers.items():
-            row |= components(f"position_{name}", state.q[node])
+        for name, rider in problem.riders.riders.items():
+            for (what, _, _), values in zip(_told_of(rider), rider.pose(state.q, state.v), strict=False):
+                row |= components(f"{what}_{name}", values)
         if self._has_temperature:
             row["temperature"] = problem.temperature(state)
         return row | motion.statistics()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from symplex.contact.bodies import BodyContact
 from symplex.contact.friction import Friction
-from symplex.contact.rigid import RigidContact
+from symplex.contact.rigid import ObstacleContact
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.support_motion import SupportMotion
@@ -23,14 +24,17 @@ from symplex.fem.system import Load, State, System
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
-from symplex.scenario.contacts import body_contact
-from symplex.scenario.integrators import fitted_integrator
+from symplex.scenario.contacts import ContactTable, Touching, body_contact, is_between, touching_body
+from symplex.scenario.friction import FrictionTable
+from symplex.scenario.integrators import fitted_integrator, step_of
 from symplex.scenario.joined_parts import parts_by_body
-from symplex.scenario.obstacles import obstacle_of
+from symplex.scenario.obstacles import ShapedTable
 from symplex.scenario.parts import Part, parts_of
-from symplex.scenario.prescribed import factor, support_motion
+from symplex.scenario.prescribed import factor, require_covered, support_motion
 from symplex.scenario.quantities import listed, shown
-from symplex.scenario.tables import ObstacleTable, Tables
+from symplex.scenario.riders import RIGIDITY, Riders, require_steps
+from symplex.scenario.rigid import RigidBodyTable, SurfaceTable
+from symplex.scenario.tables import Tables
 from symplex.scenario.validation import mistakes, place
 from symplex.time.integrator import Integrator
 
@@ -47,7 +51,7 @@ class Built(NamedTuple):
     state: State
     integrator: Integrator
     n_rods: int
-    carriers: Mapping[str, int]
+    riders: Riders
 
 
 class Builder:
@@ -79,13 +83,15 @@ class Builder:
         }
         self._raise_mistakes()
         self._mesh = merge(bodies)
-        n = len(self._mesh.points)
-        self._carriers = {table.name: n + k for k, table in enumerate(self._tables.moving_obstacles)}
-        self._n_nodes = n + len(self._carriers)
+        self._riders = self._all_riders()
+        self._n_nodes = self._riders.n_nodes
         fixed, moving = self._supports()
         energies, loads = self._energies_and_loads()
         rods = self._rods()
         self._raise_mistakes()
+        if self._riders.free_frames:
+            energies[RIGIDITY] = self._rigidity(energies, fixed, moving, rods)
+            self._raise_mistakes()
         system = self._try(
             "[[support]]", lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving)
         )
@@ -98,7 +104,7 @@ class Builder:
         self._raise_mistakes()
         assert integrator is not None, "a mistake would have been raised"
         n_rods = sum(len(rod.nodes) for rod in rods.values())
-        return Built(self._mesh, system, state, integrator, n_rods, self._carriers)
+        return Built(self._mesh, system, state, integrator, n_rods, self._riders)
 
     def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
         """Return what(*args); if it fails, add a line and return None."""
@@ -133,7 +139,8 @@ class Builder:
     def _mass(self) -> Array | csr_array:
         """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
         bodies = self._tables.body
-        lumped = sum((self._body_mass[body.name] for body in bodies if body.mass == "lumped"), self._carried_mass)
+        riding = self._riders.masses(sum(float(mass.sum()) for mass in self._body_mass.values()))
+        lumped = sum((self._body_mass[body.name] for body in bodies if body.mass == "lumped"), riding)
         consistent = [body.name for body in bodies if body.mass == "consistent"]
         if not consistent:
             return lumped
@@ -142,26 +149,16 @@ class Builder:
             mass = mass + part.consistent_mass(self._mesh.points, self._n_nodes)
         return mass.tocsr()
 
-    @property
-    def _carried_mass(self) -> Array:
-        """The masses [n] of obstacles that move."""
-        mass = np.zeros(self._n_nodes)
-        for table in self._tables.moving_obstacles:
-            mass[self._carriers[table.name]] = table.mass
-        return mass
-
     def _positions(self) -> Array:
-        """Return the positions [n, 3] of the nodes of the mesh and of obstacles that move."""
-        centers = [table.center for table in self._tables.moving_obstacles]
-        return np.concatenate([self._mesh.points, np.reshape(centers, (-1, 3))])
+        """Return the positions [n, 3] of all nodes at the start."""
+        return self._riders.positions(self._mesh.points)
 
     @cached_property
     def _velocities(self) -> Array:
         """The velocities v + ω × (x − centre of mass) [n, 3], body by body."""
         points = self._positions()
         v = np.zeros_like(points)
-        for table in self._tables.moving_obstacles:
-            v[self._carriers[table.name]] = table.velocity
+        self._riders.set_velocities(v)
         for body in self._tables.body:
             nodes, mass = self._nodes_of(body.name), self._body_mass[body.name]
             centre = mass @ points / mass.sum()
@@ -195,16 +192,67 @@ class Builder:
                 fixed.append((nodes, support.components))
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
                 moving[str(support.name)] = motion
-        return fixed_mask(self._n_nodes, fixed), moving
+        fixed += [(nodes, "xyz") for nodes in self._riders.held()]
+        return fixed_mask(self._n_nodes, fixed), moving | self._given_motions()
+
+    def _given_motions(self) -> dict[str, SupportMotion]:
+        """Return the motions of obstacles and rigid bodies that are given, by their names."""
+        found = {}
+        for key in ("obstacle", "rigid_body"):
+            for k, table in enumerate(getattr(self._tables, key)):
+                if table.is_driven:
+                    motion = self._try(place(key, k, table.name), self._given_motion, table.name)
+                    if motion is not None:
+                        found[table.name] = motion
+        return found
+
+    def _given_motion(self, name: str) -> SupportMotion:
+        motion = self._riders.motion(name, self._mesh.points, self._path.parent)
+        require_covered(motion, self._tables.run.duration)
+        return motion
+
+    # -- what is rigid ------------------------------------------------------------------------------------------
+
+    def _all_riders(self) -> Riders:
+        """Return the obstacles that move, and rigid bodies."""
+        folder = self._path.parent
+        rigid = {}
+        for table in self._tables.rigid:
+            key = "rigid_body" if isinstance(table, RigidBodyTable) else "obstacle"
+            here = place(key, getattr(self._tables, key).index(table), table.name)
+            body = self._try(here, table.body, folder)
+            if body is not None:
+                rigid[table.name] = table, body
+            if table.is_free:
+                self._try(here, require_steps, self._tables.integrator)
+        for k, table in enumerate(self._tables.obstacle):
+            if table.is_framed and table.is_free:
+                self._try(place("obstacle", k, table.name), require_steps, self._tables.integrator)
+        self._raise_mistakes()
+        return Riders(self._tables.shaped, rigid, len(self._mesh.points))
+
+    def _rigidity(
+        self,
+        energies: dict[str, Energy],
+        fixed: np.ndarray,
+        moving: dict[str, SupportMotion],
+        rods: dict[str, Constraint],
+    ) -> Energy:
+        """Return what keeps rigid bodies in shape, as stiff as the step allows: one that all else allows, if "auto"."""
+        table = self._tables.integrator
+        dt = getattr(table, "dt", None)
+        if dt == "auto":
+            system = System(self._mass(), energies, fixed=fixed, moving=moving)
+            state = system.state(self._positions(), self._velocities)
+            fitted = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
+            self._raise_mistakes()
+            assert fitted is not None, "a mistake would have been raised"
+            dt = step_of(fitted)
+        return self._riders.rigidity(table, cast(float, dt))
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self._mesh.points, self._path.parent)
-        (first, last), duration = motion.span, self._tables.run.duration
-        if first > 0.0 or last < duration * (1.0 - _TOUCH):
-            raise ScenarioError(
-                f"history: its table goes from {first:g} to {last:g} s, but the run from 0 to {duration:g} s; let it "
-                "cover the run."
-            )
+        require_covered(motion, self._tables.run.duration)
         return motion
 
     def _rods(self) -> dict[str, Constraint]:
@@ -240,23 +288,28 @@ class Builder:
                 if solid is not None:
                     energies[part.name] = solid
         for k, obstacle in enumerate(tables.obstacle):
+            if isinstance(obstacle, SurfaceTable):
+                continue
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
-                energies[obstacle.name] = contact
-                if obstacle.has_friction:
-                    loads[f"friction_{obstacle.name}"] = Friction(contact, **obstacle.friction_options)
+                friction = {f"friction_{obstacle.name}": None} if obstacle.has_friction else {}
+                self._add_contact(energies, loads, obstacle, contact, friction)
         self._raise_mistakes()  # contact needs all bodies
-        solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
-        bodies = parts_by_body([body.name for body in tables.body], solids)
-        for k, table in enumerate(tables.contact):
-            here = place("contact", k, table.name)
-            contact = self._try(here, body_contact, table, self._mesh, bodies, self._velocities)
-            if contact is not None:
-                energies[table.name] = contact
-                for name, pair in table.frictions([body.name for body in tables.body]).items():
-                    loads[name] = Friction(contact, **table.friction_options, between=pair)
+        touching = self._touching({name: energy for name, energy in energies.items() if isinstance(energy, Solid)})
+        others = {name for name in touching if name not in {table.name for table in tables.surfaces}}
+        for key in ("contact", "obstacle"):
+            for k, table in enumerate(getattr(tables, key)):
+                if not isinstance(table, ContactTable):
+                    continue
+                own = {name: of for name, of in touching.items() if name in others or name == table.name}
+                points = self._riders.points(self._positions())
+                contact = self._try(place(key, k, table.name), body_contact, table, own, points)
+                if contact is not None:
+                    frictions = table.frictions(list(own)).items()
+                    acting = {name: pair for name, pair in frictions if pair is None or is_between(contact, *pair)}
+                    self._add_contact(energies, loads, table, contact, acting)
         if tables.gravity is not None:
-            mass = np.sum([*self._body_mass.values(), self._carried_mass], axis=0)
+            mass = np.sum([*self._body_mass.values(), self._riders.weights], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
         for k, table in enumerate(tables.load):
             load = self._try(place("load", k, table.name), self._load, table)
@@ -266,22 +319,52 @@ class Builder:
                 loads[table.name] = load
         return energies, loads
 
-    def _contact(self, table: ObstacleTable) -> RigidContact:
-        bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]
-        of_bodies = np.concatenate([np.empty(0, np.int32), *(self._nodes_of(name) for name in bodies)])
-        nodes = np.intersect1d(self._mesh.boundary_nodes, of_bodies)
-        carrier = self._carriers.get(table.name)
-        contact = RigidContact(nodes, obstacle_of(table, carrier is not None), table.contact_stiffness, carrier)
+    def _touching(self, solids: dict[str, Solid]) -> dict[str, Touching]:
+        """Return all that has a surface which may touch others, by name."""
+        parts = parts_by_body([body.name for body in self._tables.body], solids)
+        v = self._velocities
+        found = {name: touching_body(self._mesh, name, of, v) for name, of in parts.items()}
+        moving = self._riders.points(v)
+        for table in self._tables.rigid:
+            own = moving[self._riders.points_of(table.name)]
+            found[table.name] = Touching(partial(self._riders.surface, table.name), None, own, table.is_free)
+        return found
+
+    def _add_contact(
+        self,
+        energies: dict[str, Energy],
+        loads: dict[str, Load],
+        table: FrictionTable,
+        contact: ObstacleContact | BodyContact,
+        frictions: Mapping[str, tuple[str, str] | None],
+    ) -> None:
+        """Add a contact of points and its frictions, by name, as an energy and loads of nodes."""
+        energy = self._riders.of_points(contact)
+        energies[table.name] = energy
+        for name, pair in frictions.items():
+            friction = Friction(contact, **table.friction_options, between=pair)
+            loads[name] = friction if energy is contact else energy.of_load(friction)
+
+    def _contact(self, table: ShapedTable) -> ObstacleContact:
+        free = [body.name for body in self._tables.rigid_body if body.is_free]
+        bodies = table.bodies if table.bodies is not None else [*(body.name for body in self._tables.body), *free]
+        deformable = [body.name for body in self._tables.body if body.name in bodies]
+        of_bodies = np.concatenate([np.empty(0, np.int32), *(self._nodes_of(name) for name in deformable)])
+        rigid = [self._riders.points_of(name) for name in bodies if name not in deformable]
+        nodes = np.concatenate([np.intersect1d(self._mesh.boundary_nodes, of_bodies), *rigid])
+        contact = self._riders.obstacle_contact(table, nodes)
         if len(nodes) and not table.allow_initial_penetration:
             self._refuse_penetration(contact)
         return contact
 
-    def _refuse_penetration(self, contact: RigidContact) -> None:
-        points = self._positions()
+    def _refuse_penetration(self, contact: ObstacleContact) -> None:
+        points = self._riders.points(self._positions())
         node, depth = contact.deepest(points)
         if depth > _TOUCH * np.ptp(self._mesh.points, axis=0).max():
             inside = int(np.sum(contact.gaps(points) < 0))
-            body = next(body.name for body in self._tables.body if node in self._nodes_of(body.name))
+            bodies = {body.name: self._nodes_of(body.name) for body in self._tables.body}
+            bodies |= {table.name: self._riders.points_of(table.name) for table in self._tables.rigid}
+            body = next(name for name, nodes in bodies.items() if node in nodes)
             at = ", ".join(f"{x:.6g}" for x in points[node])
             raise ScenarioError(
                 f"body '{body}' starts inside it: {inside} nodes, the deepest at ({at}) m by {depth:.3g} m. "

@@ -281,8 +281,7 @@ def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
     """Return the names of the energies that act like loads: by default all but those of bodies."""
     if not table.takes_external or table.external is not None:
         return tuple(table.external or ())
-    moving = tables.moving_obstacles  # which have a secant form, as pairs do
-    return *(obstacle.name for obstacle in tables.obstacle if obstacle not in moving), *tables.constant_forces
+    return *(obstacle.name for obstacle in tables.shaped if not obstacle.has_secant), *tables.constant_forces
 
 
 def axes_along(normal: Array) -> Array:

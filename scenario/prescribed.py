@@ -21,6 +21,8 @@ from symplex.fem.energy import Array
 from symplex.scenario.actions import History, Support
 from symplex.scenario.quantities import MOST, shown
 
+_ROUNDING = 1e-12  # of the time of a run
+
 
 def factor(history: History, folder: Path) -> Callable[[float], float] | tuple[Array, Array]:
     """Return the factor of a load as a function of time, or as a table; files are looked for in a folder.
@@ -62,6 +64,22 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
         return SupportRotation(nodes, points, angle, center=turn.point, axis=turn.axis)
     direction = table.displacement if table.acceleration is None else table.acceleration
     return SupportTranslation(nodes, cast(tuple, direction), course, components=table.components)
+
+
+def require_covered(motion: SupportMotion, duration: float) -> None:
+    """Check that a motion is known all through a run of a duration in s.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not.
+    """
+    first, last = motion.span
+    if first > 0.0 or last < duration * (1.0 - _ROUNDING):
+        raise ScenarioError(
+            f"history: its table goes from {first:g} to {last:g} s, but the run from 0 to {duration:g} s; let it cover "
+            "the run."
+        )
 
 
 def _motion(table: Support, history: History, folder: Path) -> TimeFunction:

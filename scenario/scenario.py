@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,14 +12,16 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.contact.bodies import BodyContact
-from symplex.contact.rigid import RigidContact
+from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, Energy
+from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.joined_parts import parts_by_body
+from symplex.scenario.riders import Riders
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
 from symplex.time.integrator import Integrator
@@ -104,8 +105,9 @@ class Scenario:
     def files(self) -> dict[str, Path]:
         """The files that it names: meshes, and tables of loads and supports."""
         tables = self.tables
-        histories = [item.history for item in (*tables.support, *tables.load) if item.history is not None]
-        names = [body.mesh.file for body in tables.body] + [history.file for history in histories]
+        prescribed = (*tables.support, *tables.load, *tables.moving_rigidly)
+        histories = [item.history for item in prescribed if item.history is not None]
+        names = [item.mesh.file for item in (*tables.body, *tables.rigid)] + [history.file for history in histories]
         return {name: self.path.parent / name for name in names if name is not None}
 
     @property
@@ -148,8 +150,8 @@ class Problem:
         With a step that fits the scenario's times.
     n_rods : int
         How many rigid rods there are.
-    carriers : mapping of str to int
-        The node that carries each obstacle with a mass, by name; they come after those of the mesh.
+    riders : Riders
+        What is rigid and has nodes of its own, after those of the mesh.
     """
 
     scenario: Scenario
@@ -158,7 +160,7 @@ class Problem:
     state: State
     integrator: Integrator
     n_rods: int
-    carriers: Mapping[str, int]
+    riders: Riders
 
     def temperature(self, state: State) -> float:
         """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""
@@ -177,11 +179,19 @@ class Problem:
         return parts_by_body([body.name for body in self.scenario.tables.body], self.solids)
 
     @cached_property
-    def contacts(self) -> dict[str, RigidContact]:
-        """The contact energies by obstacle."""
-        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, RigidContact)}
+    def contacts(self) -> dict[str, ObstacleContact]:
+        """The contact energies by obstacle, of points (`symplex.scenario.riders.Riders`)."""
+        return {name: energy for name, energy in self._of_points.items() if isinstance(energy, ObstacleContact)}
 
     @cached_property
     def body_contacts(self) -> dict[str, BodyContact]:
-        """The energies of contact between bodies, by name."""
-        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, BodyContact)}
+        """The energies of contact between surfaces, by name, of points."""
+        return {name: energy for name, energy in self._of_points.items() if isinstance(energy, BodyContact)}
+
+    @property
+    def _of_points(self) -> dict[str, Energy]:
+        interpolated = (InterpolatedEnergy, ChangingInterpolatedEnergy)
+        return {
+            name: energy.energy if isinstance(energy, interpolated) else energy
+            for name, energy in self.system.energies.items()
+        }

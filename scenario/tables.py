@@ -21,7 +21,7 @@ from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean
 from symplex.scenario.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, TractionTable
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
-from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, SphereTable
+from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.quantities import (
     ZERO,
     FilePath,
@@ -41,6 +41,8 @@ from symplex.scenario.quantities import (
     vector,
     whole,
 )
+from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
+from symplex.scenario.rigid_motion import RigidMotionTable
 
 _MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
@@ -278,6 +280,7 @@ class Tables:
     run: Run
     title: str = ""
     obstacle: list[ObstacleTable] = field(default_factory=list)
+    rigid_body: list[RigidBodyTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
@@ -287,9 +290,24 @@ class Tables:
     output: Output = field(default_factory=Output)
 
     @property
-    def moving_obstacles(self) -> list[SphereTable]:
-        """The obstacles that have a mass."""
-        return [item for item in self.obstacle if isinstance(item, SphereTable) and item.mass is not None]
+    def shaped(self) -> list[ShapedTable]:
+        """The obstacles with a gap in closed form."""
+        return [item for item in self.obstacle if not isinstance(item, SurfaceTable)]
+
+    @property
+    def surfaces(self) -> list[SurfaceTable]:
+        """The obstacles that are rigid surfaces."""
+        return [item for item in self.obstacle if isinstance(item, SurfaceTable)]
+
+    @property
+    def rigid(self) -> list[RigidTable]:
+        """All that follows the particles of a rigid body, in their order: rigid bodies, and surfaces."""
+        return [*self.rigid_body, *self.surfaces]
+
+    @property
+    def moving_rigidly(self) -> list[RigidMotionTable]:
+        """The obstacles and rigid bodies that move, freely or in a given way."""
+        return [item for item in (*self.obstacle, *self.rigid_body) if item.is_free or item.is_driven]
 
     @property
     def constant_forces(self) -> list[str]:
@@ -302,6 +320,7 @@ class Tables:
 MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
     "obstacle": OBSTACLES,
+    "rigid_body": RigidBodyTable,
     "contact": ContactTable,
     "support": Support,
     "rod": Rod,
@@ -312,5 +331,5 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
 }
-SEVERAL = ("body", "obstacle", "contact", "support", "rod", "load")
+SEVERAL = ("body", "obstacle", "rigid_body", "contact", "support", "rod", "load")
 NEEDED = ("body", "integrator", "run")

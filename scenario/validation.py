@@ -15,6 +15,7 @@ from symplex.errors import ScenarioError
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
 from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
+from symplex.scenario.riders import RIGIDITY
 from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, Tables
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
@@ -136,12 +137,15 @@ def _wrong_names(tables: Tables) -> list[str]:
     lines, seen = [], {}
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
-    reserved |= {f"position_{item.name}_{axis}" for item in tables.moving_obstacles for axis in AXES}
+    reserved |= {f"work_{item.name}" for item in tables.moving_rigidly} | {RIGIDITY}
+    told = [f"{what}_{item.name}" for item in tables.moving_rigidly for what in ("position", "velocity", "spin")]
     bodies = [body.name for body in tables.body]
-    between = [f"{one}_{other}" for contact in tables.contact for one, other in contact.pairs(bodies)]
-    reserved |= {f"contact_force_{pair}_{axis}" for pair in between for axis in AXES}
-    frictions = [name for contact in tables.contact for name in contact.frictions(bodies)]
-    frictions += [f"friction_{item.name}" for item in tables.obstacle if item.has_friction]
+    touching = [*bodies, *(body.name for body in tables.rigid_body)]
+    contacts = [*tables.contact, *tables.surfaces]
+    told += [f"contact_force_{one}_{other}" for contact in contacts for one, other in contact.pairs(touching)]
+    reserved |= {f"{name}_{axis}" for name in told for axis in AXES}
+    frictions = [name for contact in contacts for name in contact.frictions(touching)]
+    frictions += [f"friction_{item.name}" for item in tables.shaped if item.has_friction]
     reserved |= {*frictions, *(f"work_{name}" for name in frictions)}
     lines += [
         f"two kinds of friction are called '{name}', after an obstacle and bodies; give one of these another name."
@@ -164,11 +168,10 @@ def _wrong_names(tables: Tables) -> list[str]:
                 lines.append(f"{here}: there is no body {shown(item.body)}; {suggestion(item.body, bodies)}")
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:
-            if name not in bodies:
-                lines.append(
-                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, bodies)}"
-                )
-    lines += _wrong_contacts(tables, bodies)
+            if name not in touching:
+                here = place("obstacle", k, obstacle.name)
+                lines.append(f"{here}: there is no body {shown(name)}; {suggestion(name, touching)}")
+    lines += _wrong_contacts(tables, touching)
     planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
     align = getattr(tables.integrator, "align", None)
     if align is not None and align not in planes:
@@ -225,6 +228,13 @@ def _unsupported(tables: Tables) -> list[str]:
             for k, support in enumerate(tables.support)
             if support.moves
         ]
+        lines += [
+            f"{place(key, k, item.name)}: its motion is given, which {kind} cannot follow; take another integrator, "
+            f"such as {_kinds('moving supports', method)}."
+            for key in ("obstacle", "rigid_body")
+            for k, item in enumerate(getattr(tables, key))
+            if item.is_driven
+        ]
     if "loads" not in method.takes:
         for k, load in enumerate(tables.load):
             if load.has_potential:
@@ -248,8 +258,9 @@ def _unsupported(tables: Tables) -> list[str]:
 def _unsupported_contacts(tables: Tables, method: Integrator, explicit: str) -> list[str]:
     """Return lines about contact between bodies that the integrator does not take."""
     kind, lines = tables.integrator.kind, []
-    for k, contact in enumerate(tables.contact):
-        here = place("contact", k, contact.name)
+    places = [(place("contact", k, item.name), item) for k, item in enumerate(tables.contact)]
+    places += [(place("obstacle", tables.obstacle.index(item), item.name), item) for item in tables.surfaces]
+    for here, contact in places:
         if "changing stencils" not in method.takes:
             lines.append(
                 f"{here}: bodies find new places to touch all the time, which {kind} cannot follow; take another "
