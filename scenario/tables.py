@@ -362,6 +362,6 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
 }
-_WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
-SEVERAL = (*_WITH_NODES, "spring", "tie", "velocity", "obstacle", "contact", "support", "rod", "load")
-NEEDED = (_WITH_NODES, ("integrator",), ("run",))
+WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
+SEVERAL = (*WITH_NODES, "spring", "tie", "velocity", "obstacle", "contact", "support", "rod", "load")
+NEEDED = ("integrator", "run")
