@@ -53,6 +53,16 @@ _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ a
 # -- bodies -------------------------------------------------------------------------------------------------------
 
 
+def _corners(value: Any) -> tuple[Triple, Triple]:
+    """Return two opposite corners of a box, the lower one first."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"is {shown(value)}, must be two corners of a box, [[x, y, z], [x, y, z]] (m)")
+    low, high = (vector("m").check(corner) for corner in value)
+    if any(a >= b for a, b in zip(low, high, strict=True)):
+        raise ValueError(f"is {shown(value)}, must be the lower corner of a box and the upper one, in each direction")
+    return low, high
+
+
 class MeshTable(Table):
     """Where a mesh comes from: ``file``, ``bundled``, ``cube``, or ``box`` with ``cells`` and ``split``."""
 
@@ -62,6 +72,7 @@ class MeshTable(Table):
     box: Annotated[Triple | None, vector("m")] = None
     cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1)] = None
     split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
+    regions: dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m")]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
