@@ -41,6 +41,9 @@ class RowsOfRun:
             for what, unit, kind in _told_of(rider):
                 columns = vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")
                 self._declared |= {column.name: column for column in columns}
+        for name in problem.point_masses:
+            columns = vector_columns(f"position_{name}", "m", "length", plot=f"position of {name}")
+            self._declared |= {column.name: column for column in columns}
 
     def describe(self, names: Iterable[str]) -> dict[str, Column]:
         """Return what the columns of the given names are, with the energy marked that is to be watched."""
@@ -59,6 +62,8 @@ class RowsOfRun:
         for name, rider in problem.riders.riders.items():
             for (what, _, _), values in zip(_told_of(rider), rider.pose(state.q, state.v), strict=False):
                 row |= components(f"{what}_{name}", values)
+        for name, node in problem.point_masses.items():
+            row |= components(f"position_{name}", state.q[node])
         if self._has_temperature:
             row["temperature"] = problem.temperature(state)
         return row | motion.statistics()
