@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from symplex.contact.bodies import BodyContact
-from symplex.contact.friction import Friction
-from symplex.contact.rigid import ObstacleContact
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.support_motion import SupportMotion
@@ -25,15 +22,12 @@ from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
-from symplex.scenario.contacts import ContactTable, Touching, body_contact, is_between, touching_body
-from symplex.scenario.friction import FrictionTable
+from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.integrators import fitted_integrator, step_of
-from symplex.scenario.joined_parts import parts_by_body
-from symplex.scenario.obstacles import ShapedTable
 from symplex.scenario.parts import Part, parts_of
 from symplex.scenario.prescribed import factor, require_covered, support_motion
-from symplex.scenario.riders import RIGIDITY, Riders, require_steps
-from symplex.scenario.rigid import RigidBodyTable, SurfaceTable
+from symplex.scenario.riders import Riders, riders_of
+from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.selections import group_in
 from symplex.scenario.springs import spring_of
 from symplex.scenario.tables import Tables
@@ -82,7 +76,8 @@ class Builder:
         """
         self._mesh = self._tied(merge(self._meshes()))
         self._raise_mistakes()
-        self._riders = self._all_riders()
+        self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
+        self._raise_mistakes()
         self._n_nodes = self._riders.n_nodes
         fixed, moving = self._supports()
         energies, loads = self._energies_and_loads()
@@ -259,43 +254,9 @@ class Builder:
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
                 moving[str(support.name)] = motion
         fixed += [(nodes, "xyz") for nodes in self._riders.held()]
-        return fixed_mask(self._n_nodes, fixed), moving | self._given_motions()
-
-    def _given_motions(self) -> dict[str, SupportMotion]:
-        """Return the motions of obstacles and rigid bodies that are given, by their names."""
-        found = {}
-        for key in ("obstacle", "rigid_body"):
-            for k, table in enumerate(getattr(self._tables, key)):
-                if table.is_driven:
-                    motion = self._try(place(key, k, table.name), self._given_motion, table.name)
-                    if motion is not None:
-                        found[table.name] = motion
-        return found
-
-    def _given_motion(self, name: str) -> SupportMotion:
-        motion = self._riders.motion(name, self._mesh.points, self._path.parent)
-        require_covered(motion, self._tables.run.duration)
-        return motion
-
-    # -- what is rigid ------------------------------------------------------------------------------------------
-
-    def _all_riders(self) -> Riders:
-        """Return the obstacles that move, and rigid bodies."""
         folder = self._path.parent
-        rigid = {}
-        for table in self._tables.rigid:
-            key = "rigid_body" if isinstance(table, RigidBodyTable) else "obstacle"
-            here = place(key, getattr(self._tables, key).index(table), table.name)
-            body = self._try(here, table.body, folder)
-            if body is not None:
-                rigid[table.name] = table, body
-            if table.is_free:
-                self._try(here, require_steps, self._tables.integrator)
-        for k, table in enumerate(self._tables.obstacle):
-            if table.is_framed and table.is_free:
-                self._try(place("obstacle", k, table.name), require_steps, self._tables.integrator)
-        self._raise_mistakes()
-        return Riders(self._tables.shaped, rigid, len(self._mesh.points))
+        moving |= self._riders.given_motions(self._tables, self._mesh.points, folder, self._try)
+        return fixed_mask(self._n_nodes, fixed), moving
 
     def _rigidity(
         self,
@@ -361,27 +322,13 @@ class Builder:
         for name, (table, nodes, triangles) in self._on_surface.items():
             young = min(part.material.material().young for part in self._parts[table.to])
             energies[name] = surface_tie(table, self._mesh, young, nodes, triangles)
-        for k, obstacle in enumerate(tables.obstacle):
-            if isinstance(obstacle, SurfaceTable):
-                continue
-            contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
-            if contact is not None:
-                friction = {f"friction_{obstacle.name}": None} if obstacle.has_friction else {}
-                self._add_contact(energies, loads, obstacle, contact, friction)
+        contact = ContactParts(tables, self._mesh, self._riders, self._positions(), self._try)
+        contact.add_obstacles(self._surface_nodes)
         self._raise_mistakes()  # contact needs all bodies
-        touching = self._touching({name: energy for name, energy in energies.items() if isinstance(energy, Solid)})
-        others = {name for name in touching if name not in {table.name for table in tables.surfaces}}
-        for key in ("contact", "obstacle"):
-            for k, table in enumerate(getattr(tables, key)):
-                if not isinstance(table, ContactTable):
-                    continue
-                own = {name: of for name, of in touching.items() if name in others or name == table.name}
-                points = self._riders.points(self._positions())
-                contact = self._try(place(key, k, table.name), body_contact, table, own, points)
-                if contact is not None:
-                    frictions = table.frictions(list(own)).items()
-                    acting = {name: pair for name, pair in frictions if pair is None or is_between(contact, *pair)}
-                    self._add_contact(energies, loads, table, contact, acting)
+        solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
+        contact.add_surfaces(solids, self._velocities)
+        energies |= contact.energies
+        loads |= contact.loads
         if tables.gravity is not None:
             mass = np.sum([*self._body_mass.values(), self._riders.weights], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
@@ -393,64 +340,11 @@ class Builder:
                 loads[table.name] = load
         return energies, loads
 
-    def _touching(self, solids: dict[str, Solid]) -> dict[str, Touching]:
-        """Return all that has a surface which may touch others, by name."""
-        parts = parts_by_body([body.name for body in self._tables.body], solids)
-        v = self._velocities
-        found = {name: touching_body(self._mesh, name, of, v) for name, of in parts.items()}
-        moving = self._riders.points(v)
-        for table in self._tables.rigid:
-            own = moving[self._riders.points_of(table.name)]
-            found[table.name] = Touching(partial(self._riders.surface, table.name), None, own, table.is_free)
-        return found
-
-    def _add_contact(
-        self,
-        energies: dict[str, Energy],
-        loads: dict[str, Load],
-        table: FrictionTable,
-        contact: ObstacleContact | BodyContact,
-        frictions: Mapping[str, tuple[str, str] | None],
-    ) -> None:
-        """Add a contact of points and its frictions, by name, as an energy and loads of nodes."""
-        energy = self._riders.of_points(contact)
-        energies[table.name] = energy
-        for name, pair in frictions.items():
-            friction = Friction(contact, **table.friction_options, between=pair)
-            loads[name] = friction if energy is contact else energy.of_load(friction)
-
     @cached_property
     def _surface_nodes(self) -> IntArray:
         """The nodes on the boundary of bodies, and all of trusses and point masses."""
         bare = [name for name in self._tables.names if name not in self._parts]
         return np.unique(np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)]))
-
-    def _contact(self, table: ShapedTable) -> ObstacleContact:
-        of_mesh = self._tables.names
-        free = [body.name for body in self._tables.rigid_body if body.is_free]
-        names = table.bodies if table.bodies is not None else [*of_mesh, *free]
-        of_bodies = [self._nodes_of(name) for name in names if name in of_mesh]
-        rigid = [self._riders.points_of(name) for name in names if name not in of_mesh]
-        touching = np.concatenate([np.empty(0, np.int32), *of_bodies])
-        nodes = np.concatenate([np.intersect1d(self._surface_nodes, touching), *rigid])
-        contact = self._riders.obstacle_contact(table, nodes)
-        if len(nodes) and not table.allow_initial_penetration:
-            self._refuse_penetration(contact)
-        return contact
-
-    def _refuse_penetration(self, contact: ObstacleContact) -> None:
-        points = self._riders.points(self._positions())
-        node, depth = contact.deepest(points)
-        if depth > _TOUCH * np.ptp(self._mesh.points, axis=0).max():
-            inside = int(np.sum(contact.gaps(points) < 0))
-            bodies = {name: self._nodes_of(name) for name in self._tables.names}
-            bodies |= {table.name: self._riders.points_of(table.name) for table in self._tables.rigid}
-            body = next(name for name, nodes in bodies.items() if node in nodes)
-            at = ", ".join(f"{x:.6g}" for x in points[node])
-            raise ScenarioError(
-                f"body '{body}' starts inside it: {inside} nodes, the deepest at ({at}) m by {depth:.3g} m. "
-                "Move the body (translate) or the obstacle, or set allow_initial_penetration = true."
-            )
 
     def _load(self, table: LoadTable) -> Energy | Load:
         group = self._group(table)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +23,15 @@ from symplex.fem.mass_properties import MassProperties
 from symplex.fem.rigidity import Rigidity
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
+from symplex.scenario.prescribed import require_covered
 from symplex.scenario.quantities import ZERO
 from symplex.scenario.rigid import RigidTable
 from symplex.scenario.rigid_motion import RigidMotionTable
+from symplex.scenario.tables import Tables
+from symplex.scenario.validation import place
 
-RIGIDITY = "rigidity"  # what the energy is called that keeps free frames in shape
+Try = Callable[..., Any]  # Builder._try
+
 _UNSEEN = 1e-12  # of the mass of all bodies: what is held or driven needs none, but each node of a system has one
 # Elastic frequencies of free rigid bodies, in 1/dt: explicit methods are at half of their stable step.
 _FREQUENCIES = {"energy-momentum": 10.0, "midpoint": 10.0, "variational-midpoint": 10.0}
@@ -151,10 +156,19 @@ class Riders:
         """Return the nodes of each of those that stand still."""
         return [r.nodes for r in self.riders.values() if not (r.table.is_free or r.table.is_driven)]
 
-    def motion(self, name: str, of_bodies: Array, folder: Path) -> SupportMotion:
-        """Return the given motion of one; files are looked for in a folder."""
-        rider = self.riders[name]
-        return rider.table.given_motion(name, rider.nodes, self.positions(of_bodies), rider.center, folder)
+    def given_motions(self, tables: Tables, of_bodies: Array, folder: Path, try_: Try) -> dict[str, SupportMotion]:
+        """Return the motions that are given, by the names of what they move; files are looked for in a folder."""
+        points, found = self.positions(of_bodies), {}
+        for here, table in _places(tables):
+            rider = self.riders.get(table.name)
+            if rider is None or not table.is_driven:
+                continue
+            arguments = table.name, rider.nodes, points, rider.center, folder
+            motion = try_(here, table.given_motion, *arguments)
+            if motion is not None:
+                try_(here, require_covered, motion, tables.run.duration)
+                found[table.name] = motion
+        return found
 
     def rigidity(self, table: IntegratorTable, dt: float) -> Rigidity:
         """Return the energy that keeps free frames in shape, for a method with a step in s."""
@@ -207,7 +221,40 @@ class Riders:
         return self.bodies.surface(bodies=[name])
 
 
-def require_steps(table: IntegratorTable) -> None:
+def riders_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
+    """Return all that is rigid and has nodes of its own.
+
+    Parameters
+    ----------
+    tables : Tables
+    n_nodes : int
+        The number of nodes of bodies.
+    folder : Path
+        Where files are looked for.
+    try_ : callable
+        ``try_(here, what, *args)`` returns what(*args), or notes the mistake and returns None.
+    """
+    rigid: dict[str, tuple[RigidTable, RigidBody]] = {}
+    for here, table in _places(tables):
+        body = try_(here, table.body, folder) if isinstance(table, RigidTable) else None
+        if isinstance(table, RigidTable) and body is not None:
+            rigid[table.name] = table, body
+        if table.is_free and (isinstance(table, RigidTable) or table.is_framed):
+            try_(here, _require_steps, tables.integrator)
+    return Riders(
+        tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes
+    )
+
+
+def _places(tables: Tables) -> Iterator[tuple[str, RigidTable | ShapedTable]]:
+    """Yield the tables of obstacles and rigid bodies with what messages call them."""
+    for k, table in enumerate(tables.obstacle):
+        yield place("obstacle", k, table.name), table
+    for k, table in enumerate(tables.rigid_body):
+        yield place("rigid_body", k, table.name), table
+
+
+def _require_steps(table: IntegratorTable) -> None:
     """Check that a method has steps, whose size says how stiff free rigid bodies are.
 
     Raises

@@ -17,6 +17,7 @@ from symplex.scenario.actions import History, Support, Turn
 from symplex.scenario.prescribed import support_motion
 from symplex.scenario.quantities import ZERO, Table, Triple, positive, vector
 
+RIGIDITY = "rigidity"  # what the energy is called that keeps what moves freely in shape
 _SHIFTS = ("displacement", "acceleration", "velocity")
 _TURNS = ("rotation", "angular_velocity")
 _WITH_HISTORY = ("displacement", "acceleration", "rotation")

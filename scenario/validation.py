@@ -15,7 +15,7 @@ from symplex.errors import ScenarioError
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
 from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
-from symplex.scenario.riders import RIGIDITY
+from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
