@@ -24,7 +24,7 @@ from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.integrators import fitted_integrator, step_of
-from symplex.scenario.parts import Part, parts_of
+from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.prescribed import factor, require_covered, support_motion
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.rigid_motion import RIGIDITY
@@ -87,7 +87,8 @@ class Builder:
             energies[RIGIDITY] = self._rigidity(energies, fixed, moving, rods)
             self._raise_mistakes()
         system = self._try(
-            "[[support]]", lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving)
+            "[[support]]",
+            lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving, massless=self._massless),
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
@@ -180,12 +181,27 @@ class Builder:
         lumped = sum((mass for name, mass in self._body_mass.items() if name not in consistent), riding)
         self._require_mass(np.sum([*self._body_mass.values(), riding], axis=0))
         if not consistent:
-            return lumped
+            return self._moved_inward(lumped)
         mass = diags_array(lumped).tocsr()
         for name in consistent:
             for part in self._parts.get(name, []) or [self._trusses[name]]:
                 mass = mass + part.consistent_mass(points, n)
-        return mass.tocsr()
+        return self._moved_inward(mass.tocsr())
+
+    def _moved_inward(self, mass: Array | csr_array) -> Array | csr_array:
+        """Return a mass without that of nodes that are to have none."""
+        for k, body in enumerate(self._tables.body):
+            moved = self._try(place("body", k, body.name), moved_inward, mass, body, self._parts[body.name], self._mesh)
+            mass = mass if moved is None else moved
+        return mass
+
+    @property
+    def _massless(self) -> np.ndarray:
+        """Which nodes [n] are to have no mass."""
+        mask = np.zeros(self._n_nodes, bool)
+        for body in self._tables.body:
+            mask[massless_nodes(body, self._mesh)] = True
+        return mask
 
     def _require_mass(self, mass: Array) -> None:
         """Refuse nodes of trusses without mass."""
@@ -269,7 +285,7 @@ class Builder:
         table = self._tables.integrator
         dt = getattr(table, "dt", None)
         if dt == "auto":
-            system = System(self._mass(), energies, fixed=fixed, moving=moving)
+            system = System(self._mass(), energies, fixed=fixed, moving=moving, massless=self._massless)
             state = system.state(self._positions(), self._velocities)
             fitted = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
             self._raise_mistakes()

@@ -220,6 +220,7 @@ class Body(Table):
     velocity: Annotated[Triple, vector("m/s")] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
+    massless: Text | None = None
     quadratic: bool = False
     formulation: Literal["standard"] | None = None
     instance: list[Instance] = Field(default_factory=list)

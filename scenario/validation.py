@@ -229,6 +229,13 @@ def _unsupported(tables: Tables) -> list[str]:
             f'{here}: mass = "consistent" needs an implicit integrator; with {explicit}{kind} take mass = "lumped".'
             for here in _consistent(tables)
         ]
+    if "massless nodes" not in method.takes:
+        lines += [
+            f"{place('body', k, body.name)}: {explicit}{kind} needs mass at all nodes; take another integrator, such as "
+            f"{_kinds('massless nodes', method)}, or leave massless out."
+            for k, body in enumerate(tables.body)
+            if body.massless is not None
+        ]
     if "moving supports" not in method.takes:
         lines += [
             f"{place('support', k, support.name)}: it moves, which {kind} cannot follow; take another integrator, "

@@ -255,7 +255,7 @@ MISTAKES = {
     ),
     "missing kind": (
         BODY + WALL.replace('kind = "half-space"', "") + REST,
-        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box.",
+        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box, surface.",
     ),
     "zero normal": (
         BODY + WALL.replace("[0, 0, 2]", "[0, 0, 0]") + REST,
