@@ -231,8 +231,8 @@ def _unsupported(tables: Tables) -> list[str]:
         ]
     if "massless nodes" not in method.takes:
         lines += [
-            f"{place('body', k, body.name)}: {explicit}{kind} needs mass at all nodes; take another integrator, such as "
-            f"{_kinds('massless nodes', method)}, or leave massless out."
+            f"{place('body', k, body.name)}: {explicit}{kind} needs mass at all nodes; take another "
+            f"integrator, such as {_kinds('massless nodes', method)}, or leave massless out."
             for k, body in enumerate(tables.body)
             if body.massless is not None
         ]
