@@ -155,7 +155,7 @@ def summarize(
         }
         | {name: {"line": len(bars.nodes)} for name, bars in problem.trusses.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
-        "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
+        "mass": float(np.sum(system.mass)),
         "loads": _loads(problem),
         "kind": scenario.tables.integrator.kind,
         "integrator": type(problem.integrator).__name__,

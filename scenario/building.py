@@ -84,8 +84,9 @@ class Builder:
         rods = self._rods()
         self._raise_mistakes()
         if self._riders.free_frames:
-            energies[RIGIDITY] = self._rigidity(energies, fixed, moving, rods)
+            rigidity = self._try(place("integrator"), self._rigidity, energies, fixed, moving, rods)
             self._raise_mistakes()
+            energies[RIGIDITY] = cast(Energy, rigidity)
         system = self._try(
             "[[support]]",
             lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving, massless=self._massless),

@@ -35,6 +35,7 @@ Try = Callable[..., Any]  # Builder._try
 _UNSEEN = 1e-12  # of the mass of all bodies: what is held or driven needs none, but each node of a system has one
 # Elastic frequencies of free rigid bodies, in 1/dt: explicit methods are at half of their stable step.
 _FREQUENCIES = {"energy-momentum": 10.0, "midpoint": 10.0, "variational-midpoint": 10.0}
+_FASTEST = 0.5  # spin over that frequency
 _DAMPED = ("generalized-alpha", "hht", "linearly-implicit-newmark")
 _STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark"))
 
@@ -171,10 +172,23 @@ class Riders:
         return found
 
     def rigidity(self, table: IntegratorTable, dt: float) -> Rigidity:
-        """Return the energy that keeps free frames in shape, for a method with a step in s."""
+        """Return the energy that keeps free frames in shape, for a method with a step in s.
+
+        Raises
+        ------
+        ScenarioError
+            If one turns too fast for it: it is wider by the square of spin over frequency.
+        """
         free = self.free_frames
         factor = 3.0 if table.kind in _DAMPED or getattr(table, "beta", 0.0) else 1.0
         frequency = _FREQUENCIES.get(table.kind, factor) / dt
+        for name, rider in self.riders.items():
+            spin = float(np.linalg.norm(rider.table.angular_velocity or ZERO))
+            if any(rider is one for one in free) and spin > _FASTEST * frequency:
+                raise ScenarioError(
+                    f"'{name}' turns with {spin:.4g} rad/s, too fast for steps of {dt:.3g} s with this method; take a dt "
+                    f"of {_FASTEST * frequency * dt / spin:.2g} s or less."
+                )
         radii = np.stack([rider.properties.radii for rider in free if rider.properties is not None])
         return Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
 

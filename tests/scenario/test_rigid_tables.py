@@ -313,6 +313,10 @@ MISTAKES = {
     "a key of another": (RIGID.replace("box = [0.1, 0.1, 0.1]", "sphere = 0.1, rings = 3"), "rings goes with cylinder"),
     "no file": (RIGID.replace("{ box = [0.1, 0.1, 0.1] }", '"no.stl"'), "no.stl"),
     "reserved": (RIGID.replace('"o"', '"rigidity"'), "'rigidity' is reserved"),
+    "too fast": (
+        BOX + "mass = 1.0\nangular_velocity = [0, 0, 1e5]\n",
+        "'o' turns with 1e+05 rad/s, too fast for steps of 0.0002 s with this method; take a dt of 5e-05 s or less",
+    ),
     "immovable": (
         RIGID + RIGID.replace('"o"', '"p"') + '[[contact]]\nbodies = ["o", "p"]\n',
         "nothing can be pushed away",
