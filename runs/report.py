@@ -320,7 +320,9 @@ def _body_contact(contact: BodyContact, q: Array) -> str:
 
 def _elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many elements of each type bodies have."""
-    counts = {element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in (*SOLIDS, LINE)}
+    counts = {
+        element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in (*SOLIDS, LINE)
+    }
     return ", ".join(f"{count:,} {plural}" for plural, count in counts.items() if count)
 
 
