@@ -89,7 +89,8 @@ def test_velocity_fields():
     G = np.arange(9.0).reshape(3, 3)
     v = velocity_field(x, velocity=[1, 2, 3], angular_velocity=[0, 0, 2], gradient=G, point=[1, 0, 0])
     arm = x - [1, 0, 0]
-    np.testing.assert_allclose(v, [1, 2, 3] + np.cross([0, 0, 2], arm) + np.einsum("ij,nj->ni", G, arm))
+    expected = np.cross([0, 0, 2], arm) + np.einsum("ij,nj->ni", G, arm)
+    np.testing.assert_allclose(v, expected + np.array([1, 2, 3]))
     for wrong in ({"velocity": [1, 2]}, {"gradient": [1, 2, 3]}, {"point": [np.inf, 0, 0]}, {"velocity": "fast"}):
         with pytest.raises(InvalidSystem, match="velocity_field"):
             velocity_field(x, **wrong)
