@@ -97,8 +97,8 @@ def _with_regions(mesh: Mesh, regions: Mapping[str, tuple[Triple, Triple]]) -> M
         inside = {kind: ((x >= low) & (x <= high)).all(axis=1) for kind, x in centres.items()}
         if not any(on.any() for on in inside.values()):
             raise MeshError(
-                f"mesh.regions: no element has its centre in '{name}', between {list(low)} and {list(high)} m; the mesh "
-                f"is between {mesh.points.min(axis=0).tolist()} and {mesh.points.max(axis=0).tolist()} m."
+                f"mesh.regions: no element has its centre in '{name}', between {list(low)} and {list(high)} m; "
+                f"the mesh is between {mesh.points.min(axis=0).tolist()} and {mesh.points.max(axis=0).tolist()} m."
             )
         groups[name] = {kind: np.flatnonzero(on).astype(np.int32) for kind, on in inside.items() if on.any()}
     return replace(mesh, cell_groups=groups)
