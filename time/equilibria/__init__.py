@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".relative_path": ("RelativeEquilibrium", "RelativePath"),
+        ".quasi_static": ("Static",),
         ".static": ("EquilibriumPath", "StaticEquilibrium", "equilibrium_path", "static_equilibrium"),
         ".steady_rotation": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
     },
