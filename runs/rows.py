@@ -42,9 +42,9 @@ class RowsOfRun:
         """Return a row: energies, momenta, what parts of the system tell, and the counts of the motion."""
         problem, motion = self._problem, self._motion
         row = {"t": state.t, **motion.energies(state)}
-        row |= components("momentum", problem.system.momentum(state))
-        row |= components("angular_momentum", problem.system.angular_momentum(state))
-        row |= problem.system.observed(state, motion.gradient)
+        row |= components("momentum", motion.system.momentum(state))
+        row |= components("angular_momentum", motion.system.angular_momentum(state))
+        row |= motion.system.observed(state, motion.gradient)
         for name, node in problem.carriers.items():
             row |= components(f"position_{name}", state.q[node])
         if self._has_temperature:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,7 +16,6 @@ from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.elements import SOLIDS
@@ -30,9 +29,13 @@ from symplex.scenario.integrators import fitted_integrator
 from symplex.scenario.obstacles import obstacle_of
 from symplex.scenario.prescribed import factor, support_motion
 from symplex.scenario.quantities import listed, shown
+from symplex.scenario.sampling import Leg, stages_of, timeline
+from symplex.scenario.stages import idle, of_supports, tables_of_stage
+from symplex.scenario.start import Beginning, Perturbation
 from symplex.scenario.tables import Body, ObstacleTable, Tables
 from symplex.scenario.validation import mistakes, place
 from symplex.time.integrator import Integrator
+from symplex.time.stages import Stage, Stages
 
 T = TypeVar("T")
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
@@ -82,23 +85,77 @@ class Builder:
         n = len(self._mesh.points)
         self._carriers = {table.name: n + k for k, table in enumerate(self._tables.moving_obstacles)}
         self._n_nodes = n + len(self._carriers)
-        fixed, moving = self._supports()
+        supports = self._supports()
         energies, loads = self._energies_and_loads()
         rods = self._rods()
         self._raise_mistakes()
-        system = self._try(
-            "[[support]]", lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving)
-        )
-        self._raise_mistakes()
-        assert system is not None, "a mistake would have been raised"
-        state = self._try("at the start", system.state, self._positions(), self._velocities)
-        self._raise_mistakes()
-        assert state is not None, "a mistake would have been raised"
-        integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
-        self._raise_mistakes()
-        assert integrator is not None, "a mistake would have been raised"
+        mass, tables = self._mass(), self._tables
+
+        def acting(first: float, last: float) -> System:
+            """Return the system with what acts between two times in s, or at one."""
+            without = idle(tables, first, last)
+            fixed, moving = of_supports(supports, self._n_nodes, first, last)
+            return System(
+                mass,
+                {name: energy for name, energy in energies.items() if name not in without},
+                fixed=fixed,
+                loads={name: load for name, load in loads.items() if name not in without},
+                moving=moving,
+            )
+
+        legs = timeline(tables).legs
+        systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
+        state = self._wanted("at the start", self._start, acting, systems[0])
+        integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
-        return Built(self._mesh, system, state, integrator, n_rods, self._carriers)
+        return Built(self._mesh, systems[0], state, integrator, n_rods, self._carriers)
+
+    def _start(self, acting: Callable[[float, float], System], system: System) -> State:
+        """Return the state at t = 0."""
+        q, v, table = self._positions(), self._velocities, self._tables.start
+        if table is None:
+            return system.state(q, v)
+        beginning = Beginning(self._path.parent, self._mesh, acting(0.0, 0.0), q, v)
+        q, v = self._wanted(place("start"), beginning.state, table, len(self._tables.body))
+        if table.perturbation is not None:
+            nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
+            x = q if table.perturbation.of == "positions" else v
+            x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
+        return system.state(q, v)
+
+    def _perturbed(self, table: Perturbation) -> IntArray:
+        """Return the nodes that a perturbation changes."""
+        names = [body.name for body in self._tables.body]
+        if table.body is None:
+            return np.arange(len(self._mesh.points), dtype=np.int32)
+        if table.body not in names:
+            raise ScenarioError(f"perturbation: there is no body {shown(table.body)}; there are {listed(names)}.")
+        return self._mesh.nodes_of(self._group(table))
+
+    def _integrator(
+        self, legs: Sequence[Leg], systems: Sequence[System], state: State, rods: Mapping[str, Constraint]
+    ) -> Integrator:
+        """Return the integrator of the only part of the run, or those of all parts one after the other."""
+        stages, given = [], stages_of(self._tables)
+        for leg, system in zip(legs, systems, strict=True):
+            run, of_stage = given[leg.stage], tables_of_stage(self._tables, leg.stage)
+            if leg.samples != run.n_samples:
+                run = run.of_part(leg.end - leg.start, leg.samples)
+            table = self._tables.stage[leg.stage] if self._tables.stage else None
+            here = place("integrator") if table is None else f"{place('stage', leg.stage, table.name)}: integrator"
+            later = leg.start > 0.0
+            at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
+            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, later)
+            name = "" if table is None else table.name or f"#{leg.stage + 1}"
+            stages.append(Stage(system, fitted, leg.end, name))
+        return stages[0].integrator if len(stages) == 1 else Stages(stages)
+
+    def _wanted(self, here: str, what: Callable[..., T], *args) -> T:
+        """Return what(*args); if it fails, raise all mistakes."""
+        found = self._try(here, what, *args)
+        self._raise_mistakes()
+        assert found is not None, "a mistake would have been raised"
+        return found
 
     def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
         """Return what(*args); if it fails, add a line and return None."""
@@ -171,10 +228,10 @@ class Builder:
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
-    def _group(self, table: Support | Rod | LoadTable) -> str:
+    def _group(self, table: Support | Rod | LoadTable | Perturbation) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
         if table.group is None:
-            return table.body
+            return str(table.body)
         group = f"{table.body}.{table.group}"
         if group not in self._mesh.groups:
             prefix = f"{table.body}."
@@ -182,10 +239,9 @@ class Builder:
             raise ScenarioError(f"body '{table.body}' has no group {shown(table.group)}; it has: {known}.")
         return group
 
-    def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
-        """Return which coordinates [n, 3] do not move, and what moves in a given way by name."""
-        fixed: list[tuple[IntArray, str]] = []
-        moving: dict[str, SupportMotion] = {}
+    def _supports(self) -> list[tuple[Support, IntArray, SupportMotion | None]]:
+        """Return the supports with their nodes, and how they move."""
+        found: list[tuple[Support, IntArray, SupportMotion | None]] = []
         for k, support in enumerate(self._tables.support):
             here = place("support", k, support.name)
             group = self._try(here, self._group, support)
@@ -193,18 +249,21 @@ class Builder:
                 continue
             nodes = self._mesh.nodes_of(group)
             if not support.moves:
-                fixed.append((nodes, support.components))
+                found.append((support, nodes, None))
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
-                moving[str(support.name)] = motion
-        return fixed_mask(self._n_nodes, fixed), moving
+                found.append((support, nodes, motion))
+        return found
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self._mesh.points, self._path.parent)
-        (first, last), duration = motion.span, self._tables.run.duration
-        if first > 0.0 or last < duration * (1.0 - _TOUCH):
+        (first, last), begin, end = motion.span, support.begin, self._tables.run.duration
+        if support.until is not None:
+            end = min(end, support.until)
+        if first > begin or last < end * (1.0 - _TOUCH):
             raise ScenarioError(
-                f"history: its table goes from {first:g} to {last:g} s, but the run from 0 to {duration:g} s; let it "
-                "cover the run."
+                f"history: its table goes from {first - begin:g} to {last - begin:g} s, but "
+                + (f"the run from 0 to {end:g} s; let it cover the run." if begin == 0.0 and support.until is None
+                   else f"the support acts for {end - begin:g} s; let it cover that.")
             )
         return motion
 
@@ -292,7 +351,7 @@ class Builder:
 
     def _load(self, table: LoadTable) -> Energy | Load:
         group = self._group(table)
-        history = factor(table.history, self._path.parent) if table.history is not None else 1.0
+        history = factor(table.history, self._path.parent, table.begin) if table.history is not None else 1.0
         if table.kind == "nodal":
             nodes = self._mesh.nodes_of(group)
             if table.history is None:

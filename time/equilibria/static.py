@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 import numpy as np
@@ -300,6 +300,5 @@ def _found(
     system: System, balance: StaticBalance, q: Array, way: Way, steps: int, corrections: int, stable: bool | None
 ) -> StaticEquilibrium:
     residual = float(np.linalg.norm(balance.residual(q), axis=1).max(initial=0.0))
-    at_rest = np.zeros_like(q)
-    state = State(balance.t, q, at_rest, at_rest.copy())
+    state = replace(system.state(q, t=balance.t), v=np.zeros_like(q), a=np.zeros_like(q))
     return StaticEquilibrium(system, state, way, steps, corrections, residual, stable)
