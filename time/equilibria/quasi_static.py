@@ -89,7 +89,7 @@ class StaticMotion(FixedStepMotion):
 
     def begin(self, q: Array, v: Array) -> None:
         """Take the equilibrium beside positions q [n, dim], whatever the velocities v are."""
-        before = self.system.kinetic(v) + self.system.potential(q)
+        before = self.system.kinetic(np.where(self.system.fixed, 0.0, v)) + self.system.potential(q)
         found = self._equilibrium(q, self.t, self.t)
         super().begin(found.state.q, np.zeros_like(v))
         self._a.fill(0.0)
