@@ -105,7 +105,7 @@ class Builder:
 
         legs = timeline(tables).legs
         systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
-        state = self._wanted("at the start", self._start, acting, systems[0])
+        state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         return Built(self._mesh, systems[0], state, integrator, n_rods, self._carriers)
@@ -114,14 +114,16 @@ class Builder:
         """Return the state at t = 0."""
         q, v, table = self._positions(), self._velocities, self._tables.start
         if table is None:
-            return system.state(q, v)
-        beginning = Beginning(self._path.parent, self._mesh, acting(0.0, 0.0), q, v)
+            return self._wanted("at the start", system.state, q, v)
+        beginning = Beginning(
+            self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v
+        )
         q, v = self._wanted(place("start"), beginning.state, table, len(self._tables.body))
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
-        return system.state(q, v)
+        return self._wanted("at the start", system.state, q, v)
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
