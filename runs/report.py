@@ -106,7 +106,8 @@ def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
     if (balance := BALANCE.name) in drift:
         taken = [*([f"the work of {loads}"] if loads else []), *(["the heat"] if "heat" in summary else [])]
         discrete = "" if kept == balance else f"; {drift[kept]:.1e} of {kept}"
-        return "energy balance", f"{drift[balance]:.1e} (relative), {' and '.join(taken)} taken off{discrete}"
+        less = f", {' and '.join(taken)} taken off" if taken else ""
+        return "energy balance", f"{drift[balance]:.1e} (relative){less}{discrete}"
     total = f"{drift['total']:.1e}"
     if loads:
         return "energy change", f"{total} (relative); work is done by {loads}"
