@@ -56,9 +56,9 @@ class RowsOfRun:
         """Return a row: energies, momenta, what parts of the system tell, and the counts of the motion."""
         problem, motion = self._problem, self._motion
         row = {"t": state.t, **motion.energies(state)}
-        row |= components("momentum", problem.system.momentum(state))
-        row |= components("angular_momentum", problem.system.angular_momentum(state))
-        row |= problem.system.observed(state, motion.gradient)
+        row |= components("momentum", motion.system.momentum(state))
+        row |= components("angular_momentum", motion.system.angular_momentum(state))
+        row |= motion.system.observed(state, motion.gradient)
         for name, rider in problem.riders.riders.items():
             for (what, _, _), values in zip(_told_of(rider), rider.pose(state.q, state.v), strict=False):
                 row |= components(f"{what}_{name}", values)

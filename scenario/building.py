@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -13,7 +13,6 @@ from scipy.sparse import csr_array, diags_array
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
@@ -26,15 +25,20 @@ from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.integrators import fitted_integrator, step_of
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.prescribed import factor, require_covered, support_motion
+from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.rigid_motion import RIGIDITY
+from symplex.scenario.sampling import Leg, stages_of, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.springs import spring_of
+from symplex.scenario.stages import idle, of_supports, tables_of_stage
+from symplex.scenario.start import Beginning, Perturbation
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
 from symplex.scenario.trusses import MEMBERS, Truss, truss_mesh
 from symplex.scenario.validation import mistakes, place
 from symplex.time.integrator import Integrator
+from symplex.time.stages import Stage, Stages
 
 T = TypeVar("T")
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
@@ -79,28 +83,84 @@ class Builder:
         self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
         self._raise_mistakes()
         self._n_nodes = self._riders.n_nodes
-        fixed, moving = self._supports()
+        supports = self._supports()
+        driven = self._riders.given_motions(self._tables, self._mesh.points, self._path.parent, self._try)
         energies, loads = self._energies_and_loads()
         rods = self._rods()
         self._raise_mistakes()
+        mass, massless, tables = self._mass(), self._massless, self._tables
+        self._raise_mistakes()
+
+        def acting(first: float, last: float) -> System:
+            """Return the system with what acts between two times in s, or at one."""
+            without = idle(tables, first, last)
+            fixed, moving = of_supports(supports, self._n_nodes, first, last)
+            for nodes in self._riders.held():
+                fixed[nodes] = True
+            return System(
+                mass,
+                {name: energy for name, energy in energies.items() if name not in without},
+                fixed=fixed,
+                loads={name: load for name, load in loads.items() if name not in without},
+                moving=moving | driven,
+                massless=massless,
+            )
+
+        legs = timeline(tables).legs
         if self._riders.free_frames:
-            rigidity = self._try(place("integrator"), self._rigidity, energies, fixed, moving, rods)
-            self._raise_mistakes()
-            energies[RIGIDITY] = cast(Energy, rigidity)
-        system = self._try(
-            "[[support]]",
-            lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving, massless=self._massless),
-        )
-        self._raise_mistakes()
-        assert system is not None, "a mistake would have been raised"
-        state = self._try("at the start", system.state, self._positions(), self._velocities)
-        self._raise_mistakes()
-        assert state is not None, "a mistake would have been raised"
-        integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
-        self._raise_mistakes()
-        assert integrator is not None, "a mistake would have been raised"
+            energies[RIGIDITY] = self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
+        systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
+        state = self._start(acting, systems[0])
+        integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
-        return Built(self._mesh, system, state, integrator, n_rods, self._riders)
+        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders)
+
+    def _start(self, acting: Callable[[float, float], System], system: System) -> State:
+        """Return the state at t = 0."""
+        q, v, table = self._positions(), self._velocities, self._tables.start
+        if table is None:
+            return self._wanted("at the start", system.state, q, v)
+        beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
+        q, v = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
+        if table.perturbation is not None:
+            nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
+            x = q if table.perturbation.of == "positions" else v
+            x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
+        return self._wanted("at the start", system.state, q, v)
+
+    def _perturbed(self, table: Perturbation) -> IntArray:
+        """Return the nodes that a perturbation changes."""
+        names = self._tables.names
+        if table.body is None:
+            return np.arange(len(self._mesh.points), dtype=np.int32)
+        if table.body not in names:
+            raise ScenarioError(f"perturbation: there is no body {shown(table.body)}; there are {listed(names)}.")
+        return self._mesh.nodes_of(self._group(table))
+
+    def _integrator(
+        self, legs: Sequence[Leg], systems: Sequence[System], state: State, rods: Mapping[str, Constraint]
+    ) -> Integrator:
+        """Return the integrator of the only part of the run, or those of all parts one after the other."""
+        stages, given = [], stages_of(self._tables)
+        for leg, system in zip(legs, systems, strict=True):
+            run, of_stage = given[leg.stage], tables_of_stage(self._tables, leg.stage)
+            if leg.samples != run.n_samples:
+                run = run.of_part(leg.end - leg.start, leg.samples)
+            table = self._tables.stage[leg.stage] if self._tables.stage else None
+            here = place("integrator") if table is None else f"{place('stage', leg.stage, table.name)}: integrator"
+            later = leg.start > 0.0
+            at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
+            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, later)
+            name = "" if table is None else table.name or f"#{leg.stage + 1}"
+            stages.append(Stage(system, fitted, leg.end, name))
+        return stages[0].integrator if len(stages) == 1 else Stages(stages)
+
+    def _wanted(self, here: str, what: Callable[..., T], *args) -> T:
+        """Return what(*args); if it fails, raise all mistakes."""
+        found = self._try(here, what, *args)
+        self._raise_mistakes()
+        assert found is not None, "a mistake would have been raised"
+        return found
 
     def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
         """Return what(*args); if it fails, add a line and return None."""
@@ -252,14 +312,13 @@ class Builder:
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
-    def _group(self, table: Support | Rod | LoadTable) -> str:
+    def _group(self, table: Support | Rod | LoadTable | Perturbation) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
         return group_in(self._mesh, table.body, table.group)
 
-    def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
-        """Return which coordinates [n, 3] do not move, and what moves in a given way by name."""
-        fixed: list[tuple[IntArray, str]] = []
-        moving: dict[str, SupportMotion] = {}
+    def _supports(self) -> list[tuple[Support, IntArray, SupportMotion | None]]:
+        """Return the supports with their nodes, and how they move."""
+        found: list[tuple[Support, IntArray, SupportMotion | None]] = []
         for k, support in enumerate(self._tables.support):
             here = place("support", k, support.name)
             group = self._try(here, self._group, support)
@@ -267,36 +326,31 @@ class Builder:
                 continue
             nodes = self._mesh.nodes_of(group)
             if not support.moves:
-                fixed.append((nodes, support.components))
+                found.append((support, nodes, None))
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
-                moving[str(support.name)] = motion
-        fixed += [(nodes, "xyz") for nodes in self._riders.held()]
-        folder = self._path.parent
-        moving |= self._riders.given_motions(self._tables, self._mesh.points, folder, self._try)
-        return fixed_mask(self._n_nodes, fixed), moving
+                found.append((support, nodes, motion))
+        return found
 
     def _rigidity(
-        self,
-        energies: dict[str, Energy],
-        fixed: np.ndarray,
-        moving: dict[str, SupportMotion],
-        rods: dict[str, Constraint],
+        self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
     ) -> Energy:
-        """Return what keeps rigid bodies in shape, as stiff as the step allows: one that all else allows, if "auto"."""
-        table = self._tables.integrator
-        dt = getattr(table, "dt", None)
-        if dt == "auto":
-            system = System(self._mass(), energies, fixed=fixed, moving=moving, massless=self._massless)
-            state = system.state(self._positions(), self._velocities)
-            fitted = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
-            self._raise_mistakes()
-            assert fitted is not None, "a mistake would have been raised"
-            dt = step_of(fitted)
-        return self._riders.rigidity(table, cast(float, dt))
+        """Return what keeps free rigid bodies in shape, as stiff as steps allow; "auto" ones that all else allows."""
+        steps, given = [], stages_of(self._tables)
+        for leg in legs:
+            of_stage = tables_of_stage(self._tables, leg.stage)
+            dt = getattr(of_stage.integrator, "dt", None)
+            if dt == "auto":
+                system, run = acting(leg.start, leg.end), given[leg.stage].of_part(leg.end - leg.start, leg.samples)
+                state = system.state(self._positions(), self._velocities, leg.start)
+                dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.start > 0.0))
+            if dt is not None:
+                steps.append((of_stage.integrator, float(dt)))
+        return self._riders.rigidity(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self._mesh.points, self._path.parent)
-        require_covered(motion, self._tables.run.duration)
+        end = self._tables.run.duration if support.until is None else min(self._tables.run.duration, support.until)
+        require_covered(motion, end, support.begin, support.begin == 0.0 and support.until is None)
         return motion
 
     def _rods(self) -> dict[str, Constraint]:
@@ -365,7 +419,7 @@ class Builder:
 
     def _load(self, table: LoadTable) -> Energy | Load:
         group = self._group(table)
-        history = factor(table.history, self._path.parent) if table.history is not None else 1.0
+        history = factor(table.history, self._path.parent, table.begin) if table.history is not None else 1.0
         if table.kind == "nodal":
             nodes = self._mesh.nodes_of(group)
             if table.history is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from symplex.scenario.prescribed import require_covered
 from symplex.scenario.quantities import ZERO
 from symplex.scenario.rigid import RigidTable
 from symplex.scenario.rigid_motion import RigidMotionTable
+from symplex.scenario.sampling import stages_of
+from symplex.scenario.stages import tables_of_stage
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import place
 
@@ -35,8 +37,9 @@ Try = Callable[..., Any]  # Builder._try
 _UNSEEN = 1e-12  # of the mass of all bodies: what is held or driven needs none, but each node of a system has one
 # Elastic frequencies of free rigid bodies, in 1/dt: explicit methods are at half of their stable step.
 _FREQUENCIES = {"energy-momentum": 10.0, "midpoint": 10.0, "variational-midpoint": 10.0}
+_FREQUENCIES |= {"generalized-alpha": 3.0, "hht": 3.0, "linearly-implicit-newmark": 3.0}
+_EXPLICIT = ("newmark", "rattle", "shake", "variational-euler")  # unless they have a beta
 _FASTEST = 0.5  # spin over that frequency
-_DAMPED = ("generalized-alpha", "hht", "linearly-implicit-newmark")
 _STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark"))
 
 
@@ -171,8 +174,8 @@ class Riders:
                 found[table.name] = motion
         return found
 
-    def rigidity(self, table: IntegratorTable, dt: float) -> Rigidity:
-        """Return the energy that keeps free frames in shape, for a method with a step in s.
+    def rigidity(self, steps: Sequence[tuple[IntegratorTable, float]]) -> Rigidity:
+        """Return the energy that keeps free frames in shape, for the methods of all stages with their steps in s.
 
         Raises
         ------
@@ -180,14 +183,15 @@ class Riders:
             If one turns too fast for it: it is wider by the square of spin over frequency.
         """
         free = self.free_frames
-        factor = 3.0 if table.kind in _DAMPED or getattr(table, "beta", 0.0) else 1.0
-        frequency = _FREQUENCIES.get(table.kind, factor) / dt
+        frequencies = [_frequency(table) / dt for table, dt in steps]
+        explicit = [frequency for (table, _), frequency in zip(steps, frequencies, strict=True) if _is_explicit(table)]
+        frequency, dt = min(explicit) if explicit else max(frequencies), min(dt for _, dt in steps)
         for name, rider in self.riders.items():
             spin = float(np.linalg.norm(rider.table.angular_velocity or ZERO))
-            if any(rider is one for one in free) and spin > _FASTEST * frequency:
+            if rider.table.is_free and len(rider.nodes) == 4 and spin > _FASTEST * frequency:
                 raise ScenarioError(
-                    f"'{name}' turns with {spin:.4g} rad/s, too fast for steps of {dt:.3g} s with this method; take a dt "
-                    f"of {_FASTEST * frequency * dt / spin:.2g} s or less."
+                    f"'{name}' turns with {spin:.4g} rad/s, too fast for steps of {dt:.3g} s with this method; take a "
+                    f"dt of {_FASTEST * frequency * dt / spin:.2g} s or less."
                 )
         radii = np.stack([rider.properties.radii for rider in free if rider.properties is not None])
         return Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
@@ -254,7 +258,8 @@ def riders_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
         if isinstance(table, RigidTable) and body is not None:
             rigid[table.name] = table, body
         if table.is_free and (isinstance(table, RigidTable) or table.is_framed):
-            try_(here, _require_steps, tables.integrator)
+            for k in range(len(stages_of(tables))):
+                try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     return Riders(
         tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes
     )
@@ -276,11 +281,21 @@ def _require_steps(table: IntegratorTable) -> None:
     ScenarioError
         If it has not.
     """
-    if getattr(table, "dt", None) is None:
+    if getattr(table, "dt", None) is None and table.kind != "static":
         raise ScenarioError(
             f"it moves freely as a rigid body, which {table.kind} cannot follow; take another integrator, such as "
             f"{_STEPS}."
         )
+
+
+def _is_explicit(table: IntegratorTable) -> bool:
+    """Return whether the steps of a method have a limit of stability."""
+    return table.kind in _EXPLICIT and not getattr(table, "beta", 0.0)
+
+
+def _frequency(table: IntegratorTable) -> float:
+    """Return the elastic frequency of rigid bodies for a method, in 1/dt."""
+    return _FREQUENCIES.get(table.kind, 1.0) if table.kind not in _EXPLICIT or _is_explicit(table) else 3.0
 
 
 def _properties(table: ShapedTable) -> MassProperties:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.contact.bodies import BodyContact
@@ -24,10 +26,12 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.riders import Riders
+from symplex.scenario.sampling import Timeline, timeline
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import BOLTZMANN, kinetic_temperature
+from symplex.time.stages import Stage, Stages
 
 
 @dataclass(frozen=True)
@@ -113,16 +117,20 @@ class Scenario:
         names += [name for truss in tables.truss for name in truss.mesh.files]
         return {name: self.path.parent / name for name in names if name is not None}
 
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When it is sampled, and the parts that it falls into."""
+        return timeline(self.tables)
+
     @property
     def times(self) -> Array:
         """The times in s at which the history is sampled, from 0 to the end."""
-        run = self.tables.run
-        return run.duration * (np.arange(run.n_samples + 1) / run.n_samples)
+        return self.timeline.times
 
     @property
-    def samples_per_frame(self) -> int:
-        """How many samples of the history there are to a frame."""
-        return self.tables.run.n_samples // self.tables.run.frames
+    def is_frame(self) -> NDArray[np.bool_]:
+        """Which of the samples are frames as well."""
+        return self.timeline.is_frame
 
     def build(self) -> Problem:
         """Return what the scenario describes, ready to run.
@@ -146,11 +154,11 @@ class Problem:
     mesh : Mesh
         All bodies in one mesh; each is a cell group.
     system : System
-        Its energies are named after bodies and obstacles.
+        Its energies are named after bodies and obstacles. Of a run in parts it is that of the first.
     state : State
         At t = 0.
     integrator : Integrator
-        With a step that fits the scenario's times.
+        With a step that fits the scenario's times; `Stages` if the run has several parts.
     n_rods : int
         How many rigid rods there are.
     riders : Riders
@@ -164,6 +172,13 @@ class Problem:
     integrator: Integrator
     n_rods: int
     riders: Riders
+
+    @property
+    def stages(self) -> Sequence[Stage]:
+        """The parts of the run, each with a system and an integrator: stages, cut where something begins or ends."""
+        if isinstance(self.integrator, Stages):
+            return self.integrator.stages
+        return [Stage(self.system, self.integrator, self.scenario.tables.run.duration)]
 
     def temperature(self, state: State) -> float:
         """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""
