@@ -333,8 +333,8 @@ class Shown:
             else:
                 weights = rider.properties.weights(shape)
             add(name, shape, cells, _weights(weights, rider.nodes, n))
-        for name in riders.bodies.bodies if riders.bodies is not None else ():
-            own, body = riders.points_of(name), riders.bodies.bodies[name]
+        for name, body in ({} if riders.bodies is None else riders.bodies.bodies).items():
+            own = riders.points_of(name)
             add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
         self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
 

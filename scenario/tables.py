@@ -49,7 +49,6 @@ from symplex.scenario.quantities import (
     vector,
 )
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
-from symplex.scenario.rigid_motion import RigidMotionTable
 from symplex.scenario.sampling import Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
@@ -342,7 +341,7 @@ class Tables:
         return [*self.rigid_body, *self.surfaces]
 
     @property
-    def moving_rigidly(self) -> list[RigidMotionTable]:
+    def moving_rigidly(self) -> list[ObstacleTable | RigidBodyTable]:
         """The obstacles and rigid bodies that move, freely or in a given way."""
         return [item for item in (*self.obstacle, *self.rigid_body) if item.is_free or item.is_driven]
 

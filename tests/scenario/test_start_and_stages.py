@@ -229,9 +229,7 @@ def test_stages_are_cut_where_something_begins_or_ends():
     assert np.all(np.diff(times) > 0.0)
     for end in ends:
         assert np.abs(times - end).min() < 1e-15
-    np.testing.assert_array_equal(
-        np.flatnonzero(problem.scenario.is_frame), [0, 5, 10, 15, 20, 25, 30, 33, 36, 39]
-    )
+    np.testing.assert_array_equal(np.flatnonzero(problem.scenario.is_frame), [0, 5, 10, 15, 20, 25, 30, 33, 36, 39])
 
 
 def test_odd_times_are_samples_as_well():
@@ -322,7 +320,9 @@ def test_the_summary_tells_of_each_stage(whole, capsys):
 
 def test_one_stage_is_the_run_as_it_always_was(tmp_path):
     one = BAR + HELD + WEIGHT
-    stage = '[[stage]]\nduration = 0.04\nframes = 4\nsamples = 20\nintegrator = { kind = "energy-momentum", dt = 1e-3 }\n'
+    stage = (
+        '[[stage]]\nduration = 0.04\nframes = 4\nsamples = 20\nintegrator = { kind = "energy-momentum", dt = 1e-3 }\n'
+    )
     simulate(parse(one + RUN), tmp_path / "run", progress=False)
     simulate(parse(one + stage + "[output]\npictures = false\n"), tmp_path / "stage", progress=False)
     assert (tmp_path / "run" / "history.csv").read_bytes() == (tmp_path / "stage" / "history.csv").read_bytes()
