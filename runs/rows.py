@@ -15,8 +15,8 @@ from symplex.time.totals import kept_energy
 
 _Told = tuple[str, str, Kind]
 _POSITION: _Told = ("position", "m", "length")
-_VELOCITY: _Told = ("velocity", "m/s", "")
-_SPIN: _Told = ("spin", "rad/s", "")
+_VELOCITY: _Told = ("velocity", "m/s", "other")
+_SPIN: _Told = ("spin", "rad/s", "other")
 
 
 def _told_of(rider: Rider) -> tuple[_Told, ...]:
