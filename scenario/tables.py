@@ -264,7 +264,9 @@ class Body(Table):
     @property
     def material_of_group(self) -> dict[str | None, MaterialTable]:
         """The material of each group of elements; of all elements by None, if there is only one."""
-        return {None: self.material} if self.material is not None else {**(self.materials or {})}
+        if self.material is not None:
+            return {None: self.material}
+        return {group: material for group, material in (self.materials or {}).items()}
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------
