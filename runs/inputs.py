@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from symplex.base.checkpoint import Checkpoint
 from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.errors import OutputError
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
-from symplex.base.checkpoint import Checkpoint
 from symplex.runs.results import Folder
 from symplex.scenario.scenario import Scenario
 

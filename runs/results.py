@@ -299,7 +299,8 @@ class Shown:
     def __init__(self, problem: Problem):
         mesh = problem.mesh
         self.blocks = {name: Block.of({solid.kind: solid.nodes}) for name, solid in problem.solids.items()}
-        self._start = problem.state.q
+        self._start = problem.state.q.copy()
+        self._start[: len(mesh.points)] = mesh.points  # a run may begin deformed
         self._nodes = [np.arange(len(mesh.points))]
         points = [mesh.points]
         for name, contact in problem.contacts.items():

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
-from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import (
     fingerprint,

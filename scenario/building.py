@@ -115,9 +115,7 @@ class Builder:
         q, v, table = self._positions(), self._velocities, self._tables.start
         if table is None:
             return self._wanted("at the start", system.state, q, v)
-        beginning = Beginning(
-            self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v
-        )
+        beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
         q, v = self._wanted(place("start"), beginning.state, table, len(self._tables.body))
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
@@ -264,8 +262,11 @@ class Builder:
         if first > begin or last < end * (1.0 - _TOUCH):
             raise ScenarioError(
                 f"history: its table goes from {first - begin:g} to {last - begin:g} s, but "
-                + (f"the run from 0 to {end:g} s; let it cover the run." if begin == 0.0 and support.until is None
-                   else f"the support acts for {end - begin:g} s; let it cover that.")
+                + (
+                    f"the run from 0 to {end:g} s; let it cover the run."
+                    if begin == 0.0 and support.until is None
+                    else f"the support acts for {end - begin:g} s; let it cover that."
+                )
             )
         return motion
 

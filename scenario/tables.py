@@ -17,7 +17,16 @@ from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_syntax import LONGEST
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.scenario.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, Timed, TractionTable
+from symplex.scenario.actions import (
+    Gravity,
+    LoadTable,
+    NodalLoadTable,
+    PressureTable,
+    Rod,
+    Support,
+    Timed,
+    TractionTable,
+)
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, SphereTable

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from symplex.base.columns import AXES
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
+from symplex.scenario.actions import Timed
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
 from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
-from symplex.scenario.actions import Timed
 from symplex.scenario.sampling import Sampled, stages_of
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, Run, Tables
@@ -104,7 +104,11 @@ def _wrong_in_stage(tables: Tables, k: int) -> list[str]:
     last = first + stages[k].duration
     of_stage = tables_of_stage(tables, k)
     lines = [*_wrong_integrator_names(of_stage), *_unsupported(of_stage, lambda item: item.acts(first, last))]
-    return [line.replace("[integrator]", f"{place('stage', k, tables.stage[k].name)}: integrator", 1) for line in lines] if tables.stage else lines
+    return (
+        [line.replace("[integrator]", f"{place('stage', k, tables.stage[k].name)}: integrator", 1) for line in lines]
+        if tables.stage
+        else lines
+    )
 
 
 def _stage(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
@@ -135,8 +139,9 @@ def _with_default_samples(tables: Tables) -> Tables:
 
 
 def _with_steps(sampled: S, table: IntegratorTable) -> S:
-    fixed = isinstance(table, FixedStepTable | NewmarkTable) and table.dt != "auto"
-    return sampled.with_steps(table.dt) if fixed else sampled
+    if not isinstance(table, FixedStepTable | NewmarkTable) or table.dt == "auto":
+        return sampled
+    return sampled.with_steps(table.dt)
 
 
 def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
