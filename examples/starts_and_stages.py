@@ -3,9 +3,9 @@
     python examples/starts_and_stages.py [--output DIR] [NAME ...]
 
 ``bent_beam``: a cantilever that is bent and let go swings with the first frequency of Timoshenko's beam.
-``hung_and_dropped``: a bar that hangs and is let go falls as a whole with g, but its lower end stays where it is until a
-wave has come down. ``preload_and_impact``: a bar is stretched by implicit steps, to the energy ½ E A ε² L, and struck by
-explicit ones. ``spinning_plate``: a plate in steady rotation, disturbed, keeps near its exact motion.
+``hung_and_dropped``: a bar that hangs and is let go falls as a whole with g, but its lower end stays where it is until
+a wave has come down. ``preload_and_impact``: a bar is stretched by implicit steps, to the energy ½ E A ε² L, and
+struck by explicit ones. ``spinning_plate``: a plate in steady rotation, disturbed, keeps near its exact motion.
 """
 
 import argparse
@@ -96,7 +96,9 @@ def hung_and_dropped(history, series) -> tuple[dict[str, float], tuple]:
     numbers = {
         "sag / mm": float(-z[0, 1] * 1e3),
         "ρ g L²/2E / mm": 1000.0 * 9.81 / (2.0 * 2e5) * 1e3,
-        "error of the fall": float(np.abs(history["momentum_z"] - wanted)[falling].max() / np.abs(wanted[falling]).max()),
+        "error of the fall": float(
+            np.abs(history["momentum_z"] - wanted)[falling].max() / np.abs(wanted[falling]).max()
+        ),
         "lower end moves before the wave / mm": float(np.abs(z[at, 1] - z[0, 1]).max() * 1e3),
         "fall of the top by then / mm": float(np.abs(z[at, 0] - z[0, 0]).max() * 1e3),
         "balance": float(np.ptp(history["balance"]) / history["kinetic"].max()),
@@ -143,7 +145,8 @@ def spinning_plate(history, series) -> tuple[dict[str, float], tuple]:
         "energy change": float(np.ptp(history["total"]) / history["kinetic"][0]),
         "angular momentum change": float(np.ptp(momentum) / np.abs(momentum).max()),
     }
-    return numbers, ("A plate in steady rotation, disturbed", "deformation / mm", [(series.times, np.multiply(off, 1e3), "-", BLUE, "largest of a node")])  # fmt: skip
+    drawn = [(series.times, np.multiply(off, 1e3), "-", BLUE, "largest of a node")]
+    return numbers, ("A plate in steady rotation, disturbed", "deformation / mm", drawn)
 
 
 SEEN = {
@@ -166,14 +169,18 @@ def main() -> None:
     for name in names:
         folder = arguments.output / name
         sx.simulate(HERE / f"{name}.toml", folder, overwrite=True, progress=False, pictures=False)
-        found[name], panel = SEEN[name](sx.read_history(folder / "history.csv"), sx.read_series(folder / "motion.vtkhdf"))
+        found[name], panel = SEEN[name](
+            sx.read_history(folder / "history.csv"), sx.read_series(folder / "motion.vtkhdf")
+        )
         panels.append(panel)
         print(f"{name}:")
         for what, number in found[name].items():
             print(f"  {what:<38} {number:.6g}")
     (arguments.output / "numbers.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", "utf-8")
     rows = (len(panels) + 1) // 2
-    figure, axes = plt.subplots(rows, min(len(panels), 2), figsize=(11, 3.4 * rows), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        rows, min(len(panels), 2), figsize=(11, 3.4 * rows), squeeze=False, layout="constrained"
+    )
     for axis in axes.flat[len(panels) :]:
         axis.set_visible(False)
     for axis, (title, label, drawn) in zip(axes.flat, panels, strict=False):

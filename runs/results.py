@@ -312,7 +312,7 @@ class Shown:
             name: Block.of({"vertex": np.array([[node]], np.int32)}) for name, node in problem.point_masses.items()
         }
         self._points_at = riders.points
-        self._start = self._points_at(problem.state.q)
+        self._start = self._points_at(riders.positions(mesh.points))  # a run may begin deformed
         n = len(self._start)
         # What is drawn follows the points of contact: those of bodies as they are, others by weights [p, n].
         drawn, follow = [mesh.points], [sp.eye_array(len(mesh.points), n)]

@@ -269,13 +269,9 @@ class StagedMotion(Motion):
         self._at = int(checkpoint[_STAGE])
         for prefix, kept in (("count.", self._counts), ("done.", self._done)):
             kept |= {
-                name.removeprefix(prefix): float(value)
-                for name, value in checkpoint.items()
-                if name.startswith(prefix)
+                name.removeprefix(prefix): float(value) for name, value in checkpoint.items() if name.startswith(prefix)
             }
-        inner = {
-            name.removeprefix(_INNER): value for name, value in checkpoint.items() if name.startswith(_INNER)
-        }
+        inner = {name.removeprefix(_INNER): value for name, value in checkpoint.items() if name.startswith(_INNER)}
         stage = self._stages[self._at]
         self._motion = stage.integrator.resume(stage.system, inner)
 
@@ -303,5 +299,3 @@ def _names(stages: Sequence[Stage]) -> _Names:
         tuple(totals.values()),
         tuple(name for name, column in columns.items() if column.kind == "count" and column.plot),
     )
-
-

@@ -111,7 +111,9 @@ def test_every_method_is_in_the_catalogue_and_its_words_are_known():
 
     ours = {k for k in all_of(Integrator) if k.__module__.startswith("symplex.") and not k.__abstractmethods__}
     around = {Composition, Langevin, JacobiReduction, PolarReduction, Stages}
-    assert {type(method) for method in catalogue().values()} == ours - around - {Static}  # which moves nothing by itself
+    assert {type(method) for method in catalogue().values()} == ours - around - {
+        Static
+    }  # which moves nothing by itself
     for method in catalogue().values():
         assert method.needs <= set(FORMS)
         assert method.takes <= {word for part in get_args(Trait) for word in get_args(part)}

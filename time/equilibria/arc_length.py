@@ -42,9 +42,7 @@ class PathPoint(NamedTuple):
     corrections: int
 
 
-def arc_length_path(
-    balance: StaticBalance, q: Array, part: float, linear: Linear, step: float
-) -> Iterator[PathPoint]:
+def arc_length_path(balance: StaticBalance, q: Array, part: float, linear: Linear, step: float) -> Iterator[PathPoint]:
     """Yield equilibria along the path that leads on from a balanced shape with λ growing at first.
 
     Each step goes along the tangent, and is corrected on the plane across it (Riks 1979); λ is an unknown as the
