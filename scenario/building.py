@@ -314,7 +314,7 @@ class Builder:
 
     def _group(self, table: Support | Rod | LoadTable | Perturbation) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
-        return group_in(self._mesh, table.body, table.group)
+        return group_in(self._mesh, str(table.body), table.group)
 
     def _supports(self) -> list[tuple[Support, IntArray, SupportMotion | None]]:
         """Return the supports with their nodes, and how they move."""
