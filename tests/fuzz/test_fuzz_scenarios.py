@@ -66,6 +66,8 @@ ROLLER |= {"distance": 0.004, "law": "penalty", "margin": 0.02, "friction": 0.2,
 ANVIL = {"name": "anvil", "mesh": {"box": [1, 1, 0.1], "cells": [1, 1, 1]}, "translate": [0, 0, -0.2]}
 PEBBLE = {"name": "pebble", "mesh": {"sphere": 0.02, "refinements": 1}, "translate": [0.3, 0, 0.1], "density": 2000}
 PART = {"name": "part", "mesh": {"file": "box.msh"}, "group": "body", "translate": [2, 0, 0], "velocity": [0, 0, 1]}
+DIE = {"name": "die", "kind": "surface", "mesh": "box.msh", "group": "body", "translate": [0, 0, 0.2], "density": 1000}
+DIE |= {"bodies": ["cube"], "self": False, "factor": 1, "speed": 1, "velocity": [0, 0, -1]}
 GRAVITY = {"acceleration": [0, 0, -9.81]}
 PULL = {"name": "pull", "kind": "nodal", "body": "cube", "group": "x_max", "force": [0.1, 0, 0]}
 PUSH = {"name": "push", "kind": "traction", "body": "cube", "group": "z_max", "traction": [0, 10, 0]}
@@ -151,7 +153,7 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "linearly-implicit-newmark", "dt": 1e-4} | iterated, body=moving, gravity=GRAVITY)
     terraces = {"step": 1e-6, "offset": 0.5, "stride": 0.01}
     yield case({"kind": "energy-stepping"} | terraces, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
-    yield case({"kind": "newmark", "dt": "auto"}, obstacle=[FLYING], gravity=GRAVITY)
+    yield case({"kind": "newmark", "dt": "auto"}, obstacle=[FLYING, DIE], gravity=GRAVITY)
     yield case({"kind": "energy-momentum"} | implicit, support=[STILL], obstacle=[STAMP | {"history": SINE}])
     record = {"kind": "table", "times": [0, 0.005, 0.02], "factors": [0, 1, 1]}
     yield case(
