@@ -68,6 +68,11 @@ PEBBLE = {"name": "pebble", "mesh": {"sphere": 0.02, "refinements": 1}, "transla
 PART = {"name": "part", "mesh": {"file": "box.msh"}, "group": "body", "translate": [2, 0, 0], "velocity": [0, 0, 1]}
 DIE = {"name": "die", "kind": "surface", "mesh": "box.msh", "group": "body", "translate": [0, 0, 0.2], "density": 1000}
 DIE |= {"bodies": ["cube"], "self": False, "factor": 1, "speed": 1, "velocity": [0, 0, -1]}
+TOP = {"name": "top", "mesh": {"sphere": 0.02}, "translate": [0.6, 0, 0], "mass": 1, "angular_velocity": [0, 0, 9]}
+ARM = {"name": "arm", "mesh": {"box": [0.1, 0.1, 0.1]}, "translate": [-1, 0, 0], "displacement": [0, 0, 0.01]}
+ARM |= {"rotation": STAMP["rotation"], "history": SINE, "interpolation": "linear", "flip": False, "scale": 1.0}
+SLED = {"name": "sled", "mesh": {"box": [0.1, 0.1, 0.1]}, "rotate": BRICK["rotate"], "translate": [-2, 0, 0]}
+SLED |= {"acceleration": [1, 0, 0], "history": TABLE}
 GRAVITY = {"acceleration": [0, 0, -9.81]}
 PULL = {"name": "pull", "kind": "nodal", "body": "cube", "group": "x_max", "force": [0.1, 0, 0]}
 PUSH = {"name": "push", "kind": "traction", "body": "cube", "group": "z_max", "traction": [0, 10, 0]}
@@ -160,7 +165,7 @@ def own_cases() -> Iterator[Data]:
         {"kind": "energy-momentum"} | implicit,
         body={"massless": "z_min"},
         obstacle=[ROLLER | {"history": record}],
-        rigid_body=[ANVIL, PEBBLE, PART],
+        rigid_body=[ANVIL, PEBBLE, PART, TOP, ARM, SLED],
         contact=[{"stiffness": 1e6, "distance": 0.004}],
         gravity=GRAVITY,
     )
