@@ -255,9 +255,12 @@ class FixedStepMotion(Motion):
         """
         system = self.system
         system.listed_at = self._listed_at
+        q = self.arrays()["q"]
+        before = np.empty_like(q) if system.impassable and not self.filters_steps else None
         for _ in range(n_steps):
-            system.renew(self.arrays()["q"])
-            before = self.arrays()["q"].copy() if system.impassable and not self.filters_steps else None
+            system.renew(q)
+            if before is not None:
+                np.copyto(before, q)
             self._run(1)
             q = self.arrays()["q"]
             if before is not None:
