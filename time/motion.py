@@ -258,7 +258,8 @@ class FixedStepMotion(Motion):
         q = self.arrays()["q"]
         before = np.empty_like(q) if system.impassable and not self.filters_steps else None
         for _ in range(n_steps):
-            system.renew(q)
+            if system.renew(q):
+                self.stencils_changed()
             if before is not None:
                 np.copyto(before, q)
             self._run(1)
@@ -267,6 +268,9 @@ class FixedStepMotion(Motion):
                 self._require_no_crossing(before, q)
             system.settle(q)
         self._listed_at = system.listed_at
+
+    def stencils_changed(self) -> None:
+        """Drop what was made for the stencils before: they were found anew between steps."""
 
     def _require_no_crossing(self, before: Array, q: Array) -> None:
         try:
