@@ -32,7 +32,7 @@ import symplex as sx
 from symplex.contact import BodyContact
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
-from colliding_cubes import cubes  # noqa: E402
+from colliding_cubes import cubes
 
 _SLOW = 1e-7  # m/s
 _ROUNDING = 1e-11  # of the potential

@@ -40,9 +40,7 @@ class NearPairs(NamedTuple):
     away: float
 
 
-def near_pairs(
-    q: Array, vertices: IntArray, pairs: SurfacePairs, reach: float, ahead: float, away: float
-) -> NearPairs:
+def near_pairs(q: Array, vertices: IntArray, pairs: SurfacePairs, reach: float, ahead: float, away: float) -> NearPairs:
     """Return those of a list that are closer than reach + ahead at the positions q [n, 3].
 
     The list must have all of these.

@@ -1,4 +1,4 @@
-"""Force-stepping of rigid bodies: lattice functions of points that follow nodes, and exact energy through a collision."""
+"""Force-stepping of rigid bodies: lattice functions of points that follow nodes, and exact energy in a collision."""
 
 import ctypes
 
