@@ -55,7 +55,7 @@ class SurfacePairs(NamedTuple):
     weights: Array
     parallel: Array
 
-    def chosen(self, rows: IntArray) -> SurfacePairs:
+    def chosen(self, rows: NDArray[np.intp]) -> SurfacePairs:
         """Return some of them, by their places in the list."""
         return SurfacePairs(self.nodes[rows], self.edge_edge[rows], self.weights[rows], self.parallel[rows])
 
