@@ -3,8 +3,8 @@
     python examples/hertz.py [--output DIR] [--elements N ...] [--impact]
 
 *Static*: a sphere of radius R at the depth δ = a²/R, a = R/20, that should press with F = 4/3 E* √R δ^(3/2),
-E* = E/(1 − ν²). The far sides of the block below are displaced as by a point force F (Boussinesq's solution). N elements
-are along a.
+E* = E/(1 − ν²). The far sides of the block below are displaced as by a point force F (Boussinesq's solution). N
+elements are along a.
 
 *Impact*: two balls meet at 0.03 c. Without vibrations they would come nearer by δ = (15 m* v²/(16 E* √R*))^(2/5) and
 stay together for 2.94 δ/v.
