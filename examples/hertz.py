@@ -3,8 +3,8 @@
     python examples/hertz.py [--output DIR] [--elements N ...] [--impact]
 
 *Static*: a sphere of radius R at the depth δ = a²/R, a = R/20, that should press with F = 4/3 E* √R δ^(3/2),
-E* = E/(1 − ν²). The far sides of the block below are displaced as by a point force F (Boussinesq's solution). One step
-of generalised-α, so long that inertia has no part in it, finds the equilibrium. N elements are along a.
+E* = E/(1 − ν²). The far sides of the block below are displaced as by a point force F (Boussinesq's solution). N
+elements are along a.
 
 *Impact*: two balls meet at 0.03 c. Without vibrations they would come nearer by δ = (15 m* v²/(16 E* √R*))^(2/5) and
 stay together for 2.94 δ/v.
@@ -85,16 +85,15 @@ def static(n: int) -> dict[str, float]:
     mass = sx.lumped_mass(points, cells, 1.0, len(points))
     energies = {"solid": sx.Solid(points, cells, MATERIAL), "contact": contact}
     system = sx.System(mass, energies, fixed=fixed)
-    contact.check_start(q)
-    motion = sx.GeneralizedAlpha(1e6, rho_inf=0.0).start(system, system.state(q))
-    end = motion.advance(1e6).q
+    found = sx.equilibria.static_equilibrium(system, q)
+    end = found.state.q
     pressed = np.linalg.norm(contact.nodal_forces(end)[below], axis=1) > 0.0
     return {
         "elements along a": n,
         "force / Hertz's": float(-contact.resultants(end)["half-space", "sphere"][2] / force),
         "radius of contact / a": float(np.linalg.norm(points[below[pressed]], axis=1).max() / A),
         "nodes": len(points),
-        "corrections": motion.statistics()["corrections"],
+        "corrections": found.corrections,
     }
 
 

@@ -152,6 +152,12 @@ def press(obstacle: Any) -> None:
     carry(sx.RigidContact([0, 1], obstacle, 10.0))
 
 
+def rest(method: sx.equilibria.Static) -> None:
+    """Look for an equilibrium by a method."""
+    held = system(fixed=HELD)
+    finite(method.start(held, start(held)).advance(1e-3).q)
+
+
 def stretch(law: sx.measures.PairLaw) -> None:
     """Take a law for bars."""
     carry(sx.Bars(PAIRS, law))
@@ -597,7 +603,7 @@ def calls() -> dict[str, Call]:
             points=3,
             newton=None,
         ),
-        "Static": _call(sx.equilibria.Static, move, **step),
+        "Static": _call(sx.equilibria.Static, rest, **step),
         "Stage": _call(sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first"),
         "Stages": _call(sx.time.Stages, stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)]),
         "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),

@@ -93,10 +93,11 @@ def static_equilibrium(
     """Return the equilibrium that a system has under its loads, and supports, at a time.
 
     Newton's method on ∇V(q) = f(t, q, 0), with the whole load at once, or else in parts: what is not balanced at the
-    given shape is taken away in steps, and supports move along. Equilibria that are not stable are not taken. Where a
-    path ends – the load is more than the system can carry before it snaps through – it is followed by arc length;
-    where that does not lead to a stable equilibrium, or something is held by nothing until it touches an obstacle, the
-    system comes to rest in strongly damped motion. Friction, which does not act at rest, and damping are left out.
+    given shape is taken away in steps, and supports move along. Equilibria that are not stable are not taken, but where
+    bodies touch each other. Where a path ends – the load is more than the system can carry before it snaps through – it
+    is followed by arc length; where that does not lead to a stable equilibrium, or something is held by nothing until
+    it touches an obstacle, the system comes to rest in strongly damped motion. Friction, which does not act at rest,
+    and damping are left out.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ class _Search:
         balance.begin(q, part)
         self._corrections += solver.solve(balance, q, (part - self._part) * balance.way)
         self._stable = solver.definite if balance.symmetric else None
-        if self._stable is False:
+        if self._stable is False and not self._system.changing:
             return False
         self._q, self._part = q + solver.increment, part
         self._system.settle(self._q)
