@@ -193,7 +193,12 @@ class Body(Table):
     angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
-    formulation: Literal["standard"] | None = None
+    formulation: Literal["full", "stabilized", "mean-dilatation", "standard"] | None = None
+
+    @property
+    def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation"] | None:
+        """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
+        return "full" if self.formulation == "standard" else self.formulation
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------
