@@ -93,7 +93,9 @@ class ChunkedElements(ElementForms):
         self._directions = directions
         rule = element.stiffness
         self._own_slopes = None if slopes is None else slopes[:, None]
-        self._slopes = np.ascontiguousarray(element.shapes(rule.points)[1] if slopes is None else np.zeros((1, *slopes.shape[1:])))
+        self._slopes = np.ascontiguousarray(
+            element.shapes(rule.points)[1] if slopes is None else np.zeros((1, *slopes.shape[1:]))
+        )
         self._point_weights = rule.weights if slopes is None else np.ones(1)
         self._size = elements_per_chunk.py_func(len(self._slopes))
         self._weights = np.zeros(CHUNK)
@@ -246,7 +248,7 @@ class ChunkedElements(ElementForms):
         return tensors.determinants(self._tangents(q[self.nodes])) @ self._point_weights / self.volumes
 
     def _deformations(self, x: Array, chosen: slice = slice(None)) -> tuple[Array, Array]:
-        """Return F [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3], and the undeformed determinants [m, g]."""
+        """Return F [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3], and undeformed determinants [m, g]."""
         J = self._tangents(self.points[self.nodes[chosen]], chosen)
         return self._tangents(x, chosen) @ np.linalg.inv(J), tensors.determinants(J)
 

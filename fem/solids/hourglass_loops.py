@@ -138,7 +138,7 @@ def _set_stresses(rows, Q):
 
 @formula
 def _add_forces(factor, T, d, g, frozen, t, u):
-    """Add the forces factor · Σ_α T_αi g_α on d_i to t [9, CHUNK], and factor · Σ_i T_αi d_i on g_α to u [12, CHUNK]."""
+    """Add factor · Σ_α T_αi g_α, the forces on d_i, to t [9, CHUNK], and factor · Σ_i T_αi d_i to u [12, CHUNK]."""
     for alpha in range(4):
         for c in range(3):
             for p in range(CHUNK):
@@ -151,7 +151,10 @@ def _add_forces(factor, T, d, g, frozen, t, u):
                 for p in range(CHUNK):
                     s1, s2, s3, s4 = T[place(i, p)], T[place(3 + i, p)], T[place(6 + i, p)], T[place(9 + i, p)]
                     of_g = (
-                        s1 * g[place(c, p)] + s2 * g[place(3 + c, p)] + s3 * g[place(6 + c, p)] + s4 * g[place(9 + c, p)]
+                        s1 * g[place(c, p)]
+                        + s2 * g[place(3 + c, p)]
+                        + s3 * g[place(6 + c, p)]
+                        + s4 * g[place(9 + c, p)]
                     )
                     t[place(3 * i + c, p)] += factor * of_g
 
@@ -201,7 +204,7 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, frozen, out, first
 
 @kernel
 def add_discrete_gradient(q0, q1, nodes, counts, geometry, weights, slopes, frozen, out, first, last):
-    """Add the discrete gradient, which is that at mean strains too, of the chunks from q0 to q1 [n, 3] to out [n, 3]."""
+    """Add the discrete gradient of the chunks from q0 to q1 [n, 3], that at mean strains too, to out [n, 3]."""
     return _add_between(q0, q0, q1, False, nodes, counts, geometry, slopes, frozen, out, first, last)
 
 
@@ -327,7 +330,9 @@ def _set_secants(rows, slopes, start, size, T, gamma, half, F):
             of = own_slopes(slopes, rows) + 3 * b * CHUNK + start
             for j in range(size):
                 s = vector(T, 3 * alpha, start + j)
-                half[(NODES * alpha + b) * size + j] = dot(s, (rows[of + j], rows[of + CHUNK + j], rows[of + 2 * CHUNK + j]))
+                half[(NODES * alpha + b) * size + j] = dot(
+                    s, (rows[of + j], rows[of + CHUNK + j], rows[of + 2 * CHUNK + j])
+                )
     for b in range(NODES):
         for a in range(b + 1):
             for j in range(size):

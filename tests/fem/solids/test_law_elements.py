@@ -12,7 +12,7 @@ from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed
 from symplex.fem import forms, threads
 from symplex.fem.assembly import Pattern
 from symplex.fem.blocks import Blocks
-from symplex.fem.solids.elements import Element, Rule, element_of
+from symplex.fem.solids.elements import Element, Rule
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.meshes.generate import box
