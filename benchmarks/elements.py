@@ -128,11 +128,16 @@ def main() -> None:
     print(f"µs per element, one thread; load {os.getloadavg()[0]:.1f}\n")
     print("| elements | law | energy | gradient | tangent | discrete gradient | its tangent | mass |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for kind in ("tetra", "hexahedron", "tetra10"):
+    for kind, formulation in (
+        ("tetra", "full"),
+        ("hexahedron", "full"),
+        ("hexahedron", "stabilized"),
+        ("tetra10", "full"),
+    ):
         mesh = mesh_of(kind, arguments.nodes)
         for law in (*LAWS, Averaged(LAWS[2])):
-            solid = Solid(mesh.points, mesh.cells[kind], law)
-            times, name = times_of(solid), type(law).__name__
+            solid = Solid(mesh.points, mesh.cells[kind], law, formulation=formulation)
+            times, name = times_of(solid), f"{type(law).__name__}, {formulation}"
             print(
                 f"| {len(solid.nodes)} {kind} | {name} | " + " | ".join(f"{t:.3g}" for t in times.values()) + " |",
                 flush=True,
@@ -141,7 +146,7 @@ def main() -> None:
     print()
     for kind in ("tetra", "hexahedron", "tetra10"):
         mesh = mesh_of(kind, arguments.nodes)
-        solid = Solid(mesh.points, mesh.cells[kind], LAWS[0])
+        solid = Solid(mesh.points, mesh.cells[kind], LAWS[0], formulation="full")
         try:
             theirs = felupe_times(solid)
         except ImportError:
