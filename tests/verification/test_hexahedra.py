@@ -216,7 +216,7 @@ def test_energy_and_momenta_over_200_large_steps(law):
         largest = max(largest, parts["block"])
         assert abs(parts["total"] - energy) < 1e-12 * energy
         assert np.abs(system.angular_momentum(now) - turning).max() < 1e-12
-    assert largest > 0.2 * energy
+    assert largest > 0.1 * energy
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -250,13 +250,27 @@ def test_what_has_no_mean_dilatation():
         solid.third(points[solid.nodes], points[solid.nodes])
 
 
+class Fluid(sx.Material):
+    """W = (tr E)²/2, which does not resist shear."""
+
+    density = 1.0
+
+    def energy_density(self, C):
+        return 0.125 * (np.trace(C, axis1=1, axis2=2) - 3.0) ** 2
+
+    def stress(self, C):
+        return 0.5 * (np.trace(C, axis1=1, axis2=2) - 3.0)[:, None, None] * np.eye(3)
+
+    def tangent(self, C):
+        return np.broadcast_to(np.einsum("ij,kl->ijkl", np.eye(3), np.eye(3)), (len(C), 3, 3, 3, 3))
+
+
 def test_an_undeformed_law_without_stiffness_cannot_stabilize():
     points, cells = distorted()
-    stiff_later = sx.material("K/2*log(J)**2 + mu/2*(I1bar - 3)**2", mu=1.0, K=1.0, density=1.0)
-    with pytest.raises(
-        InvalidSystem, match=r'no positive stiffness in its undeformed state.* take formulation = "full"'
-    ):
-        sx.Solid(points, cells, stiff_later)
+    Fluid().verify()
+    with pytest.raises(InvalidSystem, match=r'Fluid has no positive stiffness .* take formulation = "full"'):
+        sx.Solid(points, cells, Fluid())
+    assert sx.Solid(points, cells, Fluid(), formulation="full").total(points) == pytest.approx(0.0, abs=1e-15)
 
 
 def test_fibres_of_each_element_in_all_formulations():
