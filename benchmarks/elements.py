@@ -22,7 +22,7 @@ from symplex.fem.actions.mass import add_consistent_mass
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
@@ -118,6 +118,10 @@ def felupe_times(solid: Solid) -> dict[str, float]:
     }
 
 
+FORMULATIONS: list[tuple[str, Formulation]] = [("tetra", "full"), ("hexahedron", "full"), ("hexahedron", "stabilized")]
+FORMULATIONS += [("tetra10", "full")]
+
+
 def main() -> None:
     """Measure, print a table in Markdown, and write the numbers if wanted."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -128,11 +132,11 @@ def main() -> None:
     print(f"µs per element, one thread; load {os.getloadavg()[0]:.1f}\n")
     print("| elements | law | energy | gradient | tangent | discrete gradient | its tangent | mass |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for kind in ("tetra", "hexahedron", "tetra10"):
+    for kind, formulation in FORMULATIONS:
         mesh = mesh_of(kind, arguments.nodes)
         for law in (*LAWS, Averaged(LAWS[2])):
-            solid = Solid(mesh.points, mesh.cells[kind], law)
-            times, name = times_of(solid), type(law).__name__
+            solid = Solid(mesh.points, mesh.cells[kind], law, formulation=formulation)
+            times, name = times_of(solid), f"{type(law).__name__}, {formulation}"
             print(
                 f"| {len(solid.nodes)} {kind} | {name} | " + " | ".join(f"{t:.3g}" for t in times.values()) + " |",
                 flush=True,
@@ -141,7 +145,7 @@ def main() -> None:
     print()
     for kind in ("tetra", "hexahedron", "tetra10"):
         mesh = mesh_of(kind, arguments.nodes)
-        solid = Solid(mesh.points, mesh.cells[kind], LAWS[0])
+        solid = Solid(mesh.points, mesh.cells[kind], LAWS[0], formulation="full")
         try:
             theirs = felupe_times(solid)
         except ImportError:

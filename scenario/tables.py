@@ -229,7 +229,7 @@ class Body(Table):
     mass: Literal["lumped", "consistent"] = "lumped"
     massless: Text | None = None
     quadratic: bool = False
-    formulation: Literal["standard"] | None = None
+    formulation: Literal["full", "stabilized", "mean-dilatation", "standard"] | None = None
     instance: list[Instance] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -267,6 +267,11 @@ class Body(Table):
         if self.material is not None:
             return {None: self.material}
         return {group: material for group, material in (self.materials or {}).items()}
+
+    @property
+    def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation"] | None:
+        """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
+        return "full" if self.formulation == "standard" else self.formulation
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------

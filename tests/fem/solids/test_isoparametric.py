@@ -23,18 +23,19 @@ from symplex.meshes.repair import orient
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
 RUBBER = MooneyRivlin(1e5, 5e4, 3e6, 1000.0)
 HOOKE = LinearElastic(60.5e9, 26e9, 2700.0)
-KINDS = ["tetra", "hexahedron", "tetra10"]
+KINDS = ["tetra", "hexahedron", "hexahedron full", "tetra10"]
 
 
 def mesh_of(kind, cells=(2, 1, 2)):
     if kind == "tetra10":
         return quadratic(box((0.1, 0.1, 0.2), cells, split="6"))
-    return box((0.1, 0.1, 0.2), cells, split="hexahedra" if kind == "hexahedron" else "24")
+    return box((0.1, 0.1, 0.2), cells, split="hexahedra" if kind.startswith("hexahedron") else "24")
 
 
 def solid_of(kind, material):
     mesh = mesh_of(kind)
-    return Solid(mesh.points, mesh.cells[kind], material)
+    kind, _, formulation = kind.partition(" ")
+    return Solid(mesh.points, mesh.cells[kind], material, formulation=formulation or None)
 
 
 def shaken(solid, amount=1.5e-3, seed=0):
@@ -158,12 +159,12 @@ def test_stress_of_a_uniform_deformation(kind, material):
     assert solid.total(q) == pytest.approx(0.002 * material.energy_density((F.T @ F)[None])[0], rel=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])
+@pytest.mark.parametrize("kind", ["hexahedron full", "tetra10"])
 def test_output_is_the_mean_over_the_element(kind):
     """J is deformed over undeformed volume; the virial of the nodal forces is that of the mean stresses."""
     solid = solid_of(kind, ALUMINIUM)
     q = shaken(solid)
-    deformed = Solid(q, solid.nodes, ALUMINIUM)
+    deformed = Solid(q, solid.nodes, ALUMINIUM, formulation="full")
     # the mean of det F by the rule for the energy, and the volume by the same rule on the deformed cell
     np.testing.assert_allclose(solid.jacobians(q) * solid.volumes, deformed.volumes, rtol=1e-12)
     x = q[solid.nodes]
@@ -181,7 +182,7 @@ def test_restriction_is_a_part(kind):
     q = shaken(solid)
     part = solid.restrict([1, 3])
     np.testing.assert_array_equal(part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]])
-    assert part.kind == kind
+    assert (part.kind, part.formulation) == (solid.kind, solid.formulation)
     nothing, out = solid.restrict([]), np.zeros_like(q)
     nothing.add_gradient(q, out)
     assert nothing.total(q) == 0.0
@@ -283,7 +284,7 @@ class Locking(Material):
 
 def test_a_law_without_finite_energy_is_named():
     Locking().verify()
-    solid = solid_of("hexahedron", Locking())
+    solid = solid_of("hexahedron full", Locking())
     q = solid.points.copy()
     far = q[:, 2] > 0.15
     q[far, 2] += 0.1
@@ -312,11 +313,12 @@ def test_undeformed_mesh_must_be_upright(kind):
 # -- threads ----------------------------------------------------------------------------------------------------------
 
 
-def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+@pytest.mark.parametrize("formulation", ["stabilized", "full"])
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, formulation):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 50)
     mesh = box((0.1, 0.8, 0.1), (3, 24, 3), split="hexahedra")
-    solid = Solid(mesh.points, mesh.cells["hexahedron"], RUBBER)
-    assert len(solid._elements.blocks.slabs) == 4
+    solid = Solid(mesh.points, mesh.cells["hexahedron"], RUBBER, formulation=formulation)
+    assert len(blocks.Blocks(solid.nodes, solid.points).slabs) == 4
     q0, q1 = shaken(solid), shaken(solid, seed=1)
     pattern = Pattern(len(q0), [solid.nodes])
     results = []
