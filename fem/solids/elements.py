@@ -55,7 +55,7 @@ def _element(kind: str, plural: str, stiffness: Rule, mass: Rule, positive: bool
 
 
 # Rules for energies integrate the tangent of an undeformed cell exactly if its edges are straight and opposite ones
-# parallel; but on a wedge15 this would take twice as many points as without zero-energy modes are enough. Slopes on a
+# parallel; but on quadratic wedges this would take twice as many points as without zero-energy modes are enough. Slopes on a
 # pyramid of 5 nodes do not depend on ζ, so that one level of points is exact for any law.
 LINE = _element("line", "lines", gauss(1, 1), gauss(2, 1))
 TETRAHEDRON = _element("tetra", "tetrahedra", centre(3), conical(3))
@@ -66,13 +66,17 @@ PYRAMID = _element("pyramid", "pyramids", pyramid(2, 1), pyramid(3, 2))
 SERENDIPITY_HEXAHEDRON = _element("hexahedron20", "hexahedra of 20 nodes", gauss(3, 3), gauss(5, 3), positive=False)
 QUADRATIC_HEXAHEDRON = _element("hexahedron27", "hexahedra of 27 nodes", gauss(3, 3), gauss(5, 3), positive=False)
 QUADRATIC_WEDGE = _element(
-    "wedge15", "quadratic wedges", prism(three_points(), 3), prism(conical(5, 2), 5), positive=False
+    "wedge15", "wedges of 15 nodes", prism(three_points(), 3), prism(conical(5, 2), 5), positive=False
+)
+FULL_QUADRATIC_WEDGE = _element(
+    "wedge18", "wedges of 18 nodes", prism(three_points(), 3), prism(conical(5, 2), 5), positive=False
 )
 QUADRATIC_PYRAMID = _element("pyramid13", "quadratic pyramids", pyramid(3, 2), pyramid(5, 4), positive=False)
 
 SOLIDS = (
     *(TETRAHEDRON, HEXAHEDRON, QUADRATIC_TETRAHEDRON),
-    *(WEDGE, PYRAMID, SERENDIPITY_HEXAHEDRON, QUADRATIC_HEXAHEDRON, QUADRATIC_WEDGE, QUADRATIC_PYRAMID),
+    *(WEDGE, PYRAMID, SERENDIPITY_HEXAHEDRON, QUADRATIC_HEXAHEDRON),
+    *(QUADRATIC_WEDGE, FULL_QUADRATIC_WEDGE, QUADRATIC_PYRAMID),
 )
 
 

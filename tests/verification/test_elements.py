@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from reference.boxes import QUADRATIC, SOLID_KINDS, box_of, mixed_box, shaken
 from scipy.linalg import expm
 from scipy.optimize import brentq
 from scipy.sparse.linalg import eigsh, spsolve
 
+from reference.boxes import QUADRATIC, SOLID_KINDS, WITH_CENTRES, box_of, mixed_box, shaken
 from symplex.errors import InvertedElement
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.assembly import Pattern
@@ -41,7 +41,7 @@ def block(kind, size, cells, shake=0.0):
     linear = kind.rstrip("0123456789")
     mesh = shaken(box_of(linear, size, cells), shake * np.array(size) / cells)
     mesh = Mesh(mesh.points, {linear: mesh.cells[linear]})
-    return mesh if kind == linear else quadratic(mesh, centres=kind == "hexahedron27")
+    return mesh if kind == linear else quadratic(mesh, centres=kind in WITH_CENTRES)
 
 
 def on_the_surface(points):
@@ -181,6 +181,7 @@ class Manufactured:
         ("hexahedron20", 4, LAWS[0]),
         ("hexahedron27", 2, LAWS[0]),
         ("wedge15", 2, LAWS[0]),
+        ("wedge18", 2, LAWS[0]),
         ("pyramid13", 2, LAWS[0]),
     ],
 )
