@@ -37,8 +37,8 @@ def quadratic(mesh: Mesh, *, centres: bool = False) -> Mesh:
     mesh : Mesh
         Of linear cells.
     centres : bool, default False
-        Whether there shall be nodes in the middle of quadrilaterals and of hexahedra too, so that these have 9 and 27, and
-        wedges 18.
+        Whether there shall be nodes in the middle of quadrilaterals and of hexahedra too, so that these have 9 and 27,
+        and wedges 18.
 
     Raises
     ------

@@ -55,8 +55,8 @@ def _element(kind: str, plural: str, stiffness: Rule, mass: Rule, positive: bool
 
 
 # Rules for energies integrate the tangent of an undeformed cell exactly if its edges are straight and opposite ones
-# parallel; but on quadratic wedges this would take twice as many points as without zero-energy modes are enough. Slopes on a
-# pyramid of 5 nodes do not depend on ζ, so that one level of points is exact for any law.
+# parallel. Those of quadratic wedges do not, which would take twice as many points; nine leave no zero-energy modes.
+# Slopes on a pyramid of 5 nodes do not depend on ζ, so that one level of points is exact for any law.
 LINE = _element("line", "lines", gauss(1, 1), gauss(2, 1))
 TETRAHEDRON = _element("tetra", "tetrahedra", centre(3), conical(3))
 QUADRATIC_TETRAHEDRON = _element("tetra10", "quadratic tetrahedra", four_points(), conical(5), positive=False)

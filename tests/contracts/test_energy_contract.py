@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from reference.boxes import SOLID_KINDS, box_of
 from symplex.contact.bodies import BodyContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
@@ -41,7 +42,6 @@ from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.midside_nodes import quadratic
 
 # -- the energies -------------------------------------------------------------------------------------------------
 
@@ -114,11 +114,7 @@ def elements(kind, material):
     """Few elements of one type, shaken by a sixteenth of their size."""
 
     def make():
-        mesh = {
-            "tetra": lambda: box((0.1, 0.1, 0.1), (1, 1, 1), split="6"),
-            "hexahedron": lambda: box((0.1, 0.1, 0.05), (2, 2, 1), split="hexahedra"),
-            "tetra10": lambda: quadratic(box((0.1, 0.1, 0.1), (1, 1, 1), split="6")),
-        }[kind]()
+        mesh = box_of(kind, *(((0.1, 0.1, 0.05), (2, 2, 1)) if kind == "hexahedron" else ((0.1, 0.1, 0.1), (1, 1, 1))))
         return Solid(mesh.points, mesh.cells[kind], material), shaken(mesh.points, 3e-3)
 
     return make
@@ -332,8 +328,14 @@ CASES = {
         for law, material in LAWS.items()
     },
     **{
+        f"{law}, {kind}": Case(elements(kind, LAWS[law]), 0.05, rigid=True)
+        for kind in SOLID_KINDS
+        if kind not in ("tetra", "hexahedron", "tetra10")
+        for law in ("neo-Hookean", "foam", "formula of fibres")
+    },
+    **{
         f"linear elastic, {kind}": Case(elements(kind, LinearElastic(60.5e9, 26e9, 2700.0)), 0.05, shifts=True)
-        for kind in ("tetra", "hexahedron", "tetra10")
+        for kind in SOLID_KINDS
     },
     "half-space": Case(contact(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0),
     "half-space, unnormalised": Case(contact(HalfSpace((0.0, 0.1, 0.0), (0.0, -1.0, -1.0), normalize=False)), 1.0),
