@@ -42,6 +42,8 @@ class Isoparametric(ElementEnergy):
     nodes : int32 [m, k]
         The nodes of the elements.
     material : Material
+    slopes : float64 [m, k, 3], optional
+        Of each element at one point that stands for all of it (see `symplex.fem.solids.chunked_elements`).
 
     Attributes
     ----------
@@ -54,17 +56,19 @@ class Isoparametric(ElementEnergy):
         If an undeformed element has no positive volume everywhere.
     """
 
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material):
+    def __init__(
+        self, element: Element, points: Array, nodes: IntArray, material: Material, slopes: Array | None = None
+    ):
         self.element = element
         self.nodes = nodes
         self.material = material
-        _, slopes = element.shapes(element.stiffness.points)
-        J = elements.jacobians(points, nodes, slopes)
+        at_points = element.shapes(element.stiffness.points)[1][None] if slopes is None else slopes[:, None]
+        J = points[nodes][:, None].swapaxes(2, 3) @ at_points
         det = elements.checked_determinants(element, nodes, J)
         # ∇N_a = J⁻ᵀ ∂N_a/∂ξ = cof J ∂N_a/∂ξ / det J
         cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape) / det[:, :, None, None]
-        gradients = np.einsum("egij,gaj->egia", cofactors, slopes, optimize=True)
-        weights = det * element.stiffness.weights
+        gradients = cofactors @ at_points.swapaxes(2, 3)
+        weights = det * (element.stiffness.weights if slopes is None else 1.0)
         self.volumes = weights.sum(axis=1)
         # Everything is kept in the order of the blocks, so that a block is a slice.
         self.blocks = Blocks(nodes, points)

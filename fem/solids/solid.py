@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,15 @@ from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.element_energy import ElementEnergy
-from symplex.fem.solids.elements import TETRAHEDRON, element_of
+from symplex.fem.solids.elements import HEXAHEDRON, TETRAHEDRON, Element, element_of
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
 from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
+from symplex.fem.solids.stabilized import StabilizedHexahedra
+
+Formulation = Literal["full", "stabilized"]
 
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
 
@@ -44,9 +47,14 @@ class Solid(ElementEnergy):
     fibres : float64 [m, 3] or [F, m, 3], optional
         Undeformed directions of the material's families of fibres in each element, of any length; default: those of the
         material in all elements.
+    formulation : str, optional
+        How the strains are interpolated. ``"full"``: as the shape functions say, at all points of quadrature.
+        ``"stabilized"``, of hexahedra of 8 nodes: uniform, with an hourglass energy that neither locks in bending nor
+        where the material is nearly incompressible. Default: stabilized hexahedra, other elements full.
 
     Attributes
     ----------
+    formulation : str
     fibres : float64 [F, m, 3] or None
         These directions, of length 1.
     nodes : int32 [m, k]
@@ -64,7 +72,14 @@ class Solid(ElementEnergy):
         If an undeformed element is inverted or flat.
     """
 
-    def __init__(self, points: ArrayLike, cells: Nodes, material: Material, fibres: ArrayLike | None = None):
+    def __init__(
+        self,
+        points: ArrayLike,
+        cells: Nodes,
+        material: Material,
+        fibres: ArrayLike | None = None,
+        formulation: Formulation | None = None,
+    ):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
         self.nodes = connectivity("Solid", cells)
         self.material = material
@@ -75,9 +90,14 @@ class Solid(ElementEnergy):
         self.kind = element.kind
         law = material.law_functions()
         self.fibres = None if fibres is None else self._directions(fibres)
-        self._elements: LawElements | LinearElements | Isoparametric
+        self.formulation = _formulation_of(element, formulation)
+        self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra
         self._fast: NeoHookeanTetrahedra | None = None
-        if law is not None:
+        if self.formulation == "stabilized":
+            directions = material.directions if isinstance(material, InvariantMaterial) else np.empty((0, 3))
+            directions = directions if self.fibres is None else self.fibres
+            self._elements = StabilizedHexahedra(self.points, self.nodes, material, directions)
+        elif law is not None:
             assert isinstance(material, InvariantMaterial)
             directions = material.directions if self.fibres is None else self.fibres
             self._elements = LawElements(element, self.points, self.nodes, material, law, directions)
@@ -93,7 +113,7 @@ class Solid(ElementEnergy):
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)
         fibres = None if self.fibres is None else self.fibres[:, chosen]
-        return Solid(self.points, self.nodes[chosen], self.material, fibres)
+        return Solid(self.points, self.nodes[chosen], self.material, fibres, self.formulation)
 
     def _directions(self, fibres: ArrayLike) -> Array:
         """Return the directions of fibres of each element [F, m, 3], of length 1."""
@@ -209,3 +229,18 @@ class Solid(ElementEnergy):
     @cached_property
     def _least_nodes(self) -> int:
         return int(self.nodes.max(initial=-1)) + 1
+
+
+def _formulation_of(element: Element, formulation: Formulation | None) -> Formulation:
+    """Return the formulation of elements: the one that is asked for, or the best.
+
+    Raises
+    ------
+    InvalidSystem
+        If it is not one of these elements.
+    """
+    if formulation is None:
+        return "stabilized" if element is HEXAHEDRON else "full"
+    if formulation == "stabilized" and element is not HEXAHEDRON:
+        raise InvalidSystem(f'Solid: hexahedra of 8 nodes can be stabilized, {element.plural} cannot; take "full".')
+    return formulation
