@@ -21,6 +21,9 @@ from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.tables import Body, MeshTable
 
+# Elements of decks that, as hexahedra do by default, do not lock in bending: of one point with hourglass control, and
+# with incompatible modes.
+_AS_BY_DEFAULT = ("C3D8R", "C3D8I")
 _ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
 
 
@@ -38,10 +41,10 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
     mesh = _elements_of(mesh, body.group, called)
     for kind in mesh.volume_types if body.formulation is None else ():
-        if kind in formulations:
+        if others := [name for name in formulations.get(kind, ()) if name not in _AS_BY_DEFAULT]:
             raise MeshError(
-                f"{called} has elements {', '.join(formulations[kind])}, but {kind} cells are computed in the standard "
-                'formulation, fully integrated, which may be much stiffer; formulation = "standard" takes them so.'
+                f"{called} has elements {', '.join(others)}, which {kind} cells are not computed as; "
+                'say how they shall be, as formulation = "full", fully integrated, which may be much stiffer.'
             )
     try:
         check_mesh(mesh, called)

@@ -266,7 +266,8 @@ class Builder:
         return energies, loads
 
     def _solid(self, body: Body) -> Solid:
-        return Solid(self._mesh.points, self._cells_of(body), body.material.material())
+        material, formulation = body.material.material(), body.solid_formulation
+        return Solid(self._mesh.points, self._cells_of(body), material, formulation=formulation)
 
     def _contact(self, table: ObstacleTable) -> RigidContact:
         bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]

@@ -57,7 +57,7 @@ class MeshTable(Table):
     cube: Literal["I", "II", "III"] | None = None
     box: Annotated[Triple | None, vector("m")] = None
     cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1)] = None
-    split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
+    split: Literal["24", "6", "hexahedra", "body-centred", "wedges", "pyramids"] = "24"
 
     @model_validator(mode="before")
     @classmethod
@@ -193,7 +193,12 @@ class Body(Table):
     angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
-    formulation: Literal["standard"] | None = None
+    formulation: Literal["full", "stabilized", "mean-dilatation", "reduced", "standard"] | None = None
+
+    @property
+    def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation", "reduced"] | None:
+        """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
+        return "full" if self.formulation == "standard" else self.formulation
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ class ChunkedElements(ElementForms):
     def _tangents(self, x: Array, chosen: slice = slice(None)) -> Array:
         """Return the tangent vectors ∂x/∂ξ [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3]."""
         if self._own_slopes is not None:
-            return np.einsum("eai,egaj->egij", x, self._own_slopes[chosen], optimize=True)
+            return x[:, None].swapaxes(2, 3) @ self._own_slopes[chosen]
         return np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
 
     # -- forms ------------------------------------------------------------------------------------------------

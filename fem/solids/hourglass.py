@@ -77,16 +77,17 @@ def hexahedra_of(points: Array, nodes: IntArray) -> Hexahedra:
     """
     rule = HEXAHEDRON.stiffness  # exact for the volume and for ∫ ∇N_a
     _, slopes = HEXAHEDRON.shapes(rule.points)
-    J = elements.jacobians(points, nodes, slopes)
+    x = points[nodes][:, None].swapaxes(2, 3)
+    J = x @ slopes  # element by element, so that a part of a body is as it is in the body
     det = elements.checked_determinants(HEXAHEDRON, nodes, J)
     volumes = det @ rule.weights
     cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape)
-    means = np.einsum("g,egij,gaj->eai", rule.weights, cofactors, slopes, optimize=True) / volumes[:, None, None]
+    means = np.einsum("g,egij,gaj->eai", rule.weights, cofactors, slopes) / volumes[:, None, None]
     _, centre = HEXAHEDRON.shapes(np.zeros((1, 3)))
-    frames = elements.jacobians(points, nodes, centre)
+    frames = x @ centre
     scales = np.cbrt(volumes / elements.checked_determinants(HEXAHEDRON, nodes, frames)[:, 0])
     frames = frames[:, 0] * scales[:, None, None]
-    of_patterns = np.einsum("aA,eai->eAi", _patterns(), points[nodes])
+    of_patterns = (x[:, 0] @ _patterns()).swapaxes(1, 2)
     return Hexahedra(volumes, frames, scales, means @ frames, of_patterns @ np.linalg.inv(frames).swapaxes(1, 2))
 
 
@@ -104,14 +105,15 @@ def moduli_of(geometry: Hexahedra, material: Material, elasticities: Array) -> A
     InvalidSystem
         If ℂ is not positive definite.
     """
-    V, frames = geometry.volumes, geometry.frames
-    T = np.broadcast_to(elasticities, (len(V), 3, 3, 3, 3))
-    A = np.linalg.inv(frames)  # rows ∇ξ_i
+    V = geometry.volumes
+    I, J = np.transpose(_VOIGT)  # noqa: E741
+    C = elasticities[:, I, J][:, :, I, J]
     # With frames c J0, Q and e are those of J0 times c: the strain is c Σ e_ij ∇ξ_i ⊗ ∇ξ_j.
-    scale = geometry.scales[:, None, None, None, None] ** 2
-    T = scale * np.einsum("eiI,ejJ,eIJKL,ekK,elL->eijkl", A, A, T, A, A, optimize=True)
-    rows, columns = np.transpose(_VOIGT)
-    of_strains = T[:, rows, columns][:, :, rows, columns]
+    A = np.linalg.inv(geometry.frames)  # rows ∇ξ_i
+    B = A[:, I[None, :], I[:, None]] * A[:, J[None, :], J[:, None]]
+    B = 0.5 * (B + A[:, J[None, :], I[:, None]] * A[:, I[None, :], J[:, None]])
+    B *= geometry.scales[:, None, None] * np.where(I == J, 1.0, 2.0)[:, None]
+    of_strains = B.swapaxes(1, 2) @ C @ B
     if not (len(V) == 0 or (np.linalg.eigvalsh(of_strains) > 0).all()):
         raise InvalidSystem(
             f"Solid: {type(material).__name__} has no positive stiffness in its undeformed state, from which hexahedra "

@@ -17,6 +17,8 @@ from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
 from symplex.fem.solids.materials import LinearElastic
 
+_LITTLE = 1e-6  # so that the mean is that of a smooth law to 1e-12
+
 
 @final
 class StabilizedHexahedra(ElementEnergy):
@@ -58,8 +60,8 @@ class StabilizedHexahedra(ElementEnergy):
             self._mean = LinearElements(HEXAHEDRON, points, nodes, material, geometry.slopes)
         else:
             self._mean = Isoparametric(HEXAHEDRON, points, nodes, material, geometry.slopes)
-        at = np.broadcast_to(np.eye(3), (len(nodes) if isinstance(undeformed, Oriented) else 1, 3, 3))
-        self._hourglasses = Hourglasses(points, nodes, material, geometry, undeformed.tangent(np.ascontiguousarray(at)))
+        m = len(nodes) if isinstance(undeformed, Oriented) else 1
+        self._hourglasses = Hourglasses(points, nodes, material, geometry, _elasticities(undeformed, m))
 
     # -- forms ------------------------------------------------------------------------------------------------
 
@@ -124,3 +126,12 @@ class StabilizedHexahedra(ElementEnergy):
         InvertedElement, MaterialFailed
         """
         return self._mean.cauchy(q)
+
+
+def _elasticities(material: Material, m: int) -> Array:
+    """Return ℂ [m, 3, 3, 3, 3] of the undeformed material, as it is asked about m points.
+
+    The mean of those stretched and compressed a little: with fibres that bear tension only, ℂ has a step there.
+    """
+    C = np.repeat(np.eye(3)[None], m, axis=0)
+    return 0.5 * (material.tangent((1.0 + _LITTLE) * C) + material.tangent((1.0 - _LITTLE) * C))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from vtkmodules import vtkCommonDataModel
 
-from reference.boxes import LINEAR, SOLID_KINDS, box_of
+from reference.boxes import FORMULATIONS, LINEAR, box_of
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, MeshError, StepFailed
 from symplex.fem import blocks, threads
 from symplex.fem.assembly import Pattern
@@ -38,7 +38,7 @@ from symplex.meshes.series.frames import VTK_TYPES
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
 RUBBER = MooneyRivlin(1e5, 5e4, 3e6, 1000.0)
 HOOKE = LinearElastic(60.5e9, 26e9, 2700.0)
-KINDS = SOLID_KINDS
+KINDS = FORMULATIONS
 
 
 def mesh_of(kind, cells=(2, 1, 2)):
@@ -47,7 +47,8 @@ def mesh_of(kind, cells=(2, 1, 2)):
 
 def solid_of(kind, material):
     mesh = mesh_of(kind)
-    return Solid(mesh.points, mesh.cells[kind], material)
+    kind, _, formulation = kind.partition(" ")
+    return Solid(mesh.points, mesh.cells[kind], material, formulation=formulation or None)
 
 
 def shaken(solid, amount=1.5e-3, seed=0):
@@ -227,12 +228,12 @@ def test_stress_of_a_uniform_deformation(kind, material):
     assert solid.total(q) == pytest.approx(0.002 * material.energy_density((F.T @ F)[None])[0], rel=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])
+@pytest.mark.parametrize("kind", ["hexahedron full", "tetra10"])
 def test_output_is_the_mean_over_the_element(kind):
     """J is deformed over undeformed volume; the virial of the nodal forces is that of the mean stresses."""
     solid = solid_of(kind, ALUMINIUM)
     q = shaken(solid)
-    deformed = Solid(q, solid.nodes, ALUMINIUM)
+    deformed = Solid(q, solid.nodes, ALUMINIUM, formulation="full")
     # the mean of det F by the rule for the energy, and the volume by the same rule on the deformed cell
     np.testing.assert_allclose(solid.jacobians(q) * solid.volumes, deformed.volumes, rtol=1e-12)
     x = q[solid.nodes]
@@ -250,7 +251,7 @@ def test_restriction_is_a_part(kind):
     q = shaken(solid)
     part = solid.restrict([1, 3])
     np.testing.assert_allclose(part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]], rtol=1e-14)
-    assert part.kind == kind
+    assert (part.kind, part.formulation) == (solid.kind, solid.formulation)
     nothing, out = solid.restrict([]), np.zeros_like(q)
     nothing.add_gradient(q, out)
     assert nothing.total(q) == 0.0
@@ -352,7 +353,7 @@ class Locking(Material):
 
 def test_a_law_without_finite_energy_is_named():
     Locking().verify()
-    solid = solid_of("hexahedron", Locking())
+    solid = solid_of("hexahedron full", Locking())
     q = solid.points.copy()
     far = q[:, 2] > 0.15
     q[far, 2] += 0.1
@@ -381,11 +382,12 @@ def test_undeformed_mesh_must_be_upright(kind):
 # -- threads ----------------------------------------------------------------------------------------------------------
 
 
-def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+@pytest.mark.parametrize("formulation", ["stabilized", "full"])
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, formulation):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 50)
     mesh = box((0.1, 0.8, 0.1), (3, 24, 3), split="hexahedra")
-    solid = Solid(mesh.points, mesh.cells["hexahedron"], RUBBER)
-    assert len(solid._elements.blocks.slabs) == 4
+    solid = Solid(mesh.points, mesh.cells["hexahedron"], RUBBER, formulation=formulation)
+    assert len(blocks.Blocks(solid.nodes, solid.points).slabs) == 4
     q0, q1 = shaken(solid), shaken(solid, seed=1)
     pattern = Pattern(len(q0), [solid.nodes])
     results = []
