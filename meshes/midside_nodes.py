@@ -25,6 +25,11 @@ _QUADRATIC = {
 _WITH_MIDDLES = {**_QUADRATIC, "quad": "quad9", "hexahedron": "hexahedron27", "wedge": "wedge18"}
 
 
+def is_quadratic(kind: str) -> bool:
+    """Return whether cells of a type have nodes between their corners."""
+    return kind in {*_QUADRATIC.values(), *_WITH_MIDDLES.values()}
+
+
 @checked
 def quadratic(mesh: Mesh, *, centres: bool = False) -> Mesh:
     """Return the mesh with all its cells made quadratic, with nodes in the middle of straight edges.

@@ -294,7 +294,7 @@ def test_frequencies_of_linear_elements_converge_from_above():
 @pytest.mark.parametrize("cells", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_modes_of_a_free_body(kind, cells):
-    """Six of them are rigid motions, and cost no energy; the seventh does. Also of one element, but of a reduced one."""
+    """Six are rigid motions, and cost no energy; the seventh does. Of one element, too, but of a reduced one."""
     mesh = block(kind, (1.0, 0.8, 0.6), (2, 2, 2), shake=0.2)
     points, nodes = mesh.points, mesh.cells[kind.partition(" ")[0]]
     if cells == 1:
