@@ -1,8 +1,8 @@
 """Differences of the hourglass energy of one element between lattice points, without cancellation.
 
 The products Q_αi = d_i·g_α (see `symplex.fem.solids.hourglass_loops`) are bilinear, and the energy ½ Q·K Q is quadratic
-in them: along a step from Q to Q + A it changes by A·K (Q + A/2), and with two steps, where Q becomes Q + A + B + X, its
-mixed difference is
+in them: along a step from Q to Q + A it changes by A·K (Q + A/2), and with two steps, where Q becomes Q + A + B + X,
+its mixed difference is
 
     X·K (Q + A + B + X/2) + A·K B.
 
@@ -67,7 +67,9 @@ def _products(factor, y, z, Q):
     """Add factor · d_i(y)·g_α(z) to Q [12]."""
     for alpha in range(4):
         for a in range(3):
-            Q[3 * alpha + a] += factor * (y[a, 0] * z[3 + alpha, 0] + y[a, 1] * z[3 + alpha, 1] + y[a, 2] * z[3 + alpha, 2])
+            Q[3 * alpha + a] += factor * (
+                y[a, 0] * z[3 + alpha, 0] + y[a, 1] * z[3 + alpha, 1] + y[a, 2] * z[3 + alpha, 2]
+            )
 
 
 @formula
