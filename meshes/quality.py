@@ -64,7 +64,7 @@ def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) ->
             total += _quadratic_flux(points[cells[:, list(face)]] - points[cells[:, 0], None])
         else:
             # The mean of both ways to halve a quadrilateral is exact for the bilinear one.
-            a, b, c, d = (*face, face[-1])[:4]
+            a, b, c, d = (face * 2)[:4] if len(face) == 4 else (*face, face[2])
             for triangle in ((a, b, c), (a, c, d), (b, c, d), (b, d, a)) if len(face) == 4 else ((a, b, c),) * 2:
                 total += _triple_product(points, cells, (0, *triangle)) / 12.0
     return total
