@@ -40,10 +40,20 @@ LAWS = (
 # ones.
 SPLITS = {"tetra": ("6", 1), "hexahedron": ("hexahedra", 1), "wedge": ("wedges", 1), "pyramid": ("pyramids", 2)}
 PER_CELL = {"tetra10": 8, "hexahedron20": 4, "hexahedron27": 8, "wedge15": 6, "wedge18": 8, "pyramid13": 13}
-SHAPES: list[tuple[str, Formulation]] = [("hexahedron", "full"), ("hexahedron", "stabilized")]
-SHAPES += [(kind, "full") for kind in ("tetra", "wedge", "pyramid", "tetra10", "hexahedron20")]
-SHAPES += [("hexahedron20", "reduced")]
-SHAPES += [(kind, "full") for kind in ("hexahedron27", "wedge15", "wedge18", "pyramid13")]
+SHAPES: list[tuple[str, Formulation]] = [
+    ("hexahedron", "full"),
+    ("hexahedron", "stabilized"),
+    ("tetra", "full"),
+    ("wedge", "full"),
+    ("pyramid", "full"),
+    ("tetra10", "full"),
+    ("hexahedron20", "full"),
+    ("hexahedron20", "reduced"),
+    ("hexahedron27", "full"),
+    ("wedge15", "full"),
+    ("wedge18", "full"),
+    ("pyramid13", "full"),
+]
 
 
 class Averaged(Material):

@@ -159,7 +159,7 @@ class ChunkedElements(ElementForms):
         along = np.einsum("fei,egai->egfa", directions, inverse).reshape(*det.shape, 3 * F)
         rows = [np.stack(known, axis=-1), along]
         if self._own_slopes is not None:
-            rows.append(self._own_slopes.reshape(m, 1, -1))
+            rows.append(self._own_slopes.reshape(m, 1, 3 * self.nodes.shape[1]))
         return np.concatenate(rows, axis=-1)
 
     def _tangents(self, x: Array, chosen: slice = slice(None)) -> Array:
