@@ -20,6 +20,7 @@ from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.runs.history import Rows, columns_of, read_history
 from symplex.runs.results import Folder
+from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
 from symplex.time.totals import relative_energy_changes
 
@@ -148,7 +149,11 @@ def summarize(
         "scenario_sha256": scenario.hash,
         "versions": versions(),
         "nodes": system.n_nodes,
-        "elements": {name: {solid.kind: len(solid.nodes)} for name, solid in problem.solids.items()},
+        "elements": {
+            name: {kind: len(cells) for kind, cells in joined_cells(solids).items()}
+            for name, solids in problem.parts.items()
+        }
+        | {name: {"line": len(bars.nodes)} for name, bars in problem.trusses.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
         "loads": _loads(problem),
@@ -172,7 +177,7 @@ def _loads(problem: Problem) -> list[str]:
 
 def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:
     values, units, works = _summarised(history)
-    strain = sum(history[name] for name in problem.solids)
+    strain = sum(history[name] for name in (*problem.solids, *problem.trusses, *problem.springs))
     found = {
         "t_end": float(history["t"][-1]),
         "samples": len(history["t"]) - 1,

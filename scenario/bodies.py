@@ -19,6 +19,8 @@ from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.scenario.parts import require_conforming, require_materials
+from symplex.scenario.quantities import Triple
 from symplex.scenario.tables import Body, MeshTable
 
 # Elements of decks that, as hexahedra do by default, do not lock in bending: of one point with hourglass control, and
@@ -36,6 +38,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         If it cannot be read, or not be computed with.
     """
     mesh, called = _source(body.mesh, body.scale, folder)
+    mesh = _with_regions(mesh, body.mesh.regions)
     formulations = mesh.formulations
     if body.repair:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
@@ -54,10 +57,16 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
     if body.quadratic and not all(is_quadratic(kind) for kind in mesh.volume_types):
         mesh = quadratic(mesh)
+    require_materials(body, mesh, called)
+    require_conforming(mesh, called)
     points = mesh.points
     if body.rotate is not None:
         points = points @ body.rotate.matrix.T
-    points = np.ascontiguousarray(points + np.array(body.translate))
+    points = points + np.array(body.translate)
+    for copy in body.instance:
+        turned = points if copy.rotate is None else points @ copy.rotate.matrix.T
+        points = turned + np.array(copy.translate)
+    points = np.ascontiguousarray(points)
     far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
     if np.finfo(float).eps * far > _ROUNDED * size:
         raise MeshError(
@@ -81,13 +90,30 @@ def _source(table: MeshTable, scale: float, folder: Path) -> tuple[Mesh, str]:
     return replace(mesh, points=mesh.points * scale), called
 
 
+def _with_regions(mesh: Mesh, regions: Mapping[str, tuple[Triple, Triple]]) -> Mesh:
+    """Return a mesh with a group of the elements whose centres are in each of some boxes, by their corners in m."""
+    groups = dict(mesh.cell_groups)
+    for name, (low, high) in regions.items():
+        if name in mesh.groups:
+            raise MeshError(f"mesh.regions: there is a group '{name}' already; choose another name.")
+        centres = {kind: mesh.points[mesh.cells[kind]].mean(axis=1) for kind in mesh.volume_types}
+        inside = {kind: ((x >= low) & (x <= high)).all(axis=1) for kind, x in centres.items()}
+        if not any(on.any() for on in inside.values()):
+            raise MeshError(
+                f"mesh.regions: no element has its centre in '{name}', between {list(low)} and {list(high)} m; "
+                f"the mesh is between {mesh.points.min(axis=0).tolist()} and {mesh.points.max(axis=0).tolist()} m."
+            )
+        groups[name] = {kind: np.flatnonzero(on).astype(np.int32) for kind, on in inside.items() if on.any()}
+    return replace(mesh, cell_groups=groups)
+
+
 def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
     """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it.
 
     Raises
     ------
     MeshError
-        If the group does not exist, or there are no elements, or elements of several types, or other volume cells.
+        If the group does not exist, or there are no elements, or other volume cells.
     """
     known = [element.kind for element in SOLIDS]
     if group is None:
@@ -102,11 +128,9 @@ def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
     others = [kind for kind in kinds if kind not in known]
     if others:
         raise MeshError(f"{whose} has {' and '.join(others)} cells; only {', '.join(known)} can be computed with.")
-    if len(kinds) > 1:
-        raise MeshError(f"{whose} has {' and '.join(kinds)} cells; a body has elements of one type.")
     if not kinds:
         raise MeshError(f"{whose} has no elements ({', '.join(known)}).")
-    return mesh if group is None else _part(mesh, {kinds[0]: mesh.cell_groups[group][kinds[0]]})
+    return mesh if group is None else _part(mesh, {kind: mesh.cell_groups[group][kind] for kind in kinds})
 
 
 def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
