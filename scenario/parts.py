@@ -28,6 +28,8 @@ class Part(NamedTuple):
     cells : int32 [m, k]
         In the mesh of all bodies.
     material : MaterialTable
+    formulation : str or None
+        Of `symplex.Solid`; None for that of the type of elements.
     """
 
     name: str
