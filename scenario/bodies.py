@@ -16,7 +16,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import Mesh, rows_among, take
-from symplex.meshes.midside_nodes import quadratic
+from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.parts import require_conforming, require_materials
@@ -55,7 +55,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         if body.repair:
             raise
         raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
-    if body.quadratic and "tetra10" not in mesh.volume_types:
+    if body.quadratic and not all(is_quadratic(kind) for kind in mesh.volume_types):
         mesh = quadratic(mesh)
     require_materials(body, mesh, called)
     require_conforming(mesh, called)

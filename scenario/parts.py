@@ -55,6 +55,7 @@ class Part(NamedTuple):
 
 def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     """Return the parts of a body, given the mesh of all bodies, in which it is a group."""
+    formulation = body.solid_formulation
     found: list[tuple[tuple[str, ...], IntArray, MaterialTable]] = []
     for group, material in body.material_of_group.items():
         members = mesh.cell_groups[body.name if group is None else f"{body.name}.{group}"]

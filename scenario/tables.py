@@ -80,7 +80,7 @@ class MeshTable(Table):
     cube: Literal["I", "II", "III"] | None = None
     box: Annotated[Triple | None, vector("m")] = None
     cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1)] = None
-    split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
+    split: Literal["24", "6", "hexahedra", "body-centred", "wedges", "pyramids"] = "24"
     regions: dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m")]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -229,7 +229,7 @@ class Body(Table):
     mass: Literal["lumped", "consistent"] = "lumped"
     massless: Text | None = None
     quadratic: bool = False
-    formulation: Literal["full", "stabilized", "mean-dilatation", "standard"] | None = None
+    formulation: Literal["full", "stabilized", "mean-dilatation", "reduced", "standard"] | None = None
     instance: list[Instance] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -269,7 +269,7 @@ class Body(Table):
         return {group: material for group, material in (self.materials or {}).items()}
 
     @property
-    def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation"] | None:
+    def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation", "reduced"] | None:
         """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
         return "full" if self.formulation == "standard" else self.formulation
 

@@ -82,7 +82,8 @@ def hexahedra_of(points: Array, nodes: IntArray) -> Hexahedra:
     det = elements.checked_determinants(HEXAHEDRON, nodes, J)
     volumes = (det * rule.weights).sum(axis=1)
     cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape)
-    weighted = (rule.weights[:, None, None] * cofactors).transpose(0, 2, 1, 3).reshape(len(nodes), 3, -1)
+    weighted = (rule.weights[:, None, None] * cofactors).transpose(0, 2, 1, 3)
+    weighted = weighted.reshape(len(nodes), 3, 3 * len(rule.weights))
     means = (weighted @ slopes.transpose(0, 2, 1).reshape(-1, 8)).swapaxes(1, 2) / volumes[:, None, None]
     _, centre = HEXAHEDRON.shapes(np.zeros((1, 3)))
     frames = x @ centre

@@ -15,7 +15,14 @@ from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.element_energy import ElementEnergy
-from symplex.fem.solids.elements import HEXAHEDRON, TETRAHEDRON, Element, element_of
+from symplex.fem.solids.elements import (
+    HEXAHEDRON,
+    REDUCED_HEXAHEDRON,
+    SERENDIPITY_HEXAHEDRON,
+    TETRAHEDRON,
+    Element,
+    element_of,
+)
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
@@ -24,7 +31,7 @@ from symplex.fem.solids.mean_dilatation import MeanDilatation
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 from symplex.fem.solids.stabilized import StabilizedHexahedra
 
-Formulation = Literal["full", "stabilized", "mean-dilatation"]
+Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
 
@@ -43,7 +50,9 @@ class Solid(ElementEnergy):
     points : float64 [n, 3]
         Undeformed positions in m of the nodes of the whole mesh.
     cells : int [m, k]
-        The nodes of the elements: k = 4 linear tetrahedra, 8 hexahedra, 10 quadratic tetrahedra, as meshio orders them.
+        The nodes of the elements as meshio orders them; k tells their type: 4 ``tetra``, 5 ``pyramid``, 6 ``wedge``,
+        8 ``hexahedron``, 10 ``tetra10``, 13 ``pyramid13``, 15 ``wedge15``, 18 ``wedge18``, 20 ``hexahedron20``, 27
+        ``hexahedron27``.
     material : Material
     fibres : float64 [m, 3] or [F, m, 3], optional
         Undeformed directions of the material's families of fibres in each element, of any length; default: those of the
@@ -53,7 +62,9 @@ class Solid(ElementEnergy):
         ``"stabilized"``, of hexahedra of 8 nodes: uniform, with an hourglass energy that neither locks in bending nor
         where the material is nearly incompressible. ``"mean-dilatation"``, of all but linear tetrahedra and laws that
         are objective: with the mean change of volume of the element, for nearly incompressible materials; it runs
-        through NumPy. Default: stabilized hexahedra, other elements full.
+        through NumPy. ``"reduced"``, of hexahedra of 20 nodes: at 2 × 2 × 2 points instead of 3 × 3 × 3, softer in
+        bending, but one element alone has six zero-energy modes, which elements beside it suppress. Default: stabilized
+        hexahedra, other elements full.
 
     Attributes
     ----------
@@ -63,7 +74,7 @@ class Solid(ElementEnergy):
     nodes : int32 [m, k]
         The nodes of the elements.
     kind : str
-        meshio's name of the elements: ``tetra``, ``hexahedron`` or ``tetra10``.
+        meshio's name of the elements, such as ``tetra`` or ``hexahedron``.
     volumes : float64 [m]
         Undeformed volumes in m³.
 
@@ -94,6 +105,7 @@ class Solid(ElementEnergy):
         law = material.law_functions()
         self.fibres = None if fibres is None else self._directions(fibres)
         self.formulation: Formulation = _formulation_of(element, formulation, material)
+        element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
         self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra
         self._fast: NeoHookeanTetrahedra | None = None
         directions = material.directions if isinstance(material, InvariantMaterial) else np.empty((0, 3))
@@ -250,6 +262,10 @@ def _formulation_of(element: Element, formulation: Formulation | None, material:
         return "stabilized" if element is HEXAHEDRON else "full"
     if formulation == "stabilized" and element is not HEXAHEDRON:
         raise InvalidSystem(f'Solid: hexahedra of 8 nodes can be stabilized, {element.plural} cannot; take "full".')
+    if formulation == "reduced" and element is not SERENDIPITY_HEXAHEDRON:
+        raise InvalidSystem(
+            f'Solid: hexahedra of 20 nodes can have reduced integration, {element.plural} cannot; take "full".'
+        )
     if formulation == "mean-dilatation":
         if element is TETRAHEDRON:
             raise InvalidSystem(
