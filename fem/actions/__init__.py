@@ -5,8 +5,10 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".dampers": ("MeanDashpot", "QuadraticDrag"),
         ".damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
         ".increment_load": ("IncrementLoad",),
+        ".inelastic": ("Inelastic",),
         ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
         ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass", "mixed_mass"),
         ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
