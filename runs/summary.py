@@ -166,8 +166,8 @@ def summarize(
 
 
 def _loads(problem: Problem) -> list[str]:
-    """Return the names of what does work: loads, and supports that move."""
-    return [*problem.system.loads, *problem.system.moving.motions]
+    """Return the names of what does work: loads, inelastic parts, and supports that move."""
+    return [*problem.system.loads, *problem.system.inelastic, *problem.system.moving.motions]
 
 
 def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, diags_array
 from symplex.contact.friction import Friction
 from symplex.contact.rigid import RigidContact
 from symplex.errors import ScenarioError, SymplexError
+from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.actions.support_motion import SupportMotion
@@ -26,6 +27,7 @@ from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contacts import body_contact
+from symplex.scenario.damping import DampedPart, DragTable, EndTable, dashpot, drag, rayleigh, viscous_parts
 from symplex.scenario.integrators import fitted_integrator
 from symplex.scenario.obstacles import obstacle_of
 from symplex.scenario.prescribed import factor, support_motion
@@ -84,10 +86,13 @@ class Builder:
         self._n_nodes = n + len(self._carriers)
         fixed, moving = self._supports()
         energies, loads = self._energies_and_loads()
+        damping, inelastic = self._damping(energies)
+        loads |= damping
         rods = self._rods()
         self._raise_mistakes()
         system = self._try(
-            "[[support]]", lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving)
+            "[[support]]",
+            lambda: System(self._mass(), energies, fixed=fixed, loads=loads, inelastic=inelastic, moving=moving),
         )
         self._raise_mistakes()
         assert system is not None, "a mistake would have been raised"
@@ -171,7 +176,7 @@ class Builder:
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
-    def _group(self, table: Support | Rod | LoadTable) -> str:
+    def _group(self, table: Support | Rod | LoadTable | EndTable | DragTable) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
         if table.group is None:
             return table.body
@@ -264,6 +269,31 @@ class Builder:
             elif load is not None:
                 loads[table.name] = load
         return energies, loads
+
+    def _damping(self, energies: Mapping[str, Energy]) -> tuple[dict[str, Load], dict[str, Inelastic]]:
+        """Return what damps: loads, and the overstresses of viscoelastic bodies, by name."""
+        tables, mesh, loads = self._tables, self._mesh, {}
+        parts = {
+            body.name: DampedPart(body.name, solid, body.material)
+            for body in tables.body
+            if isinstance(solid := energies.get(body.name), Solid)
+        }
+        viscous = self._try("[[body]]", viscous_parts, parts) or ({}, {})
+        loads |= viscous[0]
+        for k, table in enumerate(tables.damping):
+            here = place("damping", k, table.name)
+            loads |= self._try(here, rayleigh, table, parts, self._body_mass, self._positions()) or {}
+        for k, table in enumerate(tables.dashpot):
+            here = place("dashpot", k, table.name)
+            groups = [group for end in table.ends if (group := self._try(here, self._group, end)) is not None]
+            if len(groups) == len(table.ends):
+                loads[table.name] = self._try(here, dashpot, table, [mesh.nodes_of(group) for group in groups])
+        for k, table in enumerate(tables.drag):
+            here = place("drag", k, table.name)
+            if (group := self._try(here, self._group, table)) is not None:
+                loads[table.name] = self._try(here, drag, table, mesh, group)
+        self._raise_mistakes()
+        return loads, viscous[1]
 
     def _solid(self, body: Body) -> Solid:
         return Solid(self._mesh.points, self._cells_of(body), body.material.material())

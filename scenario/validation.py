@@ -157,11 +157,21 @@ def _wrong_names(tables: Tables) -> list[str]:
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
-    for table in ("support", "rod", "load"):
+    for table in ("support", "rod", "load", "drag"):
         for k, item in enumerate(getattr(tables, table)):
             if item.body not in bodies:
                 here = place(table, k, getattr(item, "name", None))
                 lines.append(f"{here}: there is no body {shown(item.body)}; {suggestion(item.body, bodies)}")
+    named = [
+        *(("damping", k, item.name, item.bodies or ()) for k, item in enumerate(tables.damping)),
+        *(("dashpot", k, item.name, [end.body for end in item.ends]) for k, item in enumerate(tables.dashpot)),
+    ]
+    lines += [
+        f"{place(table, k, name)}: there is no body {shown(body)}; {suggestion(body, bodies)}"
+        for table, k, name, theirs in named
+        for body in theirs
+        if body not in bodies
+    ]
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:
             if name not in bodies:
@@ -234,6 +244,12 @@ def _unsupported(tables: Tables) -> list[str]:
                 f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
                 f"take another integrator, such as {_kinds('loads', method)}, or a constant nodal load or traction."
             )
+        lines += [
+            f"{place(table, k, item.name)}: damping has no potential, which {kind} needs; take another integrator, "
+            f"such as {_kinds('loads', method)}."
+            for table in ("damping", "dashpot", "drag")
+            for k, item in enumerate(getattr(tables, table))
+        ]
         lines += [
             f"{place(table, k, item.name)}: friction has no potential, which {kind} needs; take another "
             f"integrator, such as {_kinds('loads', method)}, or leave friction out."

@@ -5,6 +5,7 @@ import pytest
 
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.damping import StiffnessDamping
+from symplex.fem.actions.loads import NodalForce
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.solid import Solid
@@ -15,9 +16,10 @@ from symplex.meshes.generate import box
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.events.force_stepping import ForceStepping
-from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
 from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.stability import largest_damping, stable_step
 
 RUBBER = NeoHookean.from_young(E=1e4, nu=0.3, density=1000.0)
 MODULI, TIMES = [2e3, 1e3], [0.05, 0.4]
@@ -165,11 +167,11 @@ def test_ratios_are_those_of_the_instantaneous_modulus():
 def test_loss_over_frequency(frequency):
     """A cycle dissipates π G'' γ² per volume, G'' = Σ μ_i ω τ_i/(1 + ω² τ_i²), and the loop has that area."""
     solid = solid_of(cells=(1, 1, 1))
-    omega, angle, n = 2 * np.pi * frequency, 1e-4, 400
+    omega, angle, n = 2 * np.pi * frequency, 1e-4, 800
     part = Viscoelastic(solid, MODULI, TIMES)
     h, z, q = 1.0 / (frequency * n), part.unstrained(), solid.points
     losses, areas, starts = [], [], []
-    for k in range(12 * n):
+    for k in range((2 + int(3.0 * frequency)) * n):
         q1 = sheared(solid.points, angle * np.sin(omega * (k + 1) * h))
         if k % n == 0:
             losses.append(0.0), areas.append(0.0), starts.append(part.stored(q, z))
@@ -191,8 +193,6 @@ def test_a_standard_linear_solid_creeps_as_it_should():
     fixed = np.ones(points.shape, bool)
     top = points[:, 2] == points[:, 2].max()
     fixed[top, 0] = False
-    from symplex.fem.actions.loads import NodalForce
-
     pull = NodalForce(np.flatnonzero(top), (1e-3, 0.0, 0.0))
     stress = 4e-3 / (0.6 * 0.5)
     mass = np.where(top, 0.0, 1.0)
@@ -279,8 +279,6 @@ def test_a_state_is_a_start():
 
 
 def test_the_stable_step_knows_of_the_overstress_and_of_viscosity():
-    from symplex.time.stability import largest_damping, stable_step
-
     solid = solid_of(cells=(1, 1, 1))
     inelastic, loads = parts(solid)
     rest = np.zeros(solid.points.shape)
@@ -296,8 +294,6 @@ def test_the_stable_step_knows_of_the_overstress_and_of_viscosity():
     # just below it decays, just above it grows
     state = damped.state(solid.points, 1e-6 * deformed(rest, 1.0))
     for factor, grows in ((0.98, False), (1.02, True)):
-        from symplex.time.explicit.newmark import NewmarkMotion
-
         motion = NewmarkMotion(damped, 0.0, factor * limit)
         motion.begin(state.q, state.v)
         end = motion.advance(60 * factor * limit)
