@@ -26,7 +26,7 @@ class State:
     q: Array
     v: Array
     a: Array
-    internal: Mapping[str, Array] = field(default_factory=dict)
+    internal: Mapping[str, Array] = field(default_factory=dict, kw_only=True)
 
     def reversed(self) -> State:
         """Return the same state with the velocities reversed."""

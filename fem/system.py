@@ -477,7 +477,7 @@ class System(Potential):
                 raise InvalidSystem(f"{name} must be finite; that of node {node} is {values[node]}.")
         v = self.held(t, v)
         found = self._internal_variables(q, {} if internal is None else internal)
-        return State(float(t), q, v, self.accelerations_at(t, q, v, found), found)
+        return State(float(t), q, v, self.accelerations_at(t, q, v, found), internal=found)
 
     def _internal_variables(self, q: Array, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
         """Return the internal variables of all inelastic parts, those that are given and the others relaxed."""

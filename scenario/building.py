@@ -13,26 +13,30 @@ from scipy.sparse import csr_array, diags_array
 from symplex.contact.friction import Friction
 from symplex.contact.rigid import RigidContact
 from symplex.errors import ScenarioError, SymplexError
-from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
-from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
-from symplex.fem.solids.elements import SOLIDS
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
+from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contacts import body_contact
-from symplex.scenario.damping import DampedPart, DragTable, EndTable, dashpot, drag, rayleigh, viscous_parts
+from symplex.scenario.damping_parts import Damped, damping_of
 from symplex.scenario.integrators import fitted_integrator
+from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.obstacles import obstacle_of
+from symplex.scenario.parts import Part, parts_of
 from symplex.scenario.prescribed import factor, support_motion
-from symplex.scenario.quantities import listed, shown
-from symplex.scenario.tables import Body, ObstacleTable, Tables
+from symplex.scenario.selections import group_in
+from symplex.scenario.springs import spring_of
+from symplex.scenario.tables import ObstacleTable, Tables
+from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
+from symplex.scenario.trusses import MEMBERS, Truss, truss_mesh
 from symplex.scenario.validation import mistakes, place
 from symplex.time.integrator import Integrator
 
@@ -74,19 +78,16 @@ class Builder:
         ScenarioError
             With one line for each mistake.
         """
-        bodies = {
-            body.name: mesh
-            for k, body in enumerate(self._tables.body)
-            if (mesh := self._try(place("body", k, body.name), mesh_of, body, self._path.parent)) is not None
-        }
+        self._mesh = self._tied(merge(self._meshes()))
         self._raise_mistakes()
-        self._mesh = merge(bodies)
         n = len(self._mesh.points)
         self._carriers = {table.name: n + k for k, table in enumerate(self._tables.moving_obstacles)}
         self._n_nodes = n + len(self._carriers)
         fixed, moving = self._supports()
         energies, loads = self._energies_and_loads()
-        damping, inelastic = self._damping(energies)
+        damping, inelastic = damping_of(
+            self._tables, self._mesh, self._damped(energies), self._body_mass, self._positions(), self._try
+        )
         loads |= damping
         rods = self._rods()
         self._raise_mistakes()
@@ -117,36 +118,91 @@ class Builder:
         if self._lines:
             raise mistakes(self._path.name, self._lines)
 
-    # -- bodies -----------------------------------------------------------------------------------------------
+    # -- bodies, trusses, point masses ------------------------------------------------------------------------
 
-    def _cells_of(self, body: Body) -> IntArray:
-        """Return the elements [m, k] of a body."""
-        of_kinds = (self._mesh.cells_of(element.kind, body.name) for element in SOLIDS)
-        return next(cells for cells in of_kinds if len(cells))
+    def _meshes(self) -> dict[str, Mesh]:
+        """Return the meshes of all that has nodes, by name."""
+        tables, folder = self._tables, self._path.parent
+        meshes: dict[str, Mesh | None] = {}
+        for k, body in enumerate(tables.body):
+            meshes[body.name] = self._try(place("body", k, body.name), mesh_of, body, folder)
+        for k, truss in enumerate(tables.truss):
+            meshes[truss.name] = self._try(place("truss", k, truss.name), truss_mesh, truss, folder)
+        meshes |= {table.name: table.own_mesh() for table in tables.point_mass if table.has_node}
+        self._raise_mistakes()
+        return {name: mesh for name, mesh in meshes.items() if mesh is not None}
+
+    def _tied(self, mesh: Mesh) -> Mesh:
+        """Return the mesh in which tied nodes are one, or are on the surfaces that they are held on."""
+        ties = [(place("tie", k, table.name), table) for k, table in enumerate(self._tables.tie)]
+        pairs = [self._try(here, tied_pairs, table, mesh) for here, table in ties if table.kind == "nodes"]
+        self._raise_mistakes()
+        if pairs:
+            joined = self._try(
+                "[[tie]]", join_nodes, mesh, np.concatenate([some for some in pairs if some is not None])
+            )
+            mesh = mesh if joined is None else joined
+        self._on_surface: dict[str, tuple[TieTable, IntArray, IntArray]] = {}
+        for here, table in ties:
+            if table.kind == "surface" and (found := self._try(here, on_surface, table, mesh)) is not None:
+                mesh = drawn_to(mesh, *found)
+                self._on_surface[str(table.name)] = (table, *found)
+        return mesh
 
     def _nodes_of(self, body: str) -> IntArray:
         return self._mesh.nodes_of(body)
 
     @cached_property
-    def _body_mass(self) -> dict[str, Array]:
-        """Lumped nodal masses [n] of each body."""
-        mesh = self._mesh
+    def _parts(self) -> dict[str, list[Part]]:
+        """The parts of each body."""
+        return {body.name: parts_of(body, self._mesh) for body in self._tables.body}
+
+    @cached_property
+    def _trusses(self) -> dict[str, Truss]:
+        """The bars of each truss."""
         return {
-            body.name: lumped_mass(mesh.points, self._cells_of(body), body.material.density, self._n_nodes)
-            for body in self._tables.body
+            table.name: Truss(table, self._mesh.cells_of("line", f"{table.name}.{MEMBERS}"))
+            for table in self._tables.truss
         }
+
+    @cached_property
+    def _body_mass(self) -> dict[str, Array]:
+        """Lumped nodal masses [n] of each body and truss, and of each point mass."""
+        points, n = self._mesh.points, self._n_nodes
+        found = {
+            name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self._parts.items()
+        }
+        found |= {name: truss.lumped_mass(points, n) for name, truss in self._trusses.items()}
+        for k, table in enumerate(self._tables.point_mass):
+            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n)
+            found[table.name] = np.zeros(n) if mass is None else mass
+        return found
 
     def _mass(self) -> Array | csr_array:
         """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
-        mesh, bodies = self._mesh, self._tables.body
-        lumped = sum((self._body_mass[body.name] for body in bodies if body.mass == "lumped"), self._carried_mass)
-        consistent = [body for body in self._tables.body if body.mass == "consistent"]
+        tables, points, n = self._tables, self._mesh.points, self._n_nodes
+        consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
+        lumped = sum((mass for name, mass in self._body_mass.items() if name not in consistent), self._carried_mass)
+        self._require_mass(np.sum([*self._body_mass.values(), self._carried_mass], axis=0))
         if not consistent:
             return lumped
         mass = diags_array(lumped).tocsr()
-        for body in consistent:
-            mass = mass + consistent_mass(mesh.points, self._cells_of(body), body.material.density, self._n_nodes)
+        for name in consistent:
+            for part in self._parts.get(name, []) or [self._trusses[name]]:
+                mass = mass + part.consistent_mass(points, n)
         return mass.tocsr()
+
+    def _require_mass(self, mass: Array) -> None:
+        """Refuse nodes of trusses without mass."""
+        for truss in self._tables.truss:
+            nodes = self._nodes_of(truss.name)
+            bare = nodes[mass[nodes] == 0.0]
+            if len(bare):
+                at = ", ".join(f"{x:.6g}" for x in self._mesh.points[bare[0]])
+                raise ScenarioError(
+                    f"{len(bare)} of {len(nodes)} nodes of the truss '{truss.name}' have no mass, the first at ({at}) "
+                    "m; give member_mass, or a [[point_mass]] on its nodes."
+                )
 
     @property
     def _carried_mass(self) -> Array:
@@ -163,29 +219,40 @@ class Builder:
 
     @cached_property
     def _velocities(self) -> Array:
-        """The velocities v + ω × (x − centre of mass) [n, 3], body by body."""
+        """The velocities v + ω × (x − centre of mass) [n, 3], body by body, and what is added to them."""
         points = self._positions()
         v = np.zeros_like(points)
         for table in self._tables.moving_obstacles:
             v[self._carriers[table.name]] = table.velocity
-        for body in self._tables.body:
+        for table in (item for item in self._tables.point_mass if item.has_node):
+            v[self._nodes_of(table.name)] = table.velocity or 0.0
+        given = np.full_like(v, np.nan)
+        for body in (*self._tables.body, *self._tables.truss):
             nodes, mass = self._nodes_of(body.name), self._body_mass[body.name]
-            centre = mass @ points / mass.sum()
-            v[nodes] = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
+            centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
+            own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
+            self._require_same(body.name, nodes, given[nodes], own)
+            given[nodes] = v[nodes] = own
+        for k, table in enumerate(self._tables.velocity):
+            self._try(place("velocity", k), table.add, self._mesh, self._body_mass, v)
         return v
+
+    def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array) -> None:
+        """Refuse nodes that bodies share and that would start with two velocities."""
+        off = np.nan_to_num(np.linalg.norm(own - before, axis=1))
+        k = int(np.argmax(off))
+        if off[k] > _TOUCH * np.abs(own).max():
+            at = ", ".join(f"{x:.6g}" for x in self._mesh.points[nodes[k]])
+            self._lines.append(
+                f"'{name}' is tied at ({at}) m to another body that starts with another velocity, by {off[k]:.3g} m/s; "
+                "let both move alike, and add the rest by [[velocity]]."
+            )
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
-    def _group(self, table: Support | Rod | LoadTable | EndTable | DragTable) -> str:
+    def _group(self, table: Support | Rod | LoadTable) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
-        if table.group is None:
-            return table.body
-        group = f"{table.body}.{table.group}"
-        if group not in self._mesh.groups:
-            prefix = f"{table.body}."
-            known = listed(g.removeprefix(prefix) for g in self._mesh.groups if g.startswith(prefix))
-            raise ScenarioError(f"body '{table.body}' has no group {shown(table.group)}; it has: {known}.")
-        return group
+        return group_in(self._mesh, table.body, table.group)
 
     def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
         """Return which coordinates [n, 3] do not move, and what moves in a given way by name."""
@@ -241,9 +308,18 @@ class Builder:
         energies: dict[str, Energy] = {}
         loads: dict[str, Load] = {}
         for k, body in enumerate(tables.body):
-            solid = self._try(place("body", k, body.name), self._solid, body)
-            if solid is not None:
-                energies[body.name] = solid
+            for part in self._parts[body.name]:
+                solid = self._try(place("body", k, body.name), part.solid, self._mesh.points)
+                if solid is not None:
+                    energies[part.name] = solid
+        energies |= {name: truss.bars(self._mesh.points) for name, truss in self._trusses.items()}
+        for k, table in enumerate(tables.spring):
+            spring = self._try(place("spring", k, table.name), spring_of, table, self._mesh)
+            if spring is not None:
+                energies[table.name] = spring
+        for name, (table, nodes, triangles) in self._on_surface.items():
+            young = min(part.material.material().young for part in self._parts[table.to])
+            energies[name] = surface_tie(table, self._mesh, young, nodes, triangles)
         for k, obstacle in enumerate(tables.obstacle):
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
@@ -252,9 +328,10 @@ class Builder:
                     loads[f"friction_{obstacle.name}"] = Friction(contact, **obstacle.friction_options)
         self._raise_mistakes()  # contact needs all bodies
         solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
+        bodies = parts_by_body([body.name for body in tables.body], solids)
         for k, table in enumerate(tables.contact):
             here = place("contact", k, table.name)
-            contact = self._try(here, body_contact, table, self._mesh, solids, self._velocities)
+            contact = self._try(here, body_contact, table, self._mesh, bodies, self._velocities)
             if contact is not None:
                 energies[table.name] = contact
                 for name, pair in table.frictions([body.name for body in tables.body]).items():
@@ -270,38 +347,26 @@ class Builder:
                 loads[table.name] = load
         return energies, loads
 
-    def _damping(self, energies: Mapping[str, Energy]) -> tuple[dict[str, Load], dict[str, Inelastic]]:
-        """Return what damps: loads, and the overstresses of viscoelastic bodies, by name."""
-        tables, mesh, loads = self._tables, self._mesh, {}
-        parts = {
-            body.name: DampedPart(body.name, solid, body.material)
-            for body in tables.body
-            if isinstance(solid := energies.get(body.name), Solid)
+    def _damped(self, energies: Mapping[str, Energy]) -> dict[str, Damped]:
+        """Return the parts of bodies, and trusses, as damping sees them, by the names of their energies."""
+        named = {part.name: (body, part.material) for body, parts in self._parts.items() for part in parts}
+        named |= {name: (name, None) for name in self._trusses}
+        return {
+            name: Damped(*named[name][:1], energy, named[name][1])
+            for name, energy in energies.items()
+            if name in named and isinstance(energy, Solid | Bars)
         }
-        viscous = self._try("[[body]]", viscous_parts, parts) or ({}, {})
-        loads |= viscous[0]
-        for k, table in enumerate(tables.damping):
-            here = place("damping", k, table.name)
-            loads |= self._try(here, rayleigh, table, parts, self._body_mass, self._positions()) or {}
-        for k, table in enumerate(tables.dashpot):
-            here = place("dashpot", k, table.name)
-            groups = [group for end in table.ends if (group := self._try(here, self._group, end)) is not None]
-            if len(groups) == len(table.ends):
-                loads[table.name] = self._try(here, dashpot, table, [mesh.nodes_of(group) for group in groups])
-        for k, table in enumerate(tables.drag):
-            here = place("drag", k, table.name)
-            if (group := self._try(here, self._group, table)) is not None:
-                loads[table.name] = self._try(here, drag, table, mesh, group)
-        self._raise_mistakes()
-        return loads, viscous[1]
 
-    def _solid(self, body: Body) -> Solid:
-        return Solid(self._mesh.points, self._cells_of(body), body.material.material())
+    @cached_property
+    def _surface_nodes(self) -> IntArray:
+        """The nodes on the boundary of bodies, and all of trusses and point masses."""
+        bare = [name for name in self._tables.names if name not in self._parts]
+        return np.unique(np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)]))
 
     def _contact(self, table: ObstacleTable) -> RigidContact:
-        bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]
+        bodies = table.bodies if table.bodies is not None else self._tables.names
         of_bodies = np.concatenate([np.empty(0, np.int32), *(self._nodes_of(name) for name in bodies)])
-        nodes = np.intersect1d(self._mesh.boundary_nodes, of_bodies)
+        nodes = np.intersect1d(self._surface_nodes, of_bodies)
         carrier = self._carriers.get(table.name)
         contact = RigidContact(nodes, obstacle_of(table, carrier is not None), table.contact_stiffness, carrier)
         if len(nodes) and not table.allow_initial_penetration:
@@ -313,7 +378,7 @@ class Builder:
         node, depth = contact.deepest(points)
         if depth > _TOUCH * np.ptp(self._mesh.points, axis=0).max():
             inside = int(np.sum(contact.gaps(points) < 0))
-            body = next(body.name for body in self._tables.body if node in self._nodes_of(body.name))
+            body = next(name for name in self._tables.names if node in self._nodes_of(name))
             at = ", ".join(f"{x:.6g}" for x in points[node])
             raise ScenarioError(
                 f"body '{body}' starts inside it: {inside} nodes, the deepest at ({at}) m by {depth:.3g} m. "

@@ -1,25 +1,15 @@
-"""The tables of damping, dashpots and drag, the viscous keys of materials, and what they describe."""
+"""The tables of damping, dashpots and drag, and the viscous keys of materials."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from math import pi
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from symplex.errors import MeshError, ScenarioError
-from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
-from symplex.fem.actions.damping import Drag, StiffnessDamping
-from symplex.fem.actions.inelastic import Inelastic
-from symplex.fem.actions.loads import SurfaceTraction
-from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.solids.viscous_stress import ViscousStress
-from symplex.fem.system import Load
-from symplex.meshes.mesh import Mesh
 from symplex.scenario.quantities import (
     ZERO,
     Name,
@@ -34,8 +24,7 @@ from symplex.scenario.quantities import (
     shown,
     vector,
 )
-
-_MOST_JOINED = 300  # nodes of a dashpot, whose forces all depend on each other
+from symplex.scenario.selections import Nodes, nodes_named
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -83,7 +72,8 @@ class DampingTable(Table):
         alpha, beta = self.coefficients
         if min(alpha, beta) < 0.0:
             # With one of both alone the ratio goes with the frequency, or with its inverse.
-            (low, high), (first, second) = self.frequencies, (self.ratios * 2)[:2]
+            low, high = self.frequencies
+            first, second = self._two_ratios
             raise ValueError(
                 f"ratios {first:g} at {low:g} Hz and {second:g} at {high:g} Hz need a negative "
                 f"{'alpha' if alpha < 0.0 else 'beta'}, which would drive vibrations; with the first one the second "
@@ -92,30 +82,30 @@ class DampingTable(Table):
         return self
 
     @property
+    def _two_ratios(self) -> tuple[float, float]:
+        """Those at the two frequencies; one counts for both."""
+        ratios = self.ratios or (0.0,)
+        return ratios[0], ratios[-1]
+
+    @property
     def coefficients(self) -> tuple[float, float]:
         """α in 1/s and β in s, where the ratio is ζ = α/(2ω) + β ω/2."""
         if self.frequencies is None or self.ratios is None:
             return self.alpha or 0.0, self.beta or 0.0
         w1, w2 = (2.0 * pi * f for f in self.frequencies)
-        z1, z2 = (self.ratios * 2)[:2]
+        z1, z2 = self._two_ratios
         beta = 2.0 * (z2 * w2 - z1 * w1) / (w2 * w2 - w1 * w1)
         return 2.0 * w1 * w2 * (z1 * w2 - z2 * w1) / (w2 * w2 - w1 * w1), beta
-
-
-class EndTable(Table):
-    """One end of a dashpot: a group of a body, or the whole of it."""
-
-    body: Text
-    group: Text | None = None
 
 
 class DashpotTable(Table):
     """A damper between two groups, or between a group and a fixed point."""
 
     name: Name
-    between: tuple[EndTable, EndTable] | None = None
+    between: tuple[Nodes, Nodes] | None = None
     body: Text | None = None
     group: Text | None = None
+    at: Annotated[Triple | None, vector("m")] = None
     to: Annotated[Triple | None, vector("m")] = None
     viscosity: Annotated[float, not_negative("N s/m")]
     exponent: Annotated[float, positive("1")] = 1.0
@@ -136,18 +126,20 @@ class DashpotTable(Table):
             raise ValueError("needs either between, two groups, or body, group and to, a fixed point")
         if self.between is None and (self.body is None or self.to is None):
             raise ValueError(f"needs {'body' if self.body is None else 'to, the fixed point (m)'}")
-        if self.between is not None and self.group is not None:
-            raise ValueError("with between has no group of its own")
+        if self.between is not None and (self.group is not None or self.at is not None):
+            raise ValueError("with between has no group and no place of its own")
+        if self.group is not None and self.at is not None:
+            raise ValueError("has group and at; give the name of a group, or the place of one node")
         if self.exponent < 1.0:
             raise ValueError(f"exponent is {self.exponent:g}, must be at least 1")
         return self
 
     @property
-    def ends(self) -> list[EndTable]:
+    def ends(self) -> list[Nodes]:
         """The ends on bodies, one or two."""
         if self.between is not None:
             return list(self.between)
-        return [EndTable(body=str(self.body), group=self.group)]
+        return [nodes_named(str(self.body), self.group, self.at)]
 
 
 class DragTable(Table):
@@ -208,133 +200,3 @@ class ViscousKeys(Table):
         if not (self.viscosity or self.bulk_viscosity):
             return None
         return ViscousStress(solid, self.viscosity or 0.0, self.bulk_viscosity or 0.0)
-
-
-class DampedPart(NamedTuple):
-    """A part of a body, of one material, as damping sees it.
-
-    Attributes
-    ----------
-    body : str
-        The name of the body.
-    solid : Solid
-    viscous : ViscousKeys
-        The material's.
-    """
-
-    body: str
-    solid: Solid
-    viscous: ViscousKeys
-
-
-def viscous_parts(parts: Mapping[str, DampedPart]) -> tuple[dict[str, Load], dict[str, Inelastic]]:
-    """Return the viscous stresses and overstresses of parts, given by the names of their energies; by name.
-
-    Raises
-    ------
-    ScenarioError
-        If a law is not for them.
-    """
-    loads: dict[str, Load] = {}
-    inelastic: dict[str, Inelastic] = {}
-    for name, part in parts.items():
-        if not part.viscous.is_viscous:
-            continue
-        _require_finite_strains(part, "viscous", "viscous and viscosity are")
-        if (stress := part.viscous.viscous_stress(part.solid)) is not None:
-            loads[f"viscosity_{name}"] = stress
-        if (overstress := part.viscous.overstress(part.solid)) is not None:
-            inelastic[f"viscoelastic_{name}"] = overstress
-    return loads, inelastic
-
-
-def rayleigh(
-    table: DampingTable, parts: Mapping[str, DampedPart], masses: Mapping[str, Array], points: Array
-) -> dict[str, Load]:
-    """Return the loads of Rayleigh's damping by name.
-
-    Parameters
-    ----------
-    table : DampingTable
-    parts : mapping of str to DampedPart
-        Those of all bodies, by the names of their energies.
-    masses : mapping of str to float64 [n]
-        The nodal masses of each body in kg.
-    points : float64 [n, 3]
-        The undeformed positions of all nodes in m.
-
-    Raises
-    ------
-    ScenarioError
-        If a body is of a law of small strains, but the damping of the strain rate.
-    """
-    loads: dict[str, Load] = {}
-    alpha, beta = table.coefficients
-    names = list(masses) if table.bodies is None else table.bodies
-    if alpha > 0.0:
-        loads[f"{table.name}_mass"] = Drag(np.sum([masses[name] for name in names], axis=0), alpha)
-    for name, part in parts.items():
-        if beta == 0.0 or part.body not in names:
-            continue
-        if table.stiffness == "initial":
-            damper: Load = StiffnessDamping(part.solid, points, beta)
-        else:
-            _require_finite_strains(part, "beta", 'stiffness = "strain-rate" is')
-            damper = ViscousStress.proportional(part.solid, beta)
-        loads[f"{table.name}_stiffness_{name}"] = damper
-    return loads
-
-
-def _require_finite_strains(part: DampedPart, key: str, what: str) -> None:
-    if not part.solid.material.objective:
-        instead = ', or stiffness = "initial"' if key == "beta" else ""
-        raise ScenarioError(
-            f"{what} for laws of finite strains, and the law of body '{part.body}' is one of small strains; take "
-            f'law = "saint-venant-kirchhoff"{instead}.'
-        )
-
-
-def dashpot(table: DashpotTable, ends: Sequence[IntArray]) -> MeanDashpot:
-    """Return the dashpot that a table describes, given the nodes of its ends on bodies.
-
-    Raises
-    ------
-    ScenarioError
-        If these are too many.
-    """
-    joined = sum(map(len, ends))
-    if joined > _MOST_JOINED:
-        raise ScenarioError(
-            f"it joins {joined:,} nodes, at most {_MOST_JOINED} can be; name smaller groups, such as one point each."
-        )
-    if table.to is not None:
-        return MeanDashpot(ends[0], table.to, table.viscosity, table.exponent, fixed=True)
-    return MeanDashpot(ends[0], ends[1], table.viscosity, table.exponent)
-
-
-def drag(table: DragTable, mesh: Mesh, group: str) -> QuadraticDrag:
-    """Return the drag that a table describes, on a group of the mesh of all bodies.
-
-    The area, that of the faces of the group if none is given, is shared by nodes as by the faces; without faces equally.
-
-    Raises
-    ------
-    ScenarioError
-        If there are no faces, and no area is given.
-    """
-    try:
-        faces = mesh.faces_of(group)
-    except MeshError as error:
-        if table.area is None:
-            raise ScenarioError(f"{str(error).rstrip('.')}; give the area (m²), then its nodes share it.") from None
-        nodes = mesh.nodes_of(group)
-        shares = np.ones(len(nodes))
-    else:
-        unit = SurfaceTraction(mesh.points, faces, (1.0, 0.0, 0.0))
-        # Of quadratic faces corners may have a negative part.
-        nodes, shares = unit.nodes, np.maximum(unit.forces[:, 0], 0.0)
-        shares *= unit.forces[:, 0].sum() / shares.sum()
-    if table.area is not None:
-        shares = shares * (table.area / shares.sum())
-    velocity = table.velocity if any(table.velocity) else None
-    return QuadraticDrag(nodes, 0.5 * table.density * table.coefficient * shares, velocity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import cast
@@ -89,7 +90,7 @@ def taken_by_kind() -> dict[str, frozenset[Trait]]:
     for kind, model in METHODS.items():
         sizes = {name: 1.0 for name, item in model.model_fields.items() if item.is_required() and name != "kind"}
         table = cast(IntegratorTable, model.model_validate({"kind": kind, **sizes}))
-        taken[kind] = integrator_of(Tables(body=[], integrator=table, run=Run(duration=1.0))).takes
+        taken[kind] = integrator_of(Tables(integrator=table, run=Run(duration=1.0))).takes
     return taken
 
 
@@ -177,7 +178,8 @@ def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: Sy
         raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
     interval = run.duration / run.n_samples
     _refuse(table, system, state)
-    fitted = integrator_of(tables, rods).fit(system, state, interval)
+    named = replace(tables, integrator=_with_parts(table, system))
+    fitted = integrator_of(named, rods).fit(system, state, interval)
     if isinstance(table, FixedStepTable | NewmarkTable | AdaptiveVariationalTable):
         _refuse_long(table, run)
     _refuse_short(fitted, table, run.duration)
@@ -201,7 +203,7 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
             'give a body a velocity, or take kind = "force-stepping".'
         )
     if isinstance(table, GrahamJelenicTable):
-        for name in table.external or ():
+        for name in _with_parts(table, system).external or ():
             if name in system.energies and system.energies[name].has("secant"):
                 raise ScenarioError(
                     f"external names '{name}', which has a secant form: the scheme takes it as it is, and keeps its "
@@ -260,12 +262,29 @@ def step_of(integrator: Integrator) -> float | None:
     return float(method.dt) if isinstance(method, FixedStepIntegrator) else None
 
 
+def _with_parts(table: IntegratorTable, system: System) -> IntegratorTable:
+    """Return a table in which a body of several parts stands for the energies of all of these."""
+    key = next((key for key in ("stiff", "external") if getattr(table, key, None)), None)
+    if key is None:
+        return table
+    given = getattr(table, key)
+    names = [part for name in given for part in _energies_of(name, system)]
+    return table.model_copy(update={key: type(given)(names)})
+
+
+def _energies_of(name: str, system: System) -> list[str]:
+    """Return the names of the energies of the parts of a body, or the name itself."""
+    return [energy for energy in system.energies if energy.startswith(f"{name}.")] or [name]
+
+
 def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
     """Return the names of the energies that act like loads: by default all but those of bodies."""
     if not table.takes_external or table.external is not None:
         return tuple(table.external or ())
     moving = tables.moving_obstacles  # which have a secant form, as pairs do
-    return *(obstacle.name for obstacle in tables.obstacle if obstacle not in moving), *tables.constant_forces
+    anchored = (table.name for table in tables.spring if table.to is not None)
+    fixed = (obstacle.name for obstacle in tables.obstacle if obstacle not in moving)
+    return *fixed, *anchored, *tables.constant_forces
 
 
 def axes_along(normal: Array) -> Array:

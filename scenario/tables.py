@@ -42,6 +42,10 @@ from symplex.scenario.quantities import (
     vector,
     whole,
 )
+from symplex.scenario.springs import PointMassTable, SpringTable
+from symplex.scenario.ties import TieTable
+from symplex.scenario.trusses import TrussTable
+from symplex.scenario.velocities import VelocityTable
 
 _MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
@@ -179,12 +183,23 @@ class MaterialTable(ViscousKeys):
         raise ValueError("needs either lambda and mu, or young and poisson")
 
 
+class Instance(Table):
+    """A copy of a body, turned and moved from where that is."""
+
+    name: Name
+    rotate: Rotation | None = None
+    translate: Annotated[Triple, vector("m")] = ZERO
+    velocity: Annotated[Triple | None, vector("m/s")] = None
+    angular_velocity: Annotated[Triple | None, vector("rad/s")] = None
+
+
 class Body(Table):
-    """A deformable body."""
+    """A deformable body, or several copies of it."""
 
     name: Name
     mesh: MeshTable
-    material: MaterialTable
+    material: MaterialTable | None = None
+    materials: dict[Text, MaterialTable] | None = None
     group: Text | None = None
     scale: Annotated[float, positive("m per unit of the file")] = 1.0
     repair: bool = False
@@ -195,6 +210,41 @@ class Body(Table):
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
     formulation: Literal["standard"] | None = None
+    instance: list[Instance] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _check(self) -> Body:
+        if self.material is None and self.materials is None:
+            raise ValueError("material is missing; give one, or materials by groups of the mesh")
+        if self.material is not None and self.materials is not None:
+            raise ValueError("has material and materials; give one for all elements, or those by groups")
+        if self.materials == {}:
+            raise ValueError("materials is empty; give a material for each group of elements")
+        return self
+
+    @property
+    def instances(self) -> list[Body]:
+        """The bodies that it stands for: itself, or, each with one instance, these, with velocities of their own."""
+        if not self.instance:
+            return [self]
+        return [
+            self.model_copy(
+                update={
+                    "name": copy.name,
+                    "instance": [copy],
+                    "velocity": self.velocity if copy.velocity is None else copy.velocity,
+                    "angular_velocity": (
+                        self.angular_velocity if copy.angular_velocity is None else copy.angular_velocity
+                    ),
+                }
+            )
+            for copy in self.instance
+        ]
+
+    @property
+    def material_of_group(self) -> dict[str | None, MaterialTable]:
+        """The material of each group of elements; of all elements by None, if there is only one."""
+        return {None: self.material} if self.material is not None else {**(self.materials or {})}
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------
@@ -240,8 +290,8 @@ class Run(Table):
         return key in self.model_fields_set
 
 
-# Of bodies; the last two where bodies touch each other.
-OutputField = Literal["velocity", "von_mises", "contact_force", "contact_pressure", "gap"]
+# Of bodies and trusses; the last two where bodies touch each other.
+OutputField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
 
 
 class Output(Table):
@@ -258,10 +308,15 @@ class Output(Table):
 class Tables:
     """All tables of a scenario file."""
 
-    body: list[Body]
     integrator: IntegratorTable
     run: Run
     title: str = ""
+    body: list[Body] = field(default_factory=list)
+    truss: list[TrussTable] = field(default_factory=list)
+    point_mass: list[PointMassTable] = field(default_factory=list)
+    spring: list[SpringTable] = field(default_factory=list)
+    tie: list[TieTable] = field(default_factory=list)
+    velocity: list[VelocityTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
@@ -280,6 +335,12 @@ class Tables:
         return [item for item in self.obstacle if isinstance(item, SphereTable) and item.mass is not None]
 
     @property
+    def names(self) -> list[str]:
+        """The names of all that has nodes in the mesh: bodies, trusses, and point masses at points of their own."""
+        points = [table.name for table in self.point_mass if table.has_node]
+        return [*(body.name for body in self.body), *(truss.name for truss in self.truss), *points]
+
+    @property
     def constant_forces(self) -> list[str]:
         """The names of the energies of gravity and of loads that have a potential."""
         gravity = ["gravity"] if self.gravity is not None else []
@@ -289,6 +350,11 @@ class Tables:
 # For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
 MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
+    "truss": TrussTable,
+    "point_mass": PointMassTable,
+    "spring": SpringTable,
+    "tie": TieTable,
+    "velocity": VelocityTable,
     "obstacle": OBSTACLES,
     "contact": ContactTable,
     "support": Support,
@@ -303,5 +369,9 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
 }
-SEVERAL = ("body", "obstacle", "contact", "support", "rod", "damping", "dashpot", "drag", "load")
-NEEDED = ("body", "integrator", "run")
+_WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
+SEVERAL = (
+    *(*_WITH_NODES, "spring", "tie", "velocity", "obstacle", "contact", "support", "rod"),
+    *("damping", "dashpot", "drag", "load"),
+)
+NEEDED = (_WITH_NODES, ("integrator",), ("run",))

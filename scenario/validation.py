@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -59,12 +59,13 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
         else:
             found[key] = _validated(key, value, place(key), lines)
     meant = {close for key in data if key not in MODELS for close in difflib.get_close_matches(key, MODELS, n=1)}
-    absent = [key for key in NEEDED if not data.get(key) and key not in meant]
+    absent = [keys[0] for keys in NEEDED if not any(data.get(key) or key in meant for key in keys)]
     if absent:
         named = (f"[[{key}]]" if key in SEVERAL else f"[{key}]" for key in absent)
         lines.append(f"there is no {' and no '.join(named)} table.")
     if not lines:
         tables = Tables(**found)
+        tables = replace(tables, body=[each for body in tables.body for each in body.instances])
         lines = [*_wrong_names(tables), *_unsupported(tables)]
     if lines:
         raise mistakes(name, lines)
@@ -136,13 +137,21 @@ def _wrong_names(tables: Tables) -> list[str]:
     lines, seen = [], {}
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
-    reserved |= {f"position_{item.name}_{axis}" for item in tables.moving_obstacles for axis in AXES}
+    followed = [*tables.moving_obstacles, *(item for item in tables.point_mass if item.has_node)]
+    reserved |= {f"position_{item.name}_{axis}" for item in followed for axis in AXES}
     bodies = [body.name for body in tables.body]
     between = [f"{one}_{other}" for contact in tables.contact for one, other in contact.pairs(bodies)]
     reserved |= {f"contact_force_{pair}_{axis}" for pair in between for axis in AXES}
     frictions = [name for contact in tables.contact for name in contact.frictions(bodies)]
     frictions += [f"friction_{item.name}" for item in tables.obstacle if item.has_friction]
     reserved |= {*frictions, *(f"work_{name}" for name in frictions)}
+    # Of dampers, which may be followed by the name of a part of a body, which has a dot
+    parts = [*bodies, *(truss.name for truss in tables.truss)]
+    dampers = [f"viscosity_{name}" for name in bodies] + [item.name for item in (*tables.dashpot, *tables.drag)]
+    dampers += [f"{item.name}_{of}" for item in tables.damping for of in ("mass", *(f"stiffness_{p}" for p in parts))]
+    inelastic = [f"viscoelastic_{name}" for name in bodies]
+    reserved |= {f"work_{name}" for name in (*dampers, *inelastic)} | {f"stored_{name}" for name in inelastic}
+    reserved |= {*inelastic, *dampers} - {item.name for item in (*tables.dashpot, *tables.drag)}
     lines += [
         f"two kinds of friction are called '{name}', after an obstacle and bodies; give one of these another name."
         for name in dict.fromkeys(name for name in frictions if frictions.count(name) > 1)
@@ -157,26 +166,22 @@ def _wrong_names(tables: Tables) -> list[str]:
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
-    for table in ("support", "rod", "load", "drag"):
+    known = tables.names
+    for table in ("point_mass", "spring", "tie", "velocity", "support", "rod", "load", "dashpot", "drag", "damping"):
         for k, item in enumerate(getattr(tables, table)):
-            if item.body not in bodies:
-                here = place(table, k, getattr(item, "name", None))
-                lines.append(f"{here}: there is no body {shown(item.body)}; {suggestion(item.body, bodies)}")
-    named = [
-        *(("damping", k, item.name, item.bodies or ()) for k, item in enumerate(tables.damping)),
-        *(("dashpot", k, item.name, [end.body for end in item.ends]) for k, item in enumerate(tables.dashpot)),
-    ]
-    lines += [
-        f"{place(table, k, name)}: there is no body {shown(body)}; {suggestion(body, bodies)}"
-        for table, k, name, theirs in named
-        for body in theirs
-        if body not in bodies
-    ]
+            named = [getattr(item, key, None) for key in ("body", "to_body", "to")]
+            named += (getattr(item, "bodies", None) or ()) if table == "damping" else ()
+            named += [end.body for end in getattr(item, "between", None) or ()]
+            lines += [
+                f"{place(table, k, item.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
+                for name in named
+                if isinstance(name, str) and name not in known
+            ]
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:
-            if name not in bodies:
+            if name not in known:
                 lines.append(
-                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, bodies)}"
+                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
                 )
     lines += _wrong_contacts(tables, bodies)
     planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
@@ -187,7 +192,8 @@ def _wrong_names(tables: Tables) -> list[str]:
         )
     if isinstance(tables.integrator, ZhangSkeelTable):
         of_contact = [table.name for table in (*tables.obstacle, *tables.contact)]
-        energies = [*bodies, *of_contact, *tables.constant_forces]
+        of_bars = [table.name for table in (*tables.truss, *tables.spring)]
+        energies = [*bodies, *of_bars, *of_contact, *tables.constant_forces]
         lines += [
             f"[integrator]: stiff names no energy: there is no {shown(name)}; {suggestion(name, energies)}"
             for name in tables.integrator.stiff
@@ -223,10 +229,8 @@ def _unsupported(tables: Tables) -> list[str]:
     lines = []
     if "consistent mass" not in method.takes:
         lines += [
-            f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
-            f'with {explicit}{kind} take mass = "lumped".'
-            for k, body in enumerate(tables.body)
-            if body.mass == "consistent"
+            f'{here}: mass = "consistent" needs an implicit integrator; with {explicit}{kind} take mass = "lumped".'
+            for here in _consistent(tables)
         ]
     if "moving supports" not in method.takes:
         lines += [
@@ -259,6 +263,12 @@ def _unsupported(tables: Tables) -> list[str]:
         ]
     lines += _unsupported_contacts(tables, method, explicit)
     return [*lines, *_wrong_rods(tables, method), *_wrong_thermostat(tables, method)]
+
+
+def _consistent(tables: Tables) -> list[str]:
+    """Return which bodies and trusses have a consistent mass, as messages call them."""
+    named = [(table, k, item) for table in ("body", "truss") for k, item in enumerate(getattr(tables, table))]
+    return [place(table, k, item.name) for table, k, item in named if item.mass == "consistent"]
 
 
 def _unsupported_contacts(tables: Tables, method: Integrator, explicit: str) -> list[str]:
@@ -316,9 +326,8 @@ def _wrong_thermostat(tables: Tables, method: Integrator) -> list[str]:
             why = f"it acts after steps of one size, which {kind} has not"
         return [f"[thermostat]: {why}; take {_kinds('thermostat', method)}."]
     lines = [
-        f'{place("body", k, body.name)}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'
-        for k, body in enumerate(tables.body)
-        if body.mass == "consistent"
+        f'{here}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'
+        for here in _consistent(tables)
     ]
     if "constraints" in method.takes and thermostat.rate is None:
         lines.append("[thermostat]: with rods friction must be in proportion to mass; give a rate (1/s) instead.")
@@ -367,8 +376,14 @@ def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:
 
 def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
     """Return the model of the table inside a table that keys lead to."""
+    is_inside = False  # a list or a mapping of tables, of which the key of one comes next
     for key in keys:
+        if is_inside:
+            is_inside = False
+            continue
         annotation = next(i.annotation for n, i in model.model_fields.items() if key == (i.alias or n))
         parts = [annotation, *get_args(annotation)]
+        is_inside = any(get_origin(part) in (list, dict) for part in parts)
+        parts += [inner for part in parts for inner in get_args(part)]
         model = next(part for part in parts if isinstance(part, type) and issubclass(part, Table))
     return model

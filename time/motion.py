@@ -217,7 +217,8 @@ class FixedStepMotion(Motion):
         if target != self._shown:
             self._take(target - self.n)
         arrays = self.arrays()
-        state = State(self.t, *(arrays[name].copy() for name in ("q", "v", "a")), internal_of(arrays))
+        q, v, a = (arrays[name].copy() for name in ("q", "v", "a"))
+        state = State(self.t, q, v, a, internal=internal_of(arrays))
         _refuse_infinite(state)
         return state
 

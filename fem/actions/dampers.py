@@ -42,9 +42,7 @@ class MeanDashpot(DifferentiableLoad):
         If the viscosity is negative or not finite, the exponent is below 1, or an end has no nodes.
     """
 
-    def __init__(
-        self, nodes: Nodes, to: ArrayLike, viscosity: float, exponent: float = 1.0, *, fixed: bool = False
-    ):
+    def __init__(self, nodes: Nodes, to: ArrayLike, viscosity: float, exponent: float = 1.0, *, fixed: bool = False):
         if not (isfinite(viscosity) and viscosity >= 0.0):
             raise InvalidSystem(f"MeanDashpot: the viscosity must not be negative; it is {viscosity} N (s/m)^p.")
         if not (isfinite(exponent) and exponent >= 1.0):
@@ -85,7 +83,8 @@ class MeanDashpot(DifferentiableLoad):
         P = (np.eye(len(e)) - np.outer(e, e)) / length if length > 0.0 else np.zeros((len(e), len(e)))
         by_d, by_rate = F * P + slope * np.outer(e, P @ rate), slope * np.outer(e, e)
         shares = -np.outer(self._shares, self._shares)
-        return np.kron(shares, by_d)[None], np.kron(shares, by_rate)[None]
+        by_x, by_v = np.kron(shares, by_d), np.kron(shares, by_rate)
+        return by_x[None].astype(float), by_v[None].astype(float)
 
     def _along(self, x: Array, v: Array) -> tuple[Array, float, float, Array]:
         """Return e, |d|, w and ḋ for the nodes at x with velocities v [k, dim]."""

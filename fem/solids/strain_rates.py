@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.solids import element_kernels, elements, tensors
 from symplex.fem.solids.elements import element_of

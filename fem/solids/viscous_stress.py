@@ -97,4 +97,3 @@ class ViscousStress(DifferentiableLoad):
         by_x = points.stiffness(F, points.velocity_gradients(v), S, D, 1.0)
         by_v = points.stiffness(F, F, S, D, 0.0)
         return np.negative(by_x, out=by_x), np.negative(by_v, out=by_v)
-
