@@ -239,6 +239,16 @@ def _unsupported(tables: Tables) -> list[str]:
             for k, support in enumerate(tables.support)
             if support.moves
         ]
+    viscous = {
+        k: body for k, body in enumerate(tables.body) if any(item.is_viscous for item in body.material_of_group.values())
+    }
+    if not {"loads", "internal variables"} <= method.takes:
+        lines += [
+            f"{place('body', k, body.name)}: its material is viscous, which {kind} does not take; take another "
+            f"integrator, such as {_kinds('internal variables', method)}."
+            for k, body in viscous.items()
+            if "loads" not in method.takes or any(item.viscous for item in body.material_of_group.values())
+        ]
     if "loads" not in method.takes:
         for k, load in enumerate(tables.load):
             if load.has_potential:

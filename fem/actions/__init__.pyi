@@ -1,11 +1,14 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.actions.dampers import MeanDashpot as MeanDashpot
+from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
 from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
+from symplex.fem.actions.inelastic import Inelastic as Inelastic
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.loads import NodalForce as NodalForce
 from symplex.fem.actions.loads import NodalLoad as NodalLoad

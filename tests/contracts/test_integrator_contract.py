@@ -533,7 +533,7 @@ def test_viscoelastic_bodies_dissipate_as_the_balance_says_or_are_refused(case):
     assert resumed.energies(again) == told
     assert told["work_visco"] < -1e-3 * started["total"]
     kept = "energy" in integrator.conserves
-    assert told["balance"] == pytest.approx(started["balance"], rel=1e-12 if kept else 0.02)
+    assert told["balance"] == pytest.approx(started["balance"], rel=1e-12 if kept else 0.1)
     twin = copy.deepcopy(motion)
     np.testing.assert_array_equal(
         twin.advance(1.0 + 24 * case.size).internal["visco"], motion.advance(1.0 + 24 * case.size).internal["visco"]

@@ -38,7 +38,7 @@ NOT_CALLED = {
     *("BodyPotential", "Constraint", "DifferentiableLoad", "Energy", "Integrator", "ManifoldMethod", "Material"),
     *("FormulaMaterial", "Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
     *("BodyState", "PlanarState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
-    *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad"),
+    *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
 }
 
 # -- what arguments are replaced by -------------------------------------------------------------------------------

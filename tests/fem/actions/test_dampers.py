@@ -60,7 +60,7 @@ def test_nothing_acts_at_rest():
 
 @pytest.mark.parametrize("c", [0.2, 2.0, 6.0])
 def test_an_oscillator_with_a_dashpot(c):
-    """m x'' + c x' + k x = 0, below, at and above critical damping (2 for m = k = 1)."""
+    """With m x'' + c x' + k x = 0, below, at and above critical damping (2 for m = k = 1)."""
     spring = Bars([[0, 1]], EngineeringStrain(1.0, 1.0), dim=1)
     fixed = np.array([[True], [False]])
     damper = MeanDashpot([1], [-1.0], c, fixed=True)
@@ -85,7 +85,7 @@ def test_an_oscillator_with_a_dashpot(c):
 
 
 def test_a_body_falls_at_its_terminal_speed():
-    """v = v_t tanh(g t/v_t) from rest, v_t = √(m g/k)."""
+    """From rest v = v_t tanh(g t/v_t), v_t = √(m g/k)."""
     mass, g, k = np.array([2.0, 1.0]), 9.81, 0.3
     loads = {"air": QuadraticDrag([0, 1], [0.2, 0.1])}
     system = System(mass, {"weight": Gravity(mass, (0.0, 0.0, -g))}, loads=loads)
