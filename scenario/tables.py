@@ -54,6 +54,16 @@ _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ a
 # -- bodies -------------------------------------------------------------------------------------------------------
 
 
+def _corners(value: Any) -> tuple[Triple, Triple]:
+    """Return two opposite corners of a box, the lower one first."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"is {shown(value)}, must be two corners of a box, [[x, y, z], [x, y, z]] (m)")
+    low, high = (vector("m").check(corner) for corner in value)
+    if any(a >= b for a, b in zip(low, high, strict=True)):
+        raise ValueError(f"is {shown(value)}, must be the lower corner of a box and the upper one, in each direction")
+    return low, high
+
+
 class MeshTable(Table):
     """Where a mesh comes from: ``file``, ``bundled``, ``cube``, or ``box`` with ``cells`` and ``split``."""
 
@@ -63,6 +73,7 @@ class MeshTable(Table):
     box: Annotated[Triple | None, vector("m")] = None
     cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1)] = None
     split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
+    regions: dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m")]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -369,9 +380,9 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
 }
-_WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
+WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
 SEVERAL = (
-    *(*_WITH_NODES, "spring", "tie", "velocity", "obstacle", "contact", "support", "rod"),
+    *(*WITH_NODES, "spring", "tie", "velocity", "obstacle", "contact", "support", "rod"),
     *("damping", "dashpot", "drag", "load"),
 )
-NEEDED = (_WITH_NODES, ("integrator",), ("run",))
+NEEDED = ("integrator", "run")

@@ -15,7 +15,7 @@ from symplex.errors import ScenarioError
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
 from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
-from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, Tables
+from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
 from symplex.time.traits import Trait
@@ -59,7 +59,9 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
         else:
             found[key] = _validated(key, value, place(key), lines)
     meant = {close for key in data if key not in MODELS for close in difflib.get_close_matches(key, MODELS, n=1)}
-    absent = [keys[0] for keys in NEEDED if not any(data.get(key) or key in meant for key in keys)]
+    absent = [key for key in NEEDED if not data.get(key) and key not in meant]
+    if not any(data.get(key) or key in meant for key in WITH_NODES):
+        absent.insert(0, WITH_NODES[0])
     if absent:
         named = (f"[[{key}]]" if key in SEVERAL else f"[{key}]" for key in absent)
         lines.append(f"there is no {' and no '.join(named)} table.")
