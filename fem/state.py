@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from symplex.base.representation import Summarized
 from symplex.fem.assembly import Array
 
 
-@dataclass(frozen=True)
-class State:
+@dataclass(frozen=True, repr=False)
+class State(Summarized):
     """A moment of a motion.
 
     Attributes

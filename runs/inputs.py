@@ -13,6 +13,7 @@ import numpy as np
 from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.errors import OutputError
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.checkpoint import Checkpoint
@@ -42,7 +43,7 @@ def _of_file(path: Path) -> str:
 
 
 def fingerprint(mesh: Mesh, system: System) -> dict[str, str]:
-    """Return the hash of a mesh with its groups, and of the masses, supports and stencils of a system on it."""
+    """Return the hash of a mesh with its groups and of the masses, supports and stencils of a system, and formulations."""
     digest = hashlib.sha256()
 
     def add(name: str, array: np.ndarray) -> None:
@@ -61,7 +62,13 @@ def fingerprint(mesh: Mesh, system: System) -> dict[str, str]:
     add("fixed", system.fixed)
     for name, energy in system.energies.items():
         add(name, energy.nodes)
-    return {_MESHES: digest.hexdigest()}
+    return {_MESHES: digest.hexdigest()} | _formulations(system)
+
+
+def _formulations(system: System) -> dict[str, str]:
+    """Return what elements are not computed with all points of quadrature, as all were in earlier versions."""
+    solids = {name: energy for name, energy in system.energies.items() if isinstance(energy, Solid)}
+    return {f"formulation of '{name}'": s.formulation for name, s in solids.items() if s.formulation != "full"}
 
 
 def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:

@@ -11,7 +11,7 @@ from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.tables import Body, MaterialTable
@@ -28,15 +28,18 @@ class Part(NamedTuple):
     cells : int32 [m, k]
         In the mesh of all bodies.
     material : MaterialTable
+    formulation : str or None
+        Of its elements, see `Solid`.
     """
 
     name: str
     cells: IntArray
     material: MaterialTable
+    formulation: Formulation | None = None
 
     def solid(self, points: Array) -> Solid:
         """Return its strain energy; of the whole mesh the points [n, 3] in m are given."""
-        return Solid(points, self.cells, self.material.material())
+        return Solid(points, self.cells, self.material.material(), formulation=self.formulation)
 
     def lumped_mass(self, points: Array, n_nodes: int) -> Array:
         """Return its lumped nodal masses [n_nodes] in kg."""
@@ -58,8 +61,11 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
             words += (kind,) if len(kinds) > 1 else ()
             found.append((words, mesh.cells[kind][members[kind]], material))
     if len(found) == 1:
-        return [Part(body.name, *found[0][1:])]
-    return [Part(".".join([body.name, *words]), cells, material) for words, cells, material in found]
+        return [Part(body.name, *found[0][1:], body.solid_formulation)]
+    return [
+        Part(".".join([body.name, *words]), cells, material, body.solid_formulation)
+        for words, cells, material in found
+    ]
 
 
 def require_materials(body: Body, mesh: Mesh, called: str) -> None:
