@@ -67,7 +67,8 @@ def _top(t: np.ndarray, x: np.ndarray) -> tuple[float, float]:
 def loss_moduli(frequencies: np.ndarray, longest: float = 2e-3) -> np.ndarray:
     """Return the loss modulus in Pa of a Prony series in simple shear, from the energy that a cycle dissipates."""
     mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
-    part = sx.Viscoelastic(sx.Solid(mesh.points, mesh.cells["hexahedron"], RUBBER), MODULI, TIMES)
+    solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], RUBBER, formulation="full")
+    part = sx.Viscoelastic(solid, MODULI, TIMES)
     found = []
     for frequency in frequencies:
         steps = int(max(200, np.ceil(1.0 / (frequency * longest))))

@@ -67,7 +67,9 @@ def _products(factor, y, z, Q):
     """Add factor · d_i(y)·g_α(z) to Q [12]."""
     for alpha in range(4):
         for a in range(3):
-            Q[3 * alpha + a] += factor * (y[a, 0] * z[3 + alpha, 0] + y[a, 1] * z[3 + alpha, 1] + y[a, 2] * z[3 + alpha, 2])
+            Q[3 * alpha + a] += factor * (
+                y[a, 0] * z[3 + alpha, 0] + y[a, 1] * z[3 + alpha, 1] + y[a, 2] * z[3 + alpha, 2]
+            )
 
 
 @formula

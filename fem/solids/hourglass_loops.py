@@ -151,7 +151,10 @@ def _add_forces(factor, T, d, g, frozen, t, u):
                 for p in range(CHUNK):
                     s1, s2, s3, s4 = T[place(i, p)], T[place(3 + i, p)], T[place(6 + i, p)], T[place(9 + i, p)]
                     of_g = (
-                        s1 * g[place(c, p)] + s2 * g[place(3 + c, p)] + s3 * g[place(6 + c, p)] + s4 * g[place(9 + c, p)]
+                        s1 * g[place(c, p)]
+                        + s2 * g[place(3 + c, p)]
+                        + s3 * g[place(6 + c, p)]
+                        + s4 * g[place(9 + c, p)]
                     )
                     t[place(3 * i + c, p)] += factor * of_g
 
@@ -327,7 +330,9 @@ def _set_secants(rows, slopes, start, size, T, gamma, half, F):
             of = own_slopes(slopes, rows) + 3 * b * CHUNK + start
             for j in range(size):
                 s = vector(T, 3 * alpha, start + j)
-                half[(NODES * alpha + b) * size + j] = dot(s, (rows[of + j], rows[of + CHUNK + j], rows[of + 2 * CHUNK + j]))
+                half[(NODES * alpha + b) * size + j] = dot(
+                    s, (rows[of + j], rows[of + CHUNK + j], rows[of + 2 * CHUNK + j])
+                )
     for b in range(NODES):
         for a in range(b + 1):
             for j in range(size):

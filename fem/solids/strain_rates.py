@@ -13,7 +13,9 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.solids import element_kernels, elements, tensors
-from symplex.fem.solids.elements import element_of
+from symplex.fem.solids.elements import REDUCED_HEXAHEDRON, element_of
+from symplex.fem.solids.hourglass import Hexahedra, hexahedra_of
+from symplex.fem.solids.hourglass_viscosity import gradients_of
 from symplex.fem.solids.solid import Solid
 
 _TOGETHER = 4096  # elements for which elasticities are laid out at once
@@ -35,6 +37,8 @@ class StrainPoints(Copyable):
         The nodes of the elements.
     weights : float64 [m, g]
         The volumes of the points in m³.
+    hexahedra : Hexahedra or None
+        Of stabilized hexahedra, which have one point, what their hourglass modes are known by.
     """
 
     def __init__(self, solid: Solid, what: str):
@@ -43,8 +47,14 @@ class StrainPoints(Copyable):
                 f"{what}: the law {type(solid.material).__name__} is one of small strains, which is not objective; "
                 "take a law of finite strains, such as NeoHookean or SaintVenantKirchhoff."
             )
-        element = element_of(what, solid.nodes)
         self.nodes = solid.nodes
+        self.hexahedra: Hexahedra | None = None
+        if solid.formulation == "stabilized":
+            self.hexahedra = hexahedra_of(solid.points, solid.nodes)
+            self._gradients = gradients_of(self.hexahedra)
+            self.weights = self.hexahedra.volumes[:, None].copy()
+            return
+        element = REDUCED_HEXAHEDRON if solid.formulation == "reduced" else element_of(what, solid.nodes)
         _, slopes = element.shapes(element.stiffness.points)
         J = elements.jacobians(solid.points, solid.nodes, slopes)
         det = tensors.determinants(J)

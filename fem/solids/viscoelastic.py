@@ -54,7 +54,8 @@ class Viscoelastic(Inelastic):
     Raises
     ------
     InvalidSystem
-        If a modulus or a time is not positive, their numbers differ, or the law of the body is one of small strains.
+        If a modulus or a time is not positive, their numbers differ, the law of the body is one of small strains, or
+        its elements are stabilized hexahedra.
     """
 
     def __init__(self, solid: Solid, moduli: ArrayLike, times: ArrayLike):
@@ -68,6 +69,11 @@ class Viscoelastic(Inelastic):
             if not np.all((values > 0.0) & (values < np.inf)):
                 raise InvalidSystem(f"Viscoelastic: {name} must be positive; they are {values.tolist()} {unit}.")
         self._points = StrainPoints(solid, "Viscoelastic")
+        if self._points.hexahedra is not None:
+            raise InvalidSystem(
+                "Viscoelastic: hexahedra that are stabilized have strains at one point only, so that their bending "
+                'would not relax; take formulation = "full" or "mean-dilatation" for them, or other elements.'
+            )
         self.nodes = solid.nodes
         self.shape = (len(self.times), *self._points.weights.shape, 6)
 

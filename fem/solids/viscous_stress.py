@@ -11,10 +11,12 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.assembly import Array, scatter_vectors
+from symplex.fem.solids.hourglass_viscosity import HourglassViscosity
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.strain_rates import StrainPoints
 
 _UNIT = np.eye(3)
+_LEAST_BULK = 1e-3  # of the shear viscosity
 # dev as a tensor of the fourth order, symmetric in ij and kl
 DEVIATOR = 0.5 * (np.einsum("ik,jl->ijkl", _UNIT, _UNIT) + np.einsum("il,jk->ijkl", _UNIT, _UNIT))
 DEVIATOR -= np.einsum("ij,kl->ijkl", _UNIT, _UNIT) / 3.0
@@ -50,7 +52,9 @@ class ViscousStress(DifferentiableLoad):
             if not (isfinite(value) and value >= 0.0):
                 raise InvalidSystem(f"ViscousStress: the {name} must not be negative; it is {value} Pa s.")
         volume = np.einsum("ij,kl->ijkl", _UNIT, _UNIT)
-        self._set(solid, 2.0 * viscosity * DEVIATOR + bulk * volume)
+        # Hourglass modes, from which enhancing modes are eliminated, need some resistance to changes of volume.
+        least = 2.0 * viscosity * DEVIATOR + max(bulk, _LEAST_BULK * viscosity) * volume
+        self._set(solid, 2.0 * viscosity * DEVIATOR + bulk * volume, least)
 
     @classmethod
     def proportional(cls, solid: Solid, time: float) -> ViscousStress:
@@ -72,21 +76,29 @@ class ViscousStress(DifferentiableLoad):
         """
         if not (isfinite(time) and time >= 0.0):
             raise InvalidSystem(f"ViscousStress: the time must not be negative; it is {time} s.")
-        new = cls(solid, 0.0)
-        new._viscosity = np.ascontiguousarray(time * solid.material.tangent(_UNIT[None])[0])
+        new = cls.__new__(cls)
+        viscosity = time * solid.material.tangent(_UNIT[None])[0]
+        new._set(solid, viscosity, viscosity)
         return new
 
-    def _set(self, solid: Solid, viscosity: Array) -> None:
+    def _set(self, solid: Solid, viscosity: Array, of_hourglasses: Array) -> None:
         self._points = StrainPoints(solid, "ViscousStress")
         self._viscosity = np.ascontiguousarray(viscosity)  # 𝔻
+        self._hourglasses: HourglassViscosity | None = None
+        geometry = self._points.hexahedra
+        if geometry is not None and of_hourglasses.any():
+            self._hourglasses = HourglassViscosity(geometry, solid.material, of_hourglasses)
         self.nodes = solid.nodes
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, 3] in N."""
-        F, _ = self._points.deformations(q[self.nodes])
-        S = self._points.rates(self._viscosity, F, v[self.nodes])
+        x, rates = q[self.nodes], v[self.nodes]
+        F, _ = self._points.deformations(x)
+        local = self._points.forces(F, self._points.rates(self._viscosity, F, rates))
+        if self._hourglasses is not None:
+            local += self._hourglasses.forces(x, rates)
         out = np.zeros(q.shape)
-        scatter_vectors(self._points.forces(F, S), self.nodes, out)
+        scatter_vectors(local, self.nodes, out)
         return out
 
     def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
@@ -96,4 +108,9 @@ class ViscousStress(DifferentiableLoad):
         S = points.rates(D, F, v)
         by_x = points.stiffness(F, points.velocity_gradients(v), S, D, 1.0)
         by_v = points.stiffness(F, F, S, D, 0.0)
-        return np.negative(by_x, out=by_x), np.negative(by_v, out=by_v)
+        by_x, by_v = -by_x, -by_v
+        if self._hourglasses is not None:
+            of_x, of_v = self._hourglasses.derivatives(x, v)
+            by_x += of_x
+            by_v += of_v
+        return by_x, by_v

@@ -33,7 +33,13 @@ def block(split="hexahedra", cells=(2, 1, 1)):
 
 def solid_of(split="hexahedra", cells=(2, 1, 1)):
     points, elements = block(split, cells)
-    return Solid(points, elements, RUBBER)
+    return Solid(points, elements, RUBBER, formulation="full")
+
+
+def stabilized(cells=(2, 1, 1)):
+    points, elements = block("hexahedra", cells)
+    bend = points + 0.05 * np.stack([points[:, 1] * points[:, 2], points[:, 2] ** 2, points[:, 0] * points[:, 1]], 1)
+    return Solid(bend, elements, RUBBER, formulation="stabilized")
 
 
 def deformed(points, size, seed=0):
@@ -313,12 +319,34 @@ def test_the_linear_damping_brakes_what_turns_and_the_viscous_stress_does_not():
         assert (np.abs(linear(0.0, q, v)).max() < 1e-3 * scale) == linear_stays
 
 
-def test_small_motions_are_damped_by_both_alike():
-    solid = solid_of()
+@pytest.mark.parametrize("solid", [solid_of(), solid_of("6"), stabilized()], ids=["full", "tetra", "stabilized"])
+def test_small_motions_are_damped_by_both_alike(solid):
     v = deformed(0.0 * solid.points, 1.0)
     linear, invariant = StiffnessDamping(solid, solid.points, 1e-2), ViscousStress.proportional(solid, 1e-2)
     expected = linear(0.0, solid.points, v)
     np.testing.assert_allclose(invariant(0.0, solid.points, v), expected, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("solid", [solid_of(cells=(1, 1, 1)), stabilized((1, 1, 1))], ids=["full", "stabilized"])
+def test_viscous_stress_is_invariant_and_knows_its_derivatives(solid):
+    load = ViscousStress(solid, 3.0, 2.0)
+    q, v = deformed(solid.points, 0.05, 1), deformed(0.0 * solid.points, 1.0, 2)
+    force = load(0.0, q, v)
+    assert np.vdot(force, v) < -1.0
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-12)
+    spin = turn(q, 1.0)
+    rigid = np.cross([1.0, 2.0, 3.0], spin) + np.array([1.0, 0.0, 2.0])
+    assert np.abs(load(0.0, spin, rigid)).max() < 1e-12
+    x, step = solid.nodes[0], 1e-6
+    by_x, by_v = (block[0] for block in load.derivatives(0.0, q[x][None], v[x][None]))
+    for i, e in enumerate(step * np.eye(24)):
+        d = np.zeros_like(q)
+        d[x] = e.reshape(8, 3)
+        of_x = (load(0.0, q + d, v) - load(0.0, q - d, v))[x].ravel() / (2 * step)
+        of_v = (load(0.0, q, v + d) - load(0.0, q, v - d))[x].ravel() / (2 * step)
+        np.testing.assert_allclose(by_x[:, i], of_x, atol=1e-7)
+        np.testing.assert_allclose(by_v[:, i], of_v, atol=1e-7)
 
 
 def test_methods_without_internal_variables_refuse():
@@ -330,6 +358,8 @@ def test_methods_without_internal_variables_refuse():
 
 def test_wrong_parts_are_refused():
     solid = solid_of(cells=(1, 1, 1))
+    with pytest.raises(InvalidSystem, match='would not relax; take formulation = "full"'):
+        Viscoelastic(stabilized(), 1.0, 1.0)
     with pytest.raises(InvalidSystem, match="2 moduli and 1 times"):
         Viscoelastic(solid, [1.0, 2.0], [1.0])
     with pytest.raises(InvalidSystem, match=r"times must be positive; they are \[0.0\] s"):
