@@ -63,8 +63,7 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     if len(found) == 1:
         return [Part(body.name, *found[0][1:], body.solid_formulation)]
     return [
-        Part(".".join([body.name, *words]), cells, material, body.solid_formulation)
-        for words, cells, material in found
+        Part(".".join([body.name, *words]), cells, material, body.solid_formulation) for words, cells, material in found
     ]
 
 

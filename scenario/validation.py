@@ -242,7 +242,9 @@ def _unsupported(tables: Tables) -> list[str]:
             if support.moves
         ]
     viscous = {
-        k: body for k, body in enumerate(tables.body) if any(item.is_viscous for item in body.material_of_group.values())
+        k: body
+        for k, body in enumerate(tables.body)
+        if any(item.is_viscous for item in body.material_of_group.values())
     }
     if not {"loads", "internal variables"} <= method.takes:
         lines += [
