@@ -4,7 +4,7 @@
 
 A cube of 0.1 m, deformed by some per cent, with about the same number of nodes for all types of elements: energy,
 gradient, tangent into a fixed pattern, discrete gradient and its tangent, consistent mass; the best of several calls.
-Then all shapes of elements with the neo-Hookean law, also relative to the hexahedron of 8 points (--shapes: only these).
+Then all shapes of elements with the neo-Hookean law, relative to the hexahedron of 8 points too (--shapes: only these).
 FElupe takes part, on the same mesh and law, where it can be imported (``pip install felupe``).
 """
 

@@ -106,7 +106,7 @@ def bodies(
     """Return bodies of one material and kind of cells, with velocities in m/s and spins in rad/s by name."""
     mesh = sx.merge(parts)
     cells, points = next(iter(mesh.cells.values())), mesh.points
-    solid = sx.Solid(points, cells, material)
+    solid = sx.Solid(points, cells, material, formulation="full")
     between = BodyContact.from_materials(Surface.of(mesh, list(parts)), material, **contact)
     between.check_start(points)
     mass = sx.lumped_mass(points, cells, material.density, len(points))

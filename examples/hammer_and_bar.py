@@ -61,7 +61,7 @@ def run(name: str, cells: int) -> Run:
     h = 1.0 / cells
     bar = sx.box((EDGE, EDGE, 1.0), (1, 1, cells), split="hexahedra")
     hexahedra, n = bar.cells["hexahedron"], len(bar.points)
-    solid = sx.Solid(bar.points, hexahedra, sx.NeoHookean.from_young(YOUNG, 0.0, DENSITY))
+    solid = sx.Solid(bar.points, hexahedra, sx.NeoHookean.from_young(YOUNG, 0.0, DENSITY), formulation="full")
     hammer = RigidBody.box((EDGE, EDGE, EDGE), mass=DENSITY * EDGE**2)
     rigid = RigidBodies({"hammer": hammer.placed((0.5 * EDGE, 0.5 * EDGE, -0.5 * EDGE - 0.1 * h))}, n)
     contact = BodyContact(rigid.surface(Surface.of(bar, ["body"])), YOUNG / h, distance=0.1 * h)

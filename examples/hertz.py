@@ -83,7 +83,7 @@ def static(n: int) -> dict[str, float]:
     dent = -1.05 * depth * np.exp(-((np.linalg.norm(points[below], axis=1) / (3.0 * A)) ** 2))
     q[below] += np.where(far[:, None], point_force(points[below], force), dent[:, None] * [0.0, 0.0, 1.0])
     mass = sx.lumped_mass(points, cells, 1.0, len(points))
-    energies = {"solid": sx.Solid(points, cells, MATERIAL), "contact": contact}
+    energies = {"solid": sx.Solid(points, cells, MATERIAL, formulation="full"), "contact": contact}
     system = sx.System(mass, energies, fixed=fixed)
     contact.check_start(q)
     motion = sx.GeneralizedAlpha(1e6, rho_inf=0.0).start(system, system.state(q))

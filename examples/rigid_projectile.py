@@ -85,7 +85,7 @@ def impact(full: bool) -> Impact:
     rim = np.flatnonzero(np.abs(sheet.points[:, :2]).max(axis=1) > 0.5 * EDGE - 1e-9)
     return Impact(
         sheet,
-        sx.Solid(sheet.points, hexahedra, rubber),
+        sx.Solid(sheet.points, hexahedra, rubber, formulation="full"),
         rigid,
         contact,
         np.asarray(rigid.mass(sx.lumped_mass(sheet.points, hexahedra, rubber.density, n))),

@@ -59,7 +59,7 @@ class Bars:
         bar = sx.contact.Surface.of(mesh)
         surface = sx.contact.Surface.join([replace(bar, names=("first",)), replace(bar.shifted(n), names=("second",))])
         contact = sx.contact.BodyContact(surface, 2.0 / h, law=self.law, distance=self.distance * h)
-        solid = sx.Solid(points, cells, sx.LinearElastic(lmbda=0.0, mu=0.5, density=1.0))
+        solid = sx.Solid(points, cells, sx.LinearElastic(lmbda=0.0, mu=0.5, density=1.0), formulation="full")
         mass = sx.lumped_mass(points, cells, 1.0, 2 * n)
         if "mixed" in way:
             consistent = sx.consistent_mass(points, cells, 1.0, 2 * n)

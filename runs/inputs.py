@@ -43,7 +43,7 @@ def _of_file(path: Path) -> str:
 
 
 def fingerprint(mesh: Mesh, system: System) -> dict[str, str]:
-    """Return the hash of a mesh with its groups and of the masses, supports and stencils of a system, and formulations."""
+    """Return the hash of a mesh and of the masses, supports and stencils of a system on it, and formulations."""
     digest = hashlib.sha256()
 
     def add(name: str, array: np.ndarray) -> None:

@@ -278,7 +278,7 @@ class ChunkedElements(ElementForms):
         return tensors.determinants(self._tangents(q[self.nodes])) @ self._point_weights / self.volumes
 
     def _deformations(self, x: Array, chosen: slice = slice(None)) -> tuple[Array, Array]:
-        """Return F [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3], and the undeformed determinants [m, g]."""
+        """Return F [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3], and undeformed determinants [m, g]."""
         J = self._tangents(self.points[self.nodes[chosen]], chosen)
         return self._tangents(x, chosen) @ np.linalg.inv(J), tensors.determinants(J)
 

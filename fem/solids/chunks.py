@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined
+from symplex.fem.kernels import formula, inlined
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.prefetch import prefetch
 from symplex.fem.solids.edge_algebra import combined
@@ -231,7 +231,7 @@ def interpolate(x, slopes, geometry, d):
         _interpolate_together(x, slopes, d)
 
 
-@inlined
+@formula
 def _interpolate_apart(x, k, geometry, first, d):
     """Do so with the slopes that are rows of the geometry from ``first`` on."""
     d[:] = 0.0
@@ -272,7 +272,7 @@ def scatter(t, nodes, n, slopes, geometry, f, out):
         scatter_nodes(f, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), out)
 
 
-@inlined
+@formula
 def integrate_apart(t, k, geometry, first, f):
     """Set f_n = Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), CHUNK] with the slopes that are rows of the geometry."""
     for n in range(1, k):

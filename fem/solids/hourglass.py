@@ -80,9 +80,10 @@ def hexahedra_of(points: Array, nodes: IntArray) -> Hexahedra:
     x = points[nodes][:, None].swapaxes(2, 3)
     J = x @ slopes  # element by element, so that a part of a body is as it is in the body
     det = elements.checked_determinants(HEXAHEDRON, nodes, J)
-    volumes = det @ rule.weights
+    volumes = (det * rule.weights).sum(axis=1)
     cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape)
-    means = np.einsum("g,egij,gaj->eai", rule.weights, cofactors, slopes) / volumes[:, None, None]
+    weighted = (rule.weights[:, None, None] * cofactors).transpose(0, 2, 1, 3).reshape(len(nodes), 3, -1)
+    means = (weighted @ slopes.transpose(0, 2, 1).reshape(-1, 8)).swapaxes(1, 2) / volumes[:, None, None]
     _, centre = HEXAHEDRON.shapes(np.zeros((1, 3)))
     frames = x @ centre
     scales = np.cbrt(volumes / elements.checked_determinants(HEXAHEDRON, nodes, frames)[:, 0])

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
+from symplex.fem.kernels import formula, inlined, kernel
 from symplex.fem.solids.chunks import (
     CHUNK,
     gather,
@@ -60,7 +60,7 @@ def _freeze(frozen, rows, d):
             d[t] = rows[FROZEN * CHUNK + t]
 
 
-@inlined
+@formula
 def _set_patterns(x, d, rows, g):
     """Set g [12, CHUNK] from the nodes relative to the first x [21, CHUNK] and d [9, CHUNK]."""
     for i in range(3):
@@ -87,7 +87,7 @@ def _vectors_at(q, nodes, n, slopes, rows, frozen, x, d, g):
     _freeze(frozen, rows, d)
 
 
-@inlined
+@formula
 def _set_products(factor, d, g, Q):
     """Add factor · d_i·g_α to the rows Q_αi."""
     for alpha in range(4):
@@ -124,7 +124,7 @@ def _twelve(rows, p):
     return (*vector(rows, 0, p), *vector(rows, 3, p), *vector(rows, 6, p), *vector(rows, 9, p))
 
 
-@inlined
+@formula
 def _set_stresses(rows, Q):
     """Replace Q by T."""
     for p in range(CHUNK):
@@ -136,9 +136,9 @@ def _set_stresses(rows, Q):
 # -- forces -----------------------------------------------------------------------------------------------------
 
 
-@inlined
+@formula
 def _add_forces(factor, T, d, g, frozen, t, u):
-    """Add the forces factor · Σ_α T_αi g_α on d_i to t [9, CHUNK], and factor · Σ_i T_αi d_i on g_α to u [12, CHUNK]."""
+    """Add factor · Σ_α T_αi g_α, the forces on d_i, to t [9, CHUNK], and factor · Σ_i T_αi d_i to u [12, CHUNK]."""
     for alpha in range(4):
         for c in range(3):
             for p in range(CHUNK):
@@ -159,7 +159,7 @@ def _add_forces(factor, T, d, g, frozen, t, u):
                     t[place(3 * i + c, p)] += factor * of_g
 
 
-@inlined
+@formula
 def _scatter(t, u, nodes, n, slopes, rows, f, out):
     """Add the forces on d and g of the n elements of a chunk to out [3 n_nodes]; f is `work`."""
     for i in range(3):
@@ -204,7 +204,7 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, frozen, out, first
 
 @kernel
 def add_discrete_gradient(q0, q1, nodes, counts, geometry, weights, slopes, frozen, out, first, last):
-    """Add the discrete gradient, which is that at mean strains too, of the chunks from q0 to q1 [n, 3] to out [n, 3]."""
+    """Add the discrete gradient of the chunks from q0 to q1 [n, 3], that at mean strains too, to out [n, 3]."""
     return _add_between(q0, q0, q1, False, nodes, counts, geometry, slopes, frozen, out, first, last)
 
 
@@ -309,7 +309,7 @@ def _pattern(alpha, a):
     return (x if alpha != 0 else 1.0) * (y if alpha != 1 else 1.0) * (z if alpha != 2 else 1.0)
 
 
-@inlined
+@formula
 def _set_pattern_slopes(rows, slopes, start, size, gamma):
     """Set gamma [4, 8, size] to γ_αa of the elements from ``start`` on."""
     for alpha in range(4):
@@ -321,7 +321,7 @@ def _set_pattern_slopes(rows, slopes, start, size, gamma):
                 gamma[(NODES * alpha + a) * size + j] = 0.125 * (h - dot(s, b))
 
 
-@inlined
+@formula
 def _set_secants(rows, slopes, start, size, T, gamma, half, F):
     """Set F [8, 8, size] to 𝓕_ab, a ≤ b, of the elements from ``start`` on, given T [12, CHUNK]; half is work."""
     _set_pattern_slopes(rows, slopes, start, size, gamma)
@@ -378,7 +378,7 @@ def _add_secants(q, v, rate, nodes, counts, geometry, slopes, elements, slots, o
     return 0.0
 
 
-@inlined
+@formula
 def _set_slopes(rows, slopes, start, d, g, frozen, gamma, R):
     """Set R [12, 8, 3, PART] to ∂Q_αi/∂x_a = γ_αa d_i + β_ai g_α of the elements from ``start`` on."""
     for alpha in range(4):
@@ -394,7 +394,7 @@ def _set_slopes(rows, slopes, start, d, g, frozen, gamma, R):
                         R[to + j] = value
 
 
-@inlined
+@formula
 def _set_stress_slopes(rows, start, R, S):
     """Set S to K R."""
     step = 3 * NODES * PART
@@ -411,7 +411,7 @@ def _set_stress_slopes(rows, start, R, S):
             S[t], S[t + step], S[t + 2 * step], S[t + 3 * step], S[t + 4 * step], S[t + 5 * step] = T[6:]
 
 
-@inlined
+@formula
 def _set_blocks(factor, R, S, F, frozen, symmetric, K):
     """Set K to factor · (Rᵀ S + 𝓕 1), given F; if symmetric below the diagonal only."""
     step = 3 * NODES * PART

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.call import call_law
-from symplex.fem.kernels import inlined, kernel
+from symplex.fem.kernels import formula, inlined, kernel
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.solids.chunks import (
     CHUNK,
@@ -169,7 +169,7 @@ def _scatter_edges(s, n, elements, start, slots, out):
                 out[np.uint64(to[a, b])] += rows[a][b]
 
 
-@inlined
+@formula
 def _integrate_apart(s, k, geometry, first, local):
     """Set local [k, k, CHUNK], a ≤ b, of nodes with the slopes that are rows of the geometry from ``first`` on."""
     for b in range(1, k):
@@ -203,7 +203,7 @@ def _integrate(s, slopes, local):
                     add_lanes(g > 0, factors, 0, 1, s, g * size + e, CHUNK, 6, local, to + e)
 
 
-@inlined
+@formula
 def scatter_secants(local, n, k, size, elements, start, slots, out):
     """Add the matrices of n elements to the values out [nnz]; whatever concerns node 0 is minus the sum."""
     for e in range(n):

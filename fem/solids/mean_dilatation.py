@@ -1,4 +1,4 @@
-"""The strain energy of elements whose dilatation is its mean over the element: they do not lock where rubber is nearly incompressible.
+"""Elements whose dilatation is its mean over the element: they do not lock if nearly incompressible.
 
 With the weights w and J_q = √det C_q at the points of quadrature, and the mean J̄ = Σ w J_q / Σ w,
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined
+from symplex.fem.kernels import formula, inlined
 from symplex.fem.solids.chunks import CHUNK, NINE, have_own_slopes, own_slopes
 from symplex.fem.solids.edge_algebra import along, outer, pair, times
 
@@ -167,7 +167,7 @@ def accumulate(H, slopes, g, geometry, start, k, symmetric, half, K):
         _accumulate_together(H, slopes[g], k, symmetric, half, K)
 
 
-@inlined
+@formula
 def accumulate_apart(H, rows, first, k, symmetric, half, K):
     """Do so with the slopes of each element that are rows from ``first`` on."""
     for m in range(k):

@@ -1,6 +1,7 @@
 """What objects print of themselves in notebooks and messages."""
 
 import numpy as np
+
 import symplex as sx
 
 

@@ -356,6 +356,11 @@ CASES = {
         for law in ("neo-Hookean", "foam", "formula of fibres")
     },
     **{
+        f"{law}, {kind} mean-dilatation": Case(elements(f"{kind} mean-dilatation", LAWS[law]), 0.05, rigid=True)
+        for kind in ("hexahedron", "tetra10")
+        for law in ("Mooney-Rivlin", "foam", "formula of fibres")
+    },
+    **{
         f"linear elastic, {kind}": Case(elements(kind, LinearElastic(60.5e9, 26e9, 2700.0)), 0.05, shifts=True)
         for kind in (*ELEMENTS, *OTHERS)
     },

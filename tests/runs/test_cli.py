@@ -269,7 +269,7 @@ def test_info_of_bars_of_a_motion_and_of_other_cells(results, tmp_path, capsys):
     assert main(["info", str(wedge)]) == 0
     out = capsys.readouterr().out
     assert "volume       0.5\n" in out
-    assert "elements     wedge cannot be computed with, only tetra, hexahedron, tetra10" in out
+    assert "cannot be computed with" not in out
     assert "formulation  C3D6H in the file" in out
 
 

@@ -22,7 +22,7 @@ def tangent(solid, pattern, q):
 
 
 def equilibrium(solid, fixed, load, steps=0):
-    """Positions under a load [n, 3], by one linear step from the undeformed ones, or in load steps by Newton's method."""
+    """Positions under a load [n, 3], by one linear step, or in load steps by Newton's method."""
     q, free = solid.points.copy(), ~fixed.ravel()
     pattern = Pattern(len(q), [solid.nodes])
     for k in range(1, max(steps, 1) + 1):
@@ -157,6 +157,12 @@ def test_cook_nearly_incompressible():
     assert cook(16, "full") < 3.0
 
 
+@pytest.mark.slow
+def test_cook_by_mean_dilatation():
+    """Far from the coarse meshes' error of full integration, but it bends as that does."""
+    assert cook(8, "full") < cook(8, "mean-dilatation") < 6.906
+
+
 # -- modes, and what is conserved -----------------------------------------------------------------------------------
 
 
@@ -231,8 +237,45 @@ def test_the_mean_deformation_is_what_must_not_be_inverted():
     assert solid.local_value(0, q[solid.nodes[0]]) == np.inf
 
 
+def test_what_has_no_mean_dilatation():
+    mesh = box((1.0, 1.0, 1.0), (1, 1, 1), split="6")
+    with pytest.raises(InvalidSystem, match=r"dilatation of linear tetrahedra is uniform.* take quadratic tetrahedra"):
+        sx.Solid(mesh.points, mesh.cells["tetra"], sx.NeoHookean(1.0, 1.0, 1.0), formulation="mean-dilatation")
+    points, cells = distorted()
+    with pytest.raises(InvalidSystem, match="LinearElastic is a law of small strains, and has no mean dilatation"):
+        sx.Solid(points, cells, sx.LinearElastic(1.0, 1.0, 1.0), formulation="mean-dilatation")
+    solid = sx.Solid(points, cells, sx.NeoHookean(1.0, 1.0, 1.0), formulation="mean-dilatation")
+    assert not solid.has("third")
+    with pytest.raises(InvalidSystem, match="no third derivative"):
+        solid.third(points[solid.nodes], points[solid.nodes])
+
+
+def test_an_undeformed_law_without_stiffness_cannot_stabilize():
+    points, cells = distorted()
+    stiff_later = sx.material("K/2*log(J)**2 + mu/2*(I1bar - 3)**2", mu=1.0, K=1.0, density=1.0)
+    with pytest.raises(
+        InvalidSystem, match=r'no positive stiffness in its undeformed state.* take formulation = "full"'
+    ):
+        sx.Solid(points, cells, stiff_later)
+
+
+def test_fibres_of_each_element_in_all_formulations():
+    mesh = box((2.0, 1.0, 1.0), (2, 1, 1), split="hexahedra")
+    law = sx.material(
+        "mu/2*(I1bar - 3) + K/2*(J - 1)**2 + k*(I4 - 1)**2", mu=1.0, K=2.0, k=3.0, density=1.0, fibres=[1, 0, 0]
+    )
+    a = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, 1.0]])
+    q = mesh.points + np.random.default_rng(0).uniform(-0.05, 0.05, mesh.points.shape)
+    for name in ("full", "stabilized", "mean-dilatation"):
+        body = sx.Solid(mesh.points, mesh.cells["hexahedron"], law, fibres=a, formulation=name)
+        for e in (0, 1):
+            alone = sx.Solid(mesh.points, body.nodes[[e]], law, fibres=a[[e]], formulation=name)
+            assert body.restrict([e]).total(q) == pytest.approx(alone.total(q), rel=1e-13)
+            assert body.value(q[body.nodes])[e] == pytest.approx(alone.total(q), rel=1e-12)
+
+
 def test_parts_of_a_body_keep_their_formulation():
     mesh = box((2.0, 1.0, 1.0), (2, 1, 1), split="hexahedra")
-    for name in ("full", "stabilized"):
+    for name in ("full", "stabilized", "mean-dilatation"):
         solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], sx.NeoHookean(1.0, 1.0, 1.0), formulation=name)
         assert solid.restrict([1]).formulation == name

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from reference.boxes import SOLID_KINDS, box_of
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction, factor_of
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.system import System
-from symplex.meshes.generate import box
 
 REST = np.zeros((5, 3))
 
@@ -91,9 +91,9 @@ def test_nodal_load_follows_its_history():
 # -- on faces ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["6", "hexahedra"])
+@pytest.fixture(params=SOLID_KINDS)
 def block(request):
-    return box((1.0, 2.0, 0.5), (2, 3, 1), split=request.param)
+    return box_of(request.param, (1.0, 2.0, 0.5), (2, 3, 1))
 
 
 def top_of(mesh):
@@ -121,6 +121,17 @@ def test_pressure_pushes_in_and_turns_with_the_body(block):
     turn = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
     np.testing.assert_allclose(load(0.0, block.points @ turn.T, 0 * block.points), force @ turn.T, atol=1e-12)
     np.testing.assert_allclose(load(0.0, 2 * block.points, 0 * block.points), 4 * force, atol=1e-12)
+
+
+def test_the_work_of_a_traction_on_fields_that_faces_interpolate_is_exact(block):
+    """∫ y dA; on quadratic faces ∫ xy dA, ∫ x² dA and ∫ y² dA too."""
+    force = SurfaceTraction(block.points, top_of(block), [0.0, 0.0, 1.0])(0.0, block.points, 0 * block.points)
+    x, y, _ = block.points.T
+    assert force[:, 2] @ y == pytest.approx(2.0)
+    if not {"triangle", "quad"} & set(block.boundary_faces):
+        assert force[:, 2] @ (x * y) == pytest.approx(1.0)
+        assert force[:, 2] @ x**2 == pytest.approx(2.0 / 3.0)
+        assert force[:, 2] @ y**2 == pytest.approx(8.0 / 3.0)
 
 
 def test_pressure_on_a_closed_surface_does_not_push(block):

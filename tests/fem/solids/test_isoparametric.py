@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from vtkmodules import vtkCommonDataModel
 
-from reference.boxes import FORMULATIONS, LINEAR, box_of
+from reference.boxes import FORMULATIONS, LINEAR, QUADRATIC, box_of
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, MeshError, StepFailed
 from symplex.fem import blocks, threads
 from symplex.fem.assembly import Pattern
@@ -452,16 +452,19 @@ def test_boundary_of_quadratic_tetrahedra():
     np.testing.assert_allclose(normals[1], normals[0], atol=1e-15)
 
 
-def test_surface_of_quadratic_cells_as_it_is_drawn():
+@pytest.mark.parametrize("kind", QUADRATIC)
+def test_surface_of_quadratic_cells_as_it_is_drawn(kind):
     """Each drawn triangle lies on nodes of the cell whose value it shows."""
     from symplex.meshes.pictures.scene import _grid, _surface
     from symplex.meshes.series.series import Block
 
-    mesh = mesh_of("tetra10")
-    cells = mesh.cells["tetra10"]
-    surface = _surface(_grid(Block.of({"tetra10": cells}), mesh.points))
+    mesh = mesh_of(kind)
+    cells = mesh.cells[kind]
+    surface = _surface(_grid(Block.of({kind: cells}), mesh.points))
     np.testing.assert_allclose(surface.mesh.points, mesh.points[surface.nodes], atol=1e-7)
     triangles = surface.nodes[surface.mesh.regular_faces]
-    assert len(triangles) == 4 * len(mesh.boundary_faces["triangle6"])
+    assert np.array_equal(np.unique(triangles), mesh.boundary_nodes)
+    assert surface.mesh.area == pytest.approx(0.1)
+    assert surface.mesh.volume == pytest.approx(0.002)
     for triangle, cell in zip(triangles, surface.cells, strict=True):
         assert set(triangle) <= set(cells[cell])

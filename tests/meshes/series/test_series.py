@@ -10,7 +10,9 @@ from time import sleep
 
 import numpy as np
 import pytest
+import pyvista
 
+from reference.boxes import SOLID_KINDS, box_of
 from symplex.errors import OutputError
 from symplex.meshes.pictures.patch import covering
 from symplex.meshes.series.redo import RedoFile, log_of
@@ -61,6 +63,20 @@ def assert_frame(got, i):
         assert sorted(got.cell_data[name]) == sorted(by_block)
         for block, values in by_block.items():
             np.testing.assert_array_equal(got.cell_data[name][block], values)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("kind", SOLID_KINDS)
+def test_every_type_of_cells_comes_back_and_has_its_volume_in_vtk(tmp_path, kind, suffix):
+    mesh = box_of(kind, (1.0, 2.0, 3.0), (1, 1, 1))
+    path = tmp_path / f"run{suffix}"
+    with open_series(path, mesh.points, {"box": Block.of({kind: mesh.cells[kind]})}) as series:
+        series.append(0.0, np.zeros_like(mesh.points), {}, {})
+    np.testing.assert_array_equal(read_series(path).blocks["box"].cells[kind], mesh.cells[kind])
+    grid = next(block for block in pyvista.read(path).recursive_iterator() if block.n_cells)
+    sizes = grid.compute_cell_sizes()["Volume"]
+    assert sizes.min() > 0.0
+    assert sizes.sum() == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
