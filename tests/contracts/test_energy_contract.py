@@ -9,6 +9,7 @@ import pytest
 
 from reference.boxes import SOLID_KINDS, box_of
 from symplex.contact.bodies import BodyContact
+from symplex.contact.framed import FramedContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
@@ -21,6 +22,7 @@ from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, Energy
 from symplex.fem.interpolation import Interpolation
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
+from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import (
     Bars,
@@ -159,6 +161,20 @@ def carried(obstacle):
         q = np.random.default_rng(3).uniform(-1.0, 1.0, (40, obstacle.dim))
         q[0] *= 0.1
         return RigidContact(away(obstacle, q - q[0]), obstacle, stiffness=1e5, carrier=0), q
+
+    return make
+
+
+def framed(obstacle):
+    """An obstacle on a frame that has moved, turned and is out of shape."""
+
+    def make():
+        q = np.random.default_rng(3).uniform(-1.0, 1.0, (42, 3))
+        properties = MassProperties(2.0, (0.1, 0.2, 0.1), [[0.8, 0.1, 0.0], [0.1, 0.9, 0.1], [0.0, 0.1, 1.0]])
+        frame = [40, 1, 0, 41]
+        q[frame] = shaken(properties.particles @ TURNED, 0.02)
+        energy = FramedContact(np.arange(2, 40), obstacle, 1e5, frame, properties)
+        return FramedContact(2 + np.flatnonzero(np.abs(energy.gaps(q)) > 0.01), obstacle, 1e5, frame, properties), q
 
     return make
 
@@ -380,6 +396,12 @@ CASES = {
     "carried sphere": Case(carried(Sphere((0.0, 0.0, 0.0), 0.9)), 1.0, rigid=True),
     "carried box": Case(carried(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, shifts=True),
     "carried half-space": Case(carried(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, shifts=True),
+    "framed half-space": Case(framed(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, rigid=True),
+    "framed sphere": Case(framed(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0, rigid=True),
+    "framed pipe": Case(framed(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8, inside=True)), 1.0, rigid=True),
+    "framed capsule": Case(framed(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6)), 1.0, rigid=True),
+    "framed box": Case(framed(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, rigid=True),
+    "framed container": Case(framed(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), inside=True)), 1.0, rigid=True),
     "penalised plane, one-sided": Case(
         penalised(OnPlane(np.arange(2, 38), (0.0, 0.1, 0.0), (1.0, 2.0, -2.0)), one_sided=True), 1.0
     ),

@@ -18,6 +18,7 @@ from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear, linear_solver
 
 _EPS = float(np.finfo(float).eps)
+_TINY = float(np.finfo(float).tiny)
 _FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
 _DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
 _HALVINGS = 12
@@ -130,6 +131,7 @@ class NewtonSolver:
         self.system = system
         self.settings = settings
         self._take_pattern(system)
+        self._linearised = False
         lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
         # Weights of norms; a massless node counts like the others.
         self._mass = np.where(system.massless, lumped[~system.massless].mean(), lumped)
@@ -151,6 +153,11 @@ class NewtonSolver:
             counts = self.counts
             self._take_pattern(self.system)
             self.counts.update(counts)
+
+    @property
+    def definite(self) -> bool | None:
+        """Whether the last matrix of the last solution, if symmetric, was positive definite; None if it needed none."""
+        return self._linear.definite if self._linearised else None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -197,7 +204,7 @@ class NewtonSolver:
 
     def _converge(self, equations: StepEquations, q0: Array, start: Array | float, limit: int) -> int:
         """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
-        self._smooth, self._impatient = True, False
+        self._smooth, self._impatient, self._linearised = True, False, False
         self._trial[...] = start
         if self.system.impassable and np.any(self._trial):
             self.increment.fill(0.0)
@@ -264,6 +271,7 @@ class NewtonSolver:
             equations.blocks(self.increment, self._blocks)
         squared = _tangent(
             equations.inertia,
+            self._held(equations),
             system.mass_values,
             equations.impulse,
             self.forces,
@@ -279,7 +287,15 @@ class NewtonSolver:
         if not isfinite(squared):
             raise StepFailed("the stiffness is not finite within the step.")
         self._linear.update(self._blocks, equations.symmetric, q0)
+        self._linearised = True
         return _FLOOR * _EPS * float(np.sqrt(squared))
+
+    def _held(self, equations: StepEquations) -> float:
+        """Return the factor of the masses of fixed coordinates in the matrix; without inertia one like its stiffness."""
+        if equations.inertia > 0.0:
+            return equations.inertia
+        stiffness = equations.impulse * float(np.abs(self._blocks).max(initial=0.0))
+        return max(stiffness, _TINY) / float(self._mass.mean())
 
     def _tolerance(self, history: list[float], floor: float) -> float:
         """Return how exact a linear solution needs to be, so that Newton's method stays quadratic.
@@ -426,8 +442,8 @@ def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
 
 
 @kernel
-def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
-    """Turn the blocks K into impulse · K + inertia · M, the unit matrix (times a mass) where fixed.
+def _tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
+    """Turn the blocks K into impulse · K + inertia · M, the masses times a factor where fixed.
 
     Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse (|G| + |K||q|) what the residual's round-off
     is proportional to.
@@ -445,7 +461,7 @@ def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed
                     if i == j:
                         k += inertia * mass_values[s]
                     if fixed[a, i] or fixed[b, j]:
-                        k = inertia * mass[a] if a == b and i == j else 0.0
+                        k = held * mass[a] if a == b and i == j else 0.0
                     blocks[s, i, j] = k
             if not fixed[a, i]:
                 squared += size * size / mass[a]
