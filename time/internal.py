@@ -51,6 +51,11 @@ class InternalVariables:
         for name, part in self._system.inelastic.items():
             part.add_derivatives(q0, self.values[name], q1, h, -by_q, slots[name], out, mean=mean)
 
+    def relax(self, q: Array) -> None:
+        """Take those that do not change at the positions q [n, dim]."""
+        for name, part in self._system.inelastic.items():
+            self.values[name][...] = part.relaxed(q)
+
     def advance(self, q0: Array, q1: Array, h: float) -> list[float]:
         """Go on to the end of an increment of h s; return what each part dissipates, in J."""
         dissipated: list[float] = []

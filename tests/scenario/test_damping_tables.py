@@ -141,6 +141,46 @@ def test_histories_have_the_work_of_each_and_a_balance(tmp_path, rest):
     np.testing.assert_allclose(history["balance"], history["balance"][0], rtol=1e-12 if rest == EM else 1e-2)
 
 
+STAGES = """
+[[support]]
+body = "cube"
+group = "x_min"
+[[support]]
+name = "pull"
+body = "cube"
+group = "x_max"
+displacement = [0.02, 0, 0]
+history = { kind = "smooth-ramp", duration = 0.01 }
+until = 0.01
+[[stage]]
+name = "stretch"
+duration = 0.01
+frames = 1
+samples = 2
+integrator = { kind = "static", dt = 5e-3 }
+[[stage]]
+name = "let go"
+duration = 0.02
+frames = 2
+samples = 4
+integrator = { kind = "energy-momentum", dt = 1e-3 }
+"""
+
+
+def test_a_relaxed_preload_is_let_go(tmp_path):
+    """Statically nothing is stored beside the long-run energy; let go, it vibrates and is dissipated, in one balance."""
+    scenario = Scenario.parse(body(VISCOUS) + STAGES + QUIET, tmp_path / "s.toml")
+    simulate(scenario, tmp_path / "results", progress=False)
+    history = read_history(tmp_path / "results" / "history.csv")
+    stored, work = history["stored_viscoelastic_cube"], history["work_viscoelastic_cube"]
+    static = history["t"] <= 0.01 * (1 + 1e-9)
+    assert not stored[static].any()
+    assert history["cube"][static][-1] > 0.01
+    assert stored[-1] > 0.0
+    assert work[-1] < -0.01 * history["cube"].max()
+    np.testing.assert_allclose(history["balance"], history["balance"][0], atol=1e-12 * history["cube"].max())
+
+
 # -- what is refused --------------------------------------------------------------------------------------------
 
 
@@ -226,8 +266,8 @@ def test_methods_that_cannot_are_told():
     assert told.startswith("[[damping]] #1 'damping': damping has no potential, which force-stepping needs; take ")
     told = line_of(body("viscous = [{ ratio = 0.3, time = 1 }]"), stepping)
     assert told == (
-        "[[body]] #1 'cube': its material is viscous, which force-stepping does not take; take another integrator, such "
-        'as kind = "newmark" or "energy-momentum".'
+        "[[body]] #1 'cube': its material is viscous, which force-stepping does not take; take another integrator, "
+        'such as kind = "newmark" or "energy-momentum".'
     )
     told = line_of(body() + "[[damping]]\nbeta = 1\n", NEWMARK.replace('"newmark"', '"newmark"\ndt = 1e-4'))
     assert "dt = 0.0001 s is above the stability limit of explicit Newmark" in told
