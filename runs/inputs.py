@@ -43,7 +43,7 @@ def _of_file(path: Path) -> str:
 
 
 def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
-    """Return the hash of a mesh and of masses, supports and stencils of the systems of a run on it, and formulations."""
+    """Return the hash of a mesh and of masses, supports and stencils of the systems on it, and formulations."""
     digest = hashlib.sha256()
 
     def add(name: str, array: np.ndarray) -> None:

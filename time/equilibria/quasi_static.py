@@ -35,10 +35,11 @@ class Static(FixedStepIntegrator["StaticMotion"]):
     """One static equilibrium after the other, under loads and supports that change with time.
 
     Velocities and accelerations are zero, also where supports move. The first state is an equilibrium already. What
-    friction and damping would do is left out; internal variables are relaxed. The energy that vibrations would carry off where a shape is left, as it
-    snaps through or was not in equilibrium at first, is ``work_rest``: what the total energy changes by, less the work
-    of loads and supports, which is taken by the mean of the forces at both ends of a step. Of a smooth path it is small
-    by the second order of the step. ``balance`` is the total energy less all of these, and constant by that.
+    friction and damping would do is left out; internal variables are relaxed. The energy that vibrations would carry
+    off where a shape is left, as it snaps through or was not in equilibrium at first, is ``work_rest``: what the total
+    energy changes by, less the work of loads and supports, which is taken by the mean of the forces at both ends of a
+    step. Of a smooth path it is small by the second order of the step. ``balance`` is the total energy less all of
+    these, and constant by that.
 
     Parameters
     ----------
