@@ -9,7 +9,7 @@ __all__, __getattr__, __dir__ = public(
         ".framed": ("FramedContact",),
         ".friction": ("Friction",),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
-        ".obstacle_mass": ("obstacle_mass",),
+        ".solid_obstacles": ("obstacle_mass",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
         ".rigid_bodies": ("RigidBodies",),

@@ -6,7 +6,6 @@ from symplex.contact.framed import FramedContact as FramedContact
 from symplex.contact.friction import Friction as Friction
 from symplex.contact.massless import mass_moved_inward as mass_moved_inward
 from symplex.contact.massless import redistributed_mass as redistributed_mass
-from symplex.contact.obstacle_mass import obstacle_mass as obstacle_mass
 from symplex.contact.obstacles import Box as Box
 from symplex.contact.obstacles import Capsule as Capsule
 from symplex.contact.obstacles import Cylinder as Cylinder
@@ -16,5 +15,6 @@ from symplex.contact.output import Contacts as Contacts
 from symplex.contact.rigid import RigidContact as RigidContact
 from symplex.contact.rigid_bodies import RigidBodies as RigidBodies
 from symplex.contact.rigid_body import RigidBody as RigidBody
+from symplex.contact.solid_obstacles import obstacle_mass as obstacle_mass
 from symplex.contact.stiffness import contact_stiffness as contact_stiffness
 from symplex.contact.surfaces import Surface as Surface

@@ -210,7 +210,7 @@ class FramedContact(ObstacleContact):
         """Return 1 for the node, and less the weights [m, 5] with which its place in the obstacle follows the frame."""
         axes, arm = _seen(x)
         along = np.linalg.solve(axes.swapaxes(1, 2), arm[:, :, None])[:, :, 0]  # arm = Σ_k along_k p_k
-        return np.column_stack([np.ones(len(x)), -0.25 * (1.0 + along @ CORNERS.T)])
+        return np.column_stack([np.ones(len(x)), -0.25 * (1.0 + along @ CORNERS.T)]).astype(float)
 
 
 def _seen(x: Array) -> tuple[Array, Array]:

@@ -3,9 +3,9 @@
     python examples/starts_and_stages.py [--output DIR] [NAME ...]
 
 ``bent_beam``: a cantilever that is bent and let go swings with the first frequency of Timoshenko's beam.
-``hung_and_dropped``: a bar that hangs and is let go falls as a whole with g, but its lower end stays where it is until a
-wave has come down. ``preload_and_impact``: a bar is stretched by implicit steps, to the energy ½ E A ε² L, and struck by
-explicit ones. ``spinning_plate``: a plate in steady rotation, disturbed, keeps near its exact motion.
+``hung_and_dropped``: a bar that hangs and is let go falls as a whole with g, but its lower end stays where it is until
+a wave has come down. ``preload_and_impact``: a bar is stretched by implicit steps, to the energy ½ E A ε² L, and
+struck by explicit ones. ``spinning_plate``: a plate in steady rotation, disturbed, keeps near its exact motion.
 """
 
 import argparse
@@ -145,7 +145,8 @@ def spinning_plate(history, series) -> tuple[dict[str, float], tuple]:
         "energy change": float(np.ptp(history["total"]) / history["kinetic"][0]),
         "angular momentum change": float(np.ptp(momentum) / np.abs(momentum).max()),
     }
-    return numbers, ("A plate in steady rotation, disturbed", "deformation / mm", [(series.times, np.multiply(off, 1e3), "-", BLUE, "largest of a node")])  # fmt: skip
+    drawn = [(series.times, np.multiply(off, 1e3), "-", BLUE, "largest of a node")]
+    return numbers, ("A plate in steady rotation, disturbed", "deformation / mm", drawn)
 
 
 SEEN = {

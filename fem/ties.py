@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
-from scipy.spatial import cKDTree
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import KDTree
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
@@ -45,7 +45,7 @@ def feet(points: Array, nodes: IntArray, triangles: IntArray) -> Feet:
     corners = points[triangles]
     centres = corners.mean(axis=1)
     radius = float(np.linalg.norm(corners - centres[:, None], axis=2).max())
-    tree = cKDTree(centres)
+    tree = KDTree(centres)
     near = np.atleast_2d(tree.query(x, k=min(_NEAREST, len(triangles)))[1].reshape(len(x), -1))
     found = [_nearest(x[k : k + _CHUNK], corners, near[k : k + _CHUNK]) for k in range(0, len(x), _CHUNK)]
     chosen, weights, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -57,7 +57,7 @@ def feet(points: Array, nodes: IntArray, triangles: IntArray) -> Feet:
     return Feet(triangles[chosen], weights, distances)
 
 
-def _nearest(x: Array, corners: Array, candidates: IntArray) -> tuple[IntArray, Array, Array]:
+def _nearest(x: Array, corners: Array, candidates: NDArray[np.integer]) -> tuple[NDArray[np.integer], Array, Array]:
     """Return which of its candidates [m, c] each point is nearest to [m], the weights [m, 3] and distances [m]."""
     weights = _closest_weights(x[:, None], corners[candidates])
     at = np.einsum("mca,mcai->mci", weights, corners[candidates])

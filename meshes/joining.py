@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from symplex.base.arguments import checked
 from symplex.errors import MeshError
@@ -19,7 +19,7 @@ def nearest_nodes(
     """Return for each node the nearest of others [m], and how far that is [m] in m; both are indices of points."""
     if not len(others):
         raise MeshError("there are no nodes among which the nearest could be.")
-    distances, index = cKDTree(points[others]).query(points[nodes])
+    distances, index = KDTree(points[others]).query(points[nodes])
     return np.asarray(others, np.int32)[index], np.asarray(distances)
 
 

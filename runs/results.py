@@ -312,7 +312,7 @@ class Shown:
             name: Block.of({"vertex": np.array([[node]], np.int32)}) for name, node in problem.point_masses.items()
         }
         self._points_at = riders.points
-        self._start = self._points_at(problem.state.q)
+        self._start = self._points_at(riders.positions(mesh.points))  # a run may begin deformed
         n = len(self._start)
         # What is drawn follows the points of contact: those of bodies as they are, others by weights [p, n].
         drawn, follow = [mesh.points], [sp.eye_array(len(mesh.points), n)]
@@ -333,8 +333,8 @@ class Shown:
             else:
                 weights = rider.properties.weights(shape)
             add(name, shape, cells, _weights(weights, rider.nodes, n))
-        for name in riders.bodies.bodies if riders.bodies is not None else ():
-            own, body = riders.points_of(name), riders.bodies.bodies[name]
+        for name, body in ({} if riders.bodies is None else riders.bodies.bodies).items():
+            own = riders.points_of(name)
             add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
         self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
 

@@ -6,17 +6,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import final
 
-from symplex.base.columns import Column, components, vector_columns
+from symplex.base.columns import Column, Kind, components, vector_columns
 from symplex.fem.system import State
 from symplex.scenario.riders import Rider
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 from symplex.time.totals import kept_energy
 
-_POSITION, _VELOCITY, _SPIN = ("position", "m", "length"), ("velocity", "m/s", ""), ("spin", "rad/s", "")
+_Told = tuple[str, str, Kind]
+_POSITION: _Told = ("position", "m", "length")
+_VELOCITY: _Told = ("velocity", "m/s", "other")
+_SPIN: _Told = ("spin", "rad/s", "other")
 
 
-def _told_of(rider: Rider) -> tuple[tuple[str, str, str], ...]:
+def _told_of(rider: Rider) -> tuple[_Told, ...]:
     """Return what is told of something rigid, its unit and kind: nothing if it stands still."""
     if not (rider.table.is_free or rider.table.is_driven):
         return ()

@@ -156,7 +156,7 @@ def summarize(
         }
         | {name: {"line": len(bars.nodes)} for name, bars in problem.trusses.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
-        "mass": float(np.sum(system.mass)),
+        "mass": float(system.mass.sum()),
         "loads": _loads(problem),
         "kind": ", ".join(dict.fromkeys(table.kind for table in scenario.tables.integrators)),
         "integrator": type(problem.integrator).__name__,

@@ -215,7 +215,7 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
             'give a body a velocity, or take kind = "force-stepping".'
         )
     if isinstance(table, GrahamJelenicTable):
-        for name in _with_parts(table, system).external or ():
+        for name in (part for given in table.external or () for part in _energies_of(given, system)):
             if name in system.energies and system.energies[name].has("secant"):
                 raise ScenarioError(
                     f"external names '{name}', which has a secant form: the scheme takes it as it is, and keeps its "

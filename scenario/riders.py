@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from symplex.contact.framed import FramedContact
-from symplex.contact.obstacle_mass import obstacle_mass
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
 from symplex.contact.rigid_body import RigidBody
+from symplex.contact.solid_obstacles import obstacle_mass
 from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
 from symplex.fem.actions.support_motion import SupportMotion

@@ -104,9 +104,9 @@ class Timeline:
     is_frame: NDArray[np.bool_]
 
 
-def stages_of(tables: Tables) -> list[Sampled]:
+def stages_of(tables: Tables) -> Sequence[Sampled]:
     """Return the stages of a run: those that are given, or one."""
-    return list(tables.stage) or [tables.run]
+    return tables.stage or [tables.run]
 
 
 def timeline(tables: Tables) -> Timeline:
@@ -143,9 +143,9 @@ def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:
     """Return the times in s within a stage at which something begins or ends to act."""
     found: list[float] = []
     for t in sorted({time for item in tables.timed for time in (item.begin, item.until) if time is not None}):
-        if begin + _SAME * duration < t < begin + (1.0 - _SAME) * duration:
-            if not found or t - found[-1] > _SAME * duration:
-                found.append(t)
+        inside = begin + _SAME * duration < t < begin + (1.0 - _SAME) * duration
+        if inside and (not found or t - found[-1] > _SAME * duration):
+            found.append(t)
     return found
 
 

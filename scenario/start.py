@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
 from pathlib import Path
@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from symplex.base.checkpoint import load_checkpoint
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, IntArray
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.series import read_series
@@ -57,7 +57,7 @@ class Perturbation(Table):
             raise ValueError("direction is zero")
         return self
 
-    def changes(self, nodes: Sequence[int] | Array, shape: tuple[int, ...]) -> Array:
+    def changes(self, nodes: IntArray, shape: tuple[int, ...]) -> Array:
         """Return the changes [n, 3] in m or m/s: alike along the direction, or random without a mean."""
         out = np.zeros(shape)
         if self.direction is not None:
@@ -193,8 +193,8 @@ class Beginning:
         spacing = float(np.diff(series.times).max(initial=0.0)) or 1.0
         if abs(series.times[k] - table.time) > _SAME_TIME * spacing:
             raise ScenarioError(
-                f"the run in '{table.folder}' has no frame at {table.time:g} s; the nearest is at {series.times[k]:.9g} "
-                "s. Without time, its last state is taken."
+                f"the run in '{table.folder}' has no frame at {table.time:g} s; the nearest is at "
+                f"{series.times[k]:.9g} s. Without time, its last state is taken."
             )
         frame, q, v = series.frame(k), self.q.copy(), self.v.copy()
         if "velocity" not in frame.point_data:

@@ -50,7 +50,6 @@ from symplex.scenario.quantities import (
     vector,
 )
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
-from symplex.scenario.rigid_motion import RigidMotionTable
 from symplex.scenario.sampling import Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
@@ -266,7 +265,9 @@ class Body(Table):
     @property
     def material_of_group(self) -> dict[str | None, MaterialTable]:
         """The material of each group of elements; of all elements by None, if there is only one."""
-        return {None: self.material} if self.material is not None else {**(self.materials or {})}
+        if self.material is not None:
+            return {None: self.material}
+        return {group: material for group, material in (self.materials or {}).items()}
 
     @property
     def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation", "reduced"] | None:
@@ -351,7 +352,7 @@ class Tables:
         return [*self.rigid_body, *self.surfaces]
 
     @property
-    def moving_rigidly(self) -> list[RigidMotionTable]:
+    def moving_rigidly(self) -> list[ObstacleTable | RigidBodyTable]:
         """The obstacles and rigid bodies that move, freely or in a given way."""
         return [item for item in (*self.obstacle, *self.rigid_body) if item.is_free or item.is_driven]
 

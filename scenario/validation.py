@@ -143,8 +143,9 @@ def _with_default_samples(tables: Tables) -> Tables:
 
 
 def _with_steps(sampled: S, table: IntegratorTable) -> S:
-    fixed = isinstance(table, FixedStepTable | NewmarkTable) and table.dt != "auto"
-    return sampled.with_steps(table.dt) if fixed else sampled
+    if not isinstance(table, FixedStepTable | NewmarkTable) or table.dt == "auto":
+        return sampled
+    return sampled.with_steps(table.dt)
 
 
 def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:

@@ -465,3 +465,32 @@ def test_the_drop_by_energy_momentum(run_script, tmp_path):
         assert 0.0 < numbers[f"{method}: mean vertical velocity at the end [m/s]"] < 1.0  # thrown back
     assert (tmp_path / "drop_implicit.png").stat().st_size > 20_000
     assert (tmp_path / "drop_implicit_bracket.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+def test_a_strip_of_two_metals_swings_about_its_deflection(can_draw, tmp_path):
+    """Between none and twice 10 N·L³/3EI of a composite beam, with its frequency; higher modes, 3 %, peak apart."""
+    summary = run_scenario("bimetal.toml", tmp_path / "run")
+    assert summary["drift"]["total"] < 1e-6
+    history = sx.read_history(tmp_path / "run" / "history.csv")
+    deflection = -history["tip"] / 10.0  # the energy of 10 N
+    deflection -= deflection[0]
+    crossings = np.flatnonzero(np.diff(np.sign(deflection - 0.5 * deflection.max())))
+    period = 2.0 * np.diff(history["t"][crossings]).mean()
+    assert np.abs(deflection).max() == pytest.approx(2 * 2.054e-4, rel=0.04)
+    assert 1.0 / period == pytest.approx(173.87, rel=0.02)
+    if can_draw:
+        assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+def test_the_mast_swings_with_its_lowest_frequency(can_draw, tmp_path):
+    """That of small vibrations is 8.076 Hz."""
+    summary = run_scenario("mast.toml", tmp_path / "run")
+    assert summary["drift"]["total"] < 1e-8
+    assert summary["elements"] == {"foundation": {"hexahedron": 16}, "mast": {"line": 114}}
+    history = sx.read_history(tmp_path / "run" / "history.csv")
+    crossings = np.flatnonzero(np.diff(np.sign(history["momentum_x"])))
+    assert 1.0 / (2.0 * np.diff(history["t"][crossings]).mean()) == pytest.approx(8.08, rel=0.02)
+    if can_draw:
+        assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000

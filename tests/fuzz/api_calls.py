@@ -53,6 +53,9 @@ def system(energies: Any = None, **keys: Any) -> sx.System:
     return sx.System(MASS, {"springs": SPRINGS} if energies is None else energies, **keys)
 
 
+HELD = np.array([[True] * 3] * 3 + [[False] * 3])
+
+
 def start(of: sx.System | None = None) -> sx.State:
     """Return their state at the start."""
     return (of or system()).state(POINTS, V)
@@ -595,6 +598,28 @@ def calls() -> dict[str, Call]:
             tilt=3.0,
             newton=None,
         ),
+        "static_equilibrium": _call(
+            sx.equilibria.static_equilibrium,
+            system=system(fixed=HELD),
+            q=POINTS,
+            t=0.0,
+            since=None,
+            newton=None,
+        ),
+        "equilibrium_path": _call(
+            sx.equilibria.equilibrium_path,
+            system=system(fixed=HELD),
+            q=POINTS,
+            t=0.0,
+            since=None,
+            until=1.0,
+            step=0.02,
+            points=3,
+            newton=None,
+        ),
+        "Static": _call(sx.equilibria.Static, move, **step),
+        "Stage": _call(sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first"),
+        "Stages": _call(sx.time.Stages, stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)]),
         "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),
         "plot_history": _call(
             sx.plot_history,

@@ -173,6 +173,7 @@ def own_cases() -> Iterator[Data]:
     folding = {"name": "folds", "bodies": "all", "self": True, "law": "barrier", "stiffness": 1e8}
     alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
     yield alone | {"body": [*alone["body"], three[0]]}
+    yield from cases_of_bars_and_parts()
     both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
     yield from damped_cases(dt)
@@ -203,6 +204,50 @@ def damped_cases(dt: float) -> Iterator[Data]:
     )
     at = {"name": "at", "body": "cube", "at": [0.1, 0.1, 0.1], "to": [1, 1, 1], "viscosity": 0.2}
     yield case({"kind": "generalized-alpha", "dt": dt}, body={"material": pad}, gravity=GRAVITY, dashpot=[at])
+
+
+def cases_of_bars_and_parts() -> Iterator[Data]:
+    """Yield scenarios with trusses, springs, point masses, ties, velocities, and bodies of parts and copies."""
+    steel = {"young": 1e6, "density": 1000}
+    mast = {"name": "mast", "mesh": {"lattice": [0.1, 0.1, 0.2], "cells": [1, 1, 2], "diagonals": "single"}}
+    mast |= {"section": 1e-4, "material": steel, "translate": [0, 0, 0.1], "law": "green-strain", "prestrain": 1e-4}
+    mast |= {"mass": "lumped", "scale": 1.0, "rotate": {"axis": [0, 0, 1], "degrees": 0}}
+    foot = {"body": "mast", "group": "z_min", "to": "cube", "to_group": "z_max", "kind": "nodes", "tolerance": 1e-6}
+    load = {"name": "load", "body": "mast", "group": "z_max", "total": 0.2}
+    tip = {"name": "tip", "body": "mast", "at": [0.1, 0.1, 0.3], "mass": 0.1}
+    ball = {"name": "ball", "position": [0, 0, 0.5], "mass": 0.3, "velocity": [0, 0, 1]}
+    rope = {"name": "rope", "body": "ball", "to_body": "mast", "to_at": [0, 0, 0.3], "stiffness": 10}
+    hook = {"name": "hook", "body": "ball", "to": [0, 0, 0.7], "stiffness": 10, "length": 0.1, "law": "tension-only"}
+    legs = {"name": "legs", "body": "mast", "group": "z_max", "to_body": "cube", "to_group": "z_min", "stiffness": 10}
+    side = {"name": "side", "body": "mast", "at": [0.1, 0.1, 0.3], "to": [1, 0, 0.3], "stiffness": 10}
+    gust = {"body": "mast", "group": "z_max", "velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
+    gust |= {"gradient": [[0, 0, 1], [0, 0, 0], [0, 0, 0]], "point": [0, 0, 0.1]}
+    bars = {"truss": [mast], "tie": [foot], "point_mass": [load, tip, ball], "spring": [rope, hook, legs, side]}
+    yield case({"kind": "newmark"}, support=[STILL], velocity=[gust], gravity=GRAVITY, **bars)
+    ring = {"name": "ring", "mesh": {"ring": 0.2, "bars": 5}, "stiffness": 10, "member_mass": 0.1}
+    ring |= {"velocity": [0, 0, 1], "angular_velocity": [0, 0, 2]}
+    nodes = {"nodes": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "members": [[0, 1], [1, 2]], "groups": {"end": [2]}}
+    given = {"name": "given", "mesh": nodes, "section": 1e-4, "material": steel}
+    files = given | {"name": "files", "mesh": {"nodes": "nodes.csv", "members": "members.csv"}}
+    line = given | {"name": "line", "mesh": {"line": 1.0, "bars": 3}, "mass": "consistent"}
+    read = given | {"name": "read", "mesh": {"file": "bars.msh"}, "group": "main"}
+    bare = {"run": {"duration": 0.01, "frames": 2, "samples": 4}, "output": {"pictures": False}}
+    yield bare | {"truss": [ring, given, files, line, read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"truss": [ring], "integrator": {"kind": "graham-jelenic", "dt": 1e-3}}
+    yield bare | {"point_mass": [ball], "spring": [hook], "integrator": {"kind": "force-stepping", "grid": 1e-3}}
+    halves = {"soft": [[0, 0, 0], [0.05, 0.1, 0.1]], "hard": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
+    parts = {"mesh": {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra", "regions": halves}}
+    parts |= {"materials": {"soft": SOFT, "hard": SOFT | {"young": 2e6}}, "name": "two"}
+    copy_ = {"name": "copy", "translate": [0, 0, 0.1], "rotate": {"axis": [0, 0, 1], "degrees": 90}}
+    copies = [{"name": "first"}, copy_ | {"velocity": [0, 0, 1], "angular_velocity": [0, 0, 1]}]
+    parted = case({"kind": "newmark"})
+    parted["body"] = [parts, parted["body"][0] | {"instance": copies, "translate": [0.3, 0, 0]}]
+    yield parted
+    glue = {"name": "glue", "kind": "surface", "body": "upper", "group": "z_min", "to": "cube", "stiffness": 1e4}
+    glued = case({"kind": "energy-momentum", "dt": 5e-4}, tie=[glue])
+    upper = glued["body"][0] | {"name": "upper", "translate": [0, 0, 0.1], "mesh": BOX | {"cells": [2, 2, 1]}}
+    glued["body"].append(upper)
+    yield glued
 
 
 def published_cases() -> Iterator[Data]:
@@ -393,12 +438,20 @@ def tried(seed: int, count: int) -> Iterator[tuple[str, str, str]]:
 
 def furnish(folder: Path) -> None:
     """Put the files into a folder that scenarios name."""
+    import numpy as np
+
     from symplex.meshes.formats.save import save_mesh
     from symplex.meshes.generate import box
+    from symplex.meshes.mesh import Mesh
 
     (folder / "folder").mkdir()
     (folder / "record.csv").write_text("t (s),a (g)\n0,0\n0.005,1\n0.02,0\n", "utf-8")
     save_mesh(box((0.1, 0.1, 0.1), (1, 1, 1), split="6"), folder / "box.msh")
+    (folder / "nodes.csv").write_text("x,y,z\n0,0,0\n1,0,0\n0,1,0\n", "utf-8")
+    (folder / "members.csv").write_text("0,1\n1,2\n", "utf-8")
+    ends = np.array([[0, 1], [1, 2]], np.int32)
+    bars = Mesh(np.eye(3), {"line": ends}, {"main": {"line": np.array([0, 1], np.int32)}})
+    save_mesh(bars, folder / "bars.msh")
 
 
 def trial(task: dict[str, str]) -> str:

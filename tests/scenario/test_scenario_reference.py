@@ -7,6 +7,7 @@ import pytest
 from symplex.scenario.actions import History, Turn
 from symplex.scenario.rigid import ShapeTable
 from symplex.scenario.scenario import Scenario
+from symplex.scenario.start import Perturbation
 from symplex.scenario.tables import MODELS, Instance, MaterialTable, MeshTable
 from symplex.scenario.trusses import BarMaterial, TrussMesh
 
@@ -19,7 +20,7 @@ def reference(pytestconfig):
 
 def test_every_key_is_in_the_reference(reference):
     models = [m for model in MODELS.values() for m in (model.values() if isinstance(model, dict) else [model])]
-    inner = [MaterialTable, MeshTable, History, Turn, Instance, TrussMesh, BarMaterial, ShapeTable]
+    inner = [MaterialTable, MeshTable, History, Turn, Instance, TrussMesh, BarMaterial, ShapeTable, Perturbation]
     keys = {field.alias or name for m in [*models, *inner] for name, field in m.model_fields.items()}
     words = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`\n]*)`", reference))))
     assert keys - words == set()

@@ -45,6 +45,13 @@ pictures = false
 STATIC = '[start]\nkind = "static"\n'
 
 
+RAMP, SINE = '{ kind = "ramp", duration = 1 }', '{ kind = "sine", frequency = 1 }'
+
+
+def stage(duration, kind):
+    return f'[[stage]]\nduration = {duration}\nintegrator = {{ kind = "{kind}" }}\n'
+
+
 def pull(**keys):
     """Return a support that pulls the end aside."""
     more = "".join(f"{key} = {value}\n" for key, value in keys.items())
@@ -347,26 +354,31 @@ def test_histories_count_from_when_they_begin():
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (BAR + push(**{"from": 0.03, "until": 0.01}) + RUN, "[[load]] #1 'push': until is 0.01 s, must be after from, 0.03 s."),
+        (
+            BAR + push(**{"from": 0.03, "until": 0.01}) + RUN,
+            "[[load]] #1 'push': until is 0.01 s, must be after from, 0.03 s.",
+        ),
         (BAR + push(**{"from": 0.05}) + RUN, "[[load]] #1 'push': from is 0.05 s, when the run of 0.04 s is over."),
         (BAR + push(until=0) + RUN, "[[load]] #1 'push': with until = 0 it acts in the equilibrium of the start alone"),
         (BAR + push(until=-1) + RUN, "until is -1, must not be negative (s)"),
         (BAR + pull(until=0.01) + RUN, "needs a history, by which displacement is multiplied"),
         (BAR + STAGES + RUN.partition("[output]")[0], "[integrator]: each [[stage]] has its own"),
         (BAR + STAGES + "[run]\nduration = 1\n", "[run]: duration is given by each [[stage]]; leave it out here."),
-        (BAR + '[[stage]]\nduration = 1\n', "[[stage]] #1: integrator is missing."),
-        (BAR + '[[stage]]\nduration = 1\nintegrator = { kind = "verlet" }\n', "[[stage]] #1: integrator: kind is 'verlet'"),
-        (BAR + '[[stage]]\nduration = -1\nintegrator = { kind = "midpoint" }\n', "integrator: dt is missing (s)."),
-        (BAR + '[[stage]]\nduration = -1\nintegrator = { kind = "newmark" }\n', "duration is -1, must be positive (s)."),
+        (BAR + "[[stage]]\nduration = 1\n", "[[stage]] #1: integrator is missing."),
+        (BAR + stage(1, "verlet"), "[[stage]] #1: integrator: kind is 'verlet'"),
+        (BAR + stage(-1, "midpoint"), "integrator: dt is missing (s)."),
+        (BAR + stage(-1, "newmark"), "duration is -1, must be positive (s)."),
         (
-            BAR + pull(history='{ kind = "ramp", duration = 1 }') + STAGES.replace("newmark", "force-stepping").replace(
-                '"force-stepping"', '"force-stepping", grid = 1e-3'),
+            BAR + pull(history=RAMP) + STAGES.replace('"newmark"', '"force-stepping", grid = 1e-3'),
             "it moves, which force-stepping cannot follow",
         ),
-        (BAR + push(**{"from": 0.01}) + RUN.replace("4\nsamples = 20", "1\nsamples = 1"), "[run]: has 1 samples, but falls into 2 parts"),
-        (BAR + push(history='{ kind = "sine", frequency = 1 }').replace('"push"', '"rest"') + RUN, "the name 'rest' is reserved"),
+        (
+            BAR + push(**{"from": 0.01}) + RUN.replace("4\nsamples = 20", "1\nsamples = 1"),
+            "[run]: has 1 samples, but falls into 2 parts",
+        ),
+        (BAR + push(history=SINE).replace('"push"', '"rest"') + RUN, "the name 'rest' is reserved"),
         (BAR + "[stage]\nduration = 1\n" + RUN, "stage must be written [[stage]]"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_part_of_a_run_is_refused(text, wanted):
     assert wanted in mistakes(text)

@@ -137,7 +137,7 @@ class StaticMotion(FixedStepMotion):
         Then how many equilibria were found by damped motion only, if any, as ``relaxed``.
         """
         corrections, load_steps, relaxed = map(int, self._counts)
-        counts = {"steps": self.n, "corrections": corrections, "load_steps": load_steps}
+        counts: dict[str, float] = {"steps": self.n, "corrections": corrections, "load_steps": load_steps}
         return counts | ({"relaxed": relaxed} if relaxed else {})
 
     def energies(self, state: State) -> dict[str, float]:

@@ -291,7 +291,7 @@ class NewtonSolver:
         return _FLOOR * _EPS * float(np.sqrt(squared))
 
     def _held(self, equations: StepEquations) -> float:
-        """Return the factor of the masses of fixed coordinates in the matrix; without inertia one like its stiffness."""
+        """Return the factor of the masses of fixed coordinates in the matrix; without inertia one by its stiffness."""
         if equations.inertia > 0.0:
             return equations.inertia
         stiffness = equations.impulse * float(np.abs(self._blocks).max(initial=0.0))

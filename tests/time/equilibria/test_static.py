@@ -82,7 +82,7 @@ def test_a_cantilever_bends_as_the_elastica(load):
 
 
 def test_a_bar_sags_under_its_weight_as_it_must():
-    """U = ρ g (L x − x²/2)/E of a bar that hangs, with stresses so small that it is linear."""
+    """The end of a bar that hangs moves by ρ g L²/2E; stresses are so small that it is linear."""
     mesh, solid, mass, fixed = beam(cells=(8, 1, 1), young=1e10)
     system = sx.System(mass, {"solid": solid, "weight": sx.Gravity(mass, [9.81, 0.0, 0.0])}, fixed=fixed)
     found = sx.equilibria.static_equilibrium(system, mesh.points)
