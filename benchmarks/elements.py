@@ -23,7 +23,7 @@ from symplex.fem.actions.mass import add_consistent_mass
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
@@ -40,10 +40,10 @@ LAWS = (
 # ones.
 SPLITS = {"tetra": ("6", 1), "hexahedron": ("hexahedra", 1), "wedge": ("wedges", 1), "pyramid": ("pyramids", 2)}
 PER_CELL = {"tetra10": 8, "hexahedron20": 4, "hexahedron27": 8, "wedge15": 6, "wedge18": 8, "pyramid13": 13}
-SHAPES = (
-    *("hexahedron full", "hexahedron", "tetra", "wedge", "pyramid", "tetra10", "hexahedron20", "hexahedron20 reduced"),
-    *("hexahedron27", "wedge15", "wedge18", "pyramid13"),
-)
+SHAPES: list[tuple[str, Formulation]] = [("hexahedron", "full"), ("hexahedron", "stabilized")]
+SHAPES += [(kind, "full") for kind in ("tetra", "wedge", "pyramid", "tetra10", "hexahedron20")]
+SHAPES += [("hexahedron20", "reduced")]
+SHAPES += [(kind, "full") for kind in ("hexahedron27", "wedge15", "wedge18", "pyramid13")]
 
 
 class Averaged(Material):
@@ -112,10 +112,9 @@ def compare_shapes(nodes: int) -> dict[str, float]:
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     numbers: dict[str, float] = {}
     first: dict[str, float] = {}
-    for shape in SHAPES:
-        kind, _, formulation = shape.partition(" ")
-        mesh = mesh_of(kind, nodes)
-        times = times_of(Solid(mesh.points, mesh.cells[kind], LAWS[0], formulation=formulation or None))
+    for kind, formulation in SHAPES:
+        mesh, shape = mesh_of(kind, nodes), f"{kind}, {formulation}"
+        times = times_of(Solid(mesh.points, mesh.cells[kind], LAWS[0], formulation=formulation))
         first = first or times
         ratios = {what: times[what] / first[what] for what in ("gradient", "tangent")}
         row = [f"{times[what]:.3g} | {ratio:.2g}" for what, ratio in ratios.items()]
@@ -150,16 +149,20 @@ def felupe_times(solid: Solid) -> dict[str, float]:
     }
 
 
+FORMULATIONS: list[tuple[str, Formulation]] = [("tetra", "full"), ("hexahedron", "full"), ("hexahedron", "stabilized")]
+FORMULATIONS += [("tetra10", "full")]
+
+
 def compare_laws(nodes: int) -> dict[str, float]:
     """Print µs per element of three types of elements with all laws, and FElupe's, and return the numbers."""
     numbers: dict[str, float] = {}
     print("| elements | law | energy | gradient | tangent | discrete gradient | its tangent | mass |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for kind in ("tetra", "hexahedron", "tetra10"):
+    for kind, formulation in FORMULATIONS:
         mesh = mesh_of(kind, nodes)
         for law in (*LAWS, Averaged(LAWS[2])):
-            solid = Solid(mesh.points, mesh.cells[kind], law)
-            times, name = times_of(solid), type(law).__name__
+            solid = Solid(mesh.points, mesh.cells[kind], law, formulation=formulation)
+            times, name = times_of(solid), f"{type(law).__name__}, {formulation}"
             print(
                 f"| {len(solid.nodes)} {kind} | {name} | " + " | ".join(f"{t:.3g}" for t in times.values()) + " |",
                 flush=True,
@@ -168,7 +171,7 @@ def compare_laws(nodes: int) -> dict[str, float]:
     print()
     for kind in ("tetra", "hexahedron", "tetra10"):
         mesh = mesh_of(kind, nodes)
-        solid = Solid(mesh.points, mesh.cells[kind], LAWS[0])
+        solid = Solid(mesh.points, mesh.cells[kind], LAWS[0], formulation="full")
         try:
             theirs = felupe_times(solid)
         except ImportError:

@@ -112,7 +112,7 @@ def main() -> None:
         mesh = mesh_of(kind, arguments.nodes)
         points, nodes = np.ascontiguousarray(mesh.points), np.ascontiguousarray(mesh.cells[kind], np.int32)
         for name, law in LAWS.items():
-            loops: Any = sx.Solid(points, nodes, law)._elements
+            loops: Any = sx.Solid(points, nodes, law, formulation="full")._elements
             paths = {"loops": calls(loops, points, nodes)}
             paths["NumPy"] = calls(Isoparametric(element_of("Solid", nodes), points, nodes, law), points, nodes)
             if kind == "tetra" and isinstance(law, sx.NeoHookean):

@@ -91,7 +91,7 @@ def main() -> None:
     for kind in ("tetra", "hexahedron", "tetra10"):
         mesh = mesh_of(kind, arguments.nodes)
         for law in SOLIDS:
-            solid = Solid(mesh.points, mesh.cells[kind], law)
+            solid = Solid(mesh.points, mesh.cells[kind], law, formulation="full")
             size = 0.02 * float(np.cbrt(solid.volumes.mean()))
             energies.append((f"{kind} | {type(law).__name__}", solid, mesh.points, size))
     points, pairs = lattice_of_bars(arguments.nodes)

@@ -24,7 +24,7 @@ _CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 
 Blocks = dict[str, NDArray[np.int32]]
 
 # The nodes in units of cells, the type of the cells, the cells, and the faces on each side.
-Cut = tuple[NDArray[np.float64], str, NDArray[np.int32], Blocks]
+Cut = tuple[NDArray[np.number], str, NDArray[np.int32], Blocks]
 
 
 class Grid:

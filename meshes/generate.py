@@ -71,7 +71,7 @@ def box(
     lattice_points, kind, body, sides = cut(Grid(counts))
     if len(origin) != 3 or not np.isfinite(origin).all():
         raise MeshError(f"the origin of a box must be three finite numbers, not {described(origin)}.")
-    points = np.asarray(origin, float) + lattice_points * (lengths / counts)
+    points = np.asarray(origin, float) + lattice_points.astype(float) * (lengths / counts)
     return renumber(_with_sides(points, kind, body, sides))
 
 

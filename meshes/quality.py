@@ -60,12 +60,13 @@ def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) ->
     # Divergence theorem: V = ∮ x·n dA / 3.
     total = np.zeros(len(cells))
     for face in FACES[kind]:
-        if len(face) > 4:
+        nodes = len(face)
+        if nodes > 4:
             total += _quadratic_flux(points[cells[:, list(face)]] - points[cells[:, 0], None])
         else:
             # The mean of both ways to halve a quadrilateral is exact for the bilinear one.
             a, b, c, d = (*face, face[-1])[:4]
-            for triangle in ((a, b, c), (a, c, d), (b, c, d), (b, d, a)) if len(face) == 4 else ((a, b, c),) * 2:
+            for triangle in ((a, b, c), (a, c, d), (b, c, d), (b, d, a)) if nodes == 4 else ((a, b, c),) * 2:
                 total += _triple_product(points, cells, (0, *triangle)) / 12.0
     return total
 

@@ -54,7 +54,8 @@ class ShapeFunctions:
         exponents = np.array(list(powers), dtype=np.int64)
         values, _ = (_on_pyramid if is_pyramid else _products)(nodes, exponents)
         # Coordinates of nodes are halves, so that coefficients are multiples of 1/16, and known exactly.
-        return cls(nodes, exponents, is_pyramid, np.round(16.0 * np.linalg.inv(values)) / 16.0)
+        coefficients = np.asarray(np.round(16.0 * np.linalg.inv(values)) / 16.0, dtype=float)
+        return cls(nodes, exponents, is_pyramid, coefficients)
 
     def __call__(self, points: Array) -> tuple[Array, Array]:
         """Return N_a [g, k] and ∂N_a/∂ξ [g, k, dim] at points [g, dim] of the reference cell."""

@@ -33,7 +33,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
-from symplex.fem.solids import elements, hourglass_loops, tensors
+from symplex.fem.solids import elements, hourglass_loops, hourglass_tangents, tensors
 from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.elements import HEXAHEDRON
@@ -82,7 +82,8 @@ def hexahedra_of(points: Array, nodes: IntArray) -> Hexahedra:
     det = elements.checked_determinants(HEXAHEDRON, nodes, J)
     volumes = (det * rule.weights).sum(axis=1)
     cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape)
-    weighted = (rule.weights[:, None, None] * cofactors).transpose(0, 2, 1, 3).reshape(len(nodes), 3, -1)
+    weighted = (rule.weights[:, None, None] * cofactors).transpose(0, 2, 1, 3)
+    weighted = weighted.reshape(len(nodes), 3, 3 * len(rule.weights))
     means = (weighted @ slopes.transpose(0, 2, 1).reshape(-1, 8)).swapaxes(1, 2) / volumes[:, None, None]
     _, centre = HEXAHEDRON.shapes(np.zeros((1, 3)))
     frames = x @ centre
@@ -153,14 +154,14 @@ class Hourglasses(ChunkedElements):
 
     loops: Mapping[Form, Loop | None] = {
         forms.GRADIENT: Loop(hourglass_loops.add_gradient, _frozen),
-        forms.HESSIAN: Loop(hourglass_loops.add_hessian, _frozen),
-        forms.SECANT: Loop(hourglass_loops.add_secant, _nothing),
-        forms.SECANT_RATE: Loop(hourglass_loops.add_secant_rate, _nothing),
+        forms.HESSIAN: Loop(hourglass_tangents.add_hessian, _frozen),
+        forms.SECANT: Loop(hourglass_tangents.add_secant, _nothing),
+        forms.SECANT_RATE: Loop(hourglass_tangents.add_secant_rate, _nothing),
         forms.THIRD: Loop(hourglass_loops.add_third, _nothing),
         forms.MEAN_GRADIENT: Loop(hourglass_loops.add_discrete_gradient, _frozen),
         forms.DISCRETE_GRADIENT: Loop(hourglass_loops.add_discrete_gradient, _frozen),
         forms.INCREMENT_GRADIENT: Loop(hourglass_loops.add_increment_gradient, _frozen),
-        forms.DISCRETE_HESSIAN: Loop(hourglass_loops.add_discrete_hessian, _frozen),
+        forms.DISCRETE_HESSIAN: Loop(hourglass_tangents.add_discrete_hessian, _frozen),
     }
     values: ClassVar[Loop] = Loop(hourglass_loops.set_values, _frozen)
 

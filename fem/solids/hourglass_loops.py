@@ -8,8 +8,7 @@ the nodes, the vectors g_α = Σ_a γ_αa x_a that vanish in affine motions, γ_
 K takes the strains (Q_kj, Q_jk, Q_jj + Q_kk) that vary with ξ_m, for (m, j, k) = (1, 2, 3), (2, 1, 3), (3, 1, 2), by
 a matrix of 3 × 3 each, and Q_4i by one number each (`symplex.fem.solids.hourglass`). With T = K Q
 
-    f_a = Σ_αi T_αi (γ_αa d_i + β_ai g_α),    𝓕_ab = Σ_αi T_αi (γ_αa β_bi + β_ai γ_αb),
-    ∂²φ = Σ_r (∂e_r) k_rs (∂e_s) + 𝓕 1,  e the strains.
+    f_a = Σ_αi T_αi (γ_αa d_i + β_ai g_α).
 
 Q is a scalar product, so that its mean T̄ = K (Q⁰ + Q¹)/2 does the work T̄·(Q¹ − Q⁰) at the mean vectors: the discrete
 gradient takes T̄, d and g at the mean positions, and is the gradient at mean strains as well.
@@ -41,8 +40,6 @@ from symplex.fem.solids.chunks import (
     work,
 )
 from symplex.fem.solids.edge_algebra import dot
-from symplex.fem.solids.law_secants import scatter_secants
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, scatter_of_nodes
 
 NODES = 8
 PRODUCTS = 12  # Q_αi
@@ -80,7 +77,7 @@ def _set_patterns(x, d, rows, g):
 
 
 @inlined
-def _vectors_at(q, nodes, n, slopes, rows, frozen, x, d, g):
+def vectors_at(q, nodes, n, slopes, rows, frozen, x, d, g):
     """Set d and g of the elements of a chunk at q [3 n_nodes]."""
     gather(q, nodes, n, slopes, rows, x, d)
     _set_patterns(x, d, rows, g)
@@ -88,7 +85,7 @@ def _vectors_at(q, nodes, n, slopes, rows, frozen, x, d, g):
 
 
 @formula
-def _set_products(factor, d, g, Q):
+def set_products(factor, d, g, Q):
     """Add factor · d_i·g_α to the rows Q_αi."""
     for alpha in range(4):
         for i in range(3):
@@ -97,7 +94,7 @@ def _set_products(factor, d, g, Q):
 
 
 @inlined
-def _stress(rows, p, Q):
+def stress(rows, p, Q):
     """Return T = K Q of an element, both as 12 numbers."""
     s1 = _moduli(rows, 0, p, Q[7], Q[5], Q[4] + Q[8])
     s2 = _moduli(rows, 6, p, Q[6], Q[2], Q[0] + Q[8])
@@ -125,10 +122,10 @@ def _twelve(rows, p):
 
 
 @formula
-def _set_stresses(rows, Q):
+def set_stresses(rows, Q):
     """Replace Q by T."""
     for p in range(CHUNK):
-        T = _stress(rows, p, _twelve(Q, p))
+        T = stress(rows, p, _twelve(Q, p))
         set_vectors(Q, p, ((T[0], T[1], T[2]), (T[3], T[4], T[5]), (T[6], T[7], T[8])))
         Q[place(9, p)], Q[place(10, p)], Q[place(11, p)] = T[9], T[10], T[11]
 
@@ -193,10 +190,10 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, frozen, out, first
     Q, t, u = np.empty(PRODUCTS * CHUNK), np.empty(9 * CHUNK), np.empty(12 * CHUNK)
     for chunk in range(first, last):
         n, rows = counts[chunk], geometry[chunk]
-        _vectors_at(q, nodes[chunk], n, slopes, rows, frozen, x, d, g)
+        vectors_at(q, nodes[chunk], n, slopes, rows, frozen, x, d, g)
         Q[:], t[:], u[:] = 0.0, 0.0, 0.0
-        _set_products(1.0, d, g, Q)
-        _set_stresses(rows, Q)
+        set_products(1.0, d, g, Q)
+        set_stresses(rows, Q)
         _add_forces(1.0, Q, d, g, frozen, t, u)
         _scatter(t, u, nodes[chunk], n, slopes, rows, x, out)
     return 0.0
@@ -226,7 +223,7 @@ def _add_between(q, compensation, q1, compensated, nodes, counts, geometry, slop
             gather_compensated_nodes(q, compensation, q1, nodes[chunk], n, NODES, CHUNK, x, y)
         else:
             gather_node_changes(q, q1, nodes[chunk], n, NODES, CHUNK, x, y)
-        _set_means(x, y, slopes, rows, frozen, d, e, g, h, Q)
+        set_means(x, y, slopes, rows, frozen, d, e, g, h, Q)
         t[:], u[:] = 0.0, 0.0
         _add_forces(1.0, Q, d, g, frozen, t, u)
         _scatter(t, u, nodes[chunk], n, slopes, rows, x, out)
@@ -234,7 +231,7 @@ def _add_between(q, compensation, q1, compensated, nodes, counts, geometry, slop
 
 
 @inlined
-def _set_means(x, y, slopes, rows, frozen, d, e, g, h, Q):
+def set_means(x, y, slopes, rows, frozen, d, e, g, h, Q):
     """Set the mean d and g, their increments e and h, and Q to T̄, from the means x and increments y of nodes."""
     interpolate(x, slopes, rows, d)
     interpolate(y, slopes, rows, e)
@@ -242,12 +239,12 @@ def _set_means(x, y, slopes, rows, frozen, d, e, g, h, Q):
     _set_patterns(y, e, rows, h)
     _freeze(frozen, rows, d)
     Q[:] = 0.0
-    _set_products(1.0, d, g, Q)
+    set_products(1.0, d, g, Q)
     if frozen:
         e[:] = 0.0
     else:
-        _set_products(0.25, e, h, Q)  # half the sum of the products at the ends
-    _set_stresses(rows, Q)
+        set_products(0.25, e, h, Q)  # half the sum of the products at the ends
+    set_stresses(rows, Q)
 
 
 @kernel
@@ -257,12 +254,12 @@ def set_values(q, nodes, counts, geometry, weights, slopes, frozen, elements, ou
     x, d, g, Q = work(slopes), np.empty(9 * CHUNK), np.empty(12 * CHUNK), np.empty(PRODUCTS * CHUNK)
     for chunk in range(first, last):
         n, rows = counts[chunk], geometry[chunk]
-        _vectors_at(q, nodes[chunk], n, slopes, rows, frozen, x, d, g)
+        vectors_at(q, nodes[chunk], n, slopes, rows, frozen, x, d, g)
         Q[:] = 0.0
-        _set_products(1.0, d, g, Q)
+        set_products(1.0, d, g, Q)
         for p in range(n):
             of = _twelve(Q, p)
-            T = _stress(rows, p, of)
+            T = stress(rows, p, of)
             total = 0.0
             for r in range(PRODUCTS):
                 total += T[r] * of[r]
@@ -282,208 +279,16 @@ def add_third(q, a, nodes, counts, geometry, weights, slopes, out, first, last):
     Q, t, u = np.empty(PRODUCTS * CHUNK), np.empty(9 * CHUNK), np.empty(12 * CHUNK)
     for chunk in range(first, last):
         n, rows = counts[chunk], geometry[chunk]
-        _vectors_at(q, nodes[chunk], n, slopes, rows, False, x, d, g)
-        _vectors_at(a, nodes[chunk], n, slopes, rows, False, y, e, h)
+        vectors_at(q, nodes[chunk], n, slopes, rows, False, x, d, g)
+        vectors_at(a, nodes[chunk], n, slopes, rows, False, y, e, h)
         t[:], u[:], Q[:] = 0.0, 0.0, 0.0
-        _set_products(2.0, e, h, Q)
-        _set_stresses(rows, Q)
+        set_products(2.0, e, h, Q)
+        set_stresses(rows, Q)
         _add_forces(1.0, Q, d, g, False, t, u)
         Q[:] = 0.0
-        _set_products(1.0, d, h, Q)
-        _set_products(1.0, e, g, Q)
-        _set_stresses(rows, Q)
+        set_products(1.0, d, h, Q)
+        set_products(1.0, e, g, Q)
+        set_stresses(rows, Q)
         _add_forces(2.0, Q, e, h, False, t, u)
         _scatter(t, u, nodes[chunk], n, slopes, rows, x, out)
-    return 0.0
-
-
-# -- matrices -----------------------------------------------------------------------------------------------------
-
-
-@inlined
-def _pattern(alpha, a):
-    """Return h_αa."""
-    x = -1.0 if a == 0 or a == 3 or a == 4 or a == 7 else 1.0
-    y = -1.0 if a == 0 or a == 1 or a == 4 or a == 5 else 1.0
-    z = -1.0 if a < 4 else 1.0
-    return (x if alpha != 0 else 1.0) * (y if alpha != 1 else 1.0) * (z if alpha != 2 else 1.0)
-
-
-@formula
-def _set_pattern_slopes(rows, slopes, start, size, gamma):
-    """Set gamma [4, 8, size] to γ_αa of the elements from ``start`` on."""
-    for alpha in range(4):
-        for a in range(NODES):
-            of, h = own_slopes(slopes, rows) + 3 * a * CHUNK + start, _pattern(alpha, a)
-            for j in range(size):
-                s = vector(rows, 3 * alpha, start + j)
-                b = rows[of + j], rows[of + CHUNK + j], rows[of + 2 * CHUNK + j]
-                gamma[(NODES * alpha + a) * size + j] = 0.125 * (h - dot(s, b))
-
-
-@formula
-def _set_secants(rows, slopes, start, size, T, gamma, half, F):
-    """Set F [8, 8, size] to 𝓕_ab, a ≤ b, of the elements from ``start`` on, given T [12, CHUNK]; half is work."""
-    _set_pattern_slopes(rows, slopes, start, size, gamma)
-    for alpha in range(4):
-        for b in range(NODES):
-            of = own_slopes(slopes, rows) + 3 * b * CHUNK + start
-            for j in range(size):
-                s = vector(T, 3 * alpha, start + j)
-                half[(NODES * alpha + b) * size + j] = dot(
-                    s, (rows[of + j], rows[of + CHUNK + j], rows[of + 2 * CHUNK + j])
-                )
-    for b in range(NODES):
-        for a in range(b + 1):
-            for j in range(size):
-                total = 0.0
-                for alpha in range(4):
-                    to_a, to_b = (NODES * alpha + a) * size + j, (NODES * alpha + b) * size + j
-                    total += gamma[to_a] * half[to_b] + half[to_a] * gamma[to_b]
-                F[(NODES * a + b) * size + j] = total
-
-
-@kernel
-def add_secant(q, nodes, counts, geometry, weights, slopes, elements, slots, out, first, last):
-    """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz]; see `law_secants.add_secant`."""
-    return _add_secants(q, q, False, nodes, counts, geometry, slopes, elements, slots, out, first, last)
-
-
-@kernel
-def add_secant_rate(q, v, nodes, counts, geometry, weights, slopes, elements, slots, out, first, last):
-    """Add 𝓕̇ of the chunks at q along v [n, 3], with Q̇ for Q, to the values out [nnz]."""
-    return _add_secants(q, v, True, nodes, counts, geometry, slopes, elements, slots, out, first, last)
-
-
-@inlined
-def _add_secants(q, v, rate, nodes, counts, geometry, slopes, elements, slots, out, first, last):
-    q, v = q.ravel(), v.ravel()
-    x, d, g = work(slopes), np.empty(9 * CHUNK), np.empty(12 * CHUNK)
-    e, h = np.empty(9 * CHUNK), np.empty(12 * CHUNK)
-    Q, F = np.empty(PRODUCTS * CHUNK), np.empty(NODES * NODES * CHUNK)
-    gamma, half = np.empty(4 * NODES * CHUNK), np.empty(4 * NODES * CHUNK)
-    for chunk in range(first, last):
-        n, rows = counts[chunk], geometry[chunk]
-        _vectors_at(q, nodes[chunk], n, slopes, rows, False, x, d, g)
-        Q[:] = 0.0
-        if rate:
-            _vectors_at(v, nodes[chunk], n, slopes, rows, False, x, e, h)
-            _set_products(1.0, d, h, Q)
-            _set_products(1.0, e, g, Q)
-        else:
-            _set_products(1.0, d, g, Q)
-        _set_stresses(rows, Q)
-        _set_secants(rows, slopes, 0, CHUNK, Q, gamma, half, F)
-        scatter_secants(F, n, NODES, CHUNK, elements, chunk * CHUNK, slots, out)
-    return 0.0
-
-
-@formula
-def _set_slopes(rows, slopes, start, d, g, frozen, gamma, R):
-    """Set R [12, 8, 3, PART] to ∂Q_αi/∂x_a = γ_αa d_i + β_ai g_α of the elements from ``start`` on."""
-    for alpha in range(4):
-        for i in range(3):
-            for a in range(NODES):
-                of = own_slopes(slopes, rows) + (3 * a + i) * CHUNK + start
-                for c in range(3):
-                    to = (((3 * alpha + i) * NODES + a) * 3 + c) * PART
-                    for j in range(PART):
-                        value = gamma[(NODES * alpha + a) * PART + j] * d[place(3 * i + c, start + j)]
-                        if not frozen:
-                            value += rows[of + j] * g[place(3 * alpha + c, start + j)]
-                        R[to + j] = value
-
-
-@formula
-def _set_stress_slopes(rows, start, R, S):
-    """Set S to K R."""
-    step = 3 * NODES * PART
-    for column in range(3 * NODES):
-        for j in range(PART):
-            t = column * PART + j
-            first = R[t], R[t + step], R[t + 2 * step], R[t + 3 * step], R[t + 4 * step], R[t + 5 * step]
-            t += 6 * step
-            last = R[t], R[t + step], R[t + 2 * step], R[t + 3 * step], R[t + 4 * step], R[t + 5 * step]
-            T = _stress(rows, start + j, (*first, *last))
-            t -= 6 * step
-            S[t], S[t + step], S[t + 2 * step], S[t + 3 * step], S[t + 4 * step], S[t + 5 * step] = T[:6]
-            t += 6 * step
-            S[t], S[t + step], S[t + 2 * step], S[t + 3 * step], S[t + 4 * step], S[t + 5 * step] = T[6:]
-
-
-@formula
-def _set_blocks(factor, R, S, F, frozen, symmetric, K):
-    """Set K to factor · (Rᵀ S + 𝓕 1), given F; if symmetric below the diagonal only."""
-    step = 3 * NODES * PART
-    for a in range(NODES):
-        for b in range(a + 1 if symmetric else NODES):
-            for i in range(3):
-                for k in range(3):
-                    to = (NODES * a + b) * BLOCK + (3 * i + k) * PART
-                    of_a, of_b = (3 * a + i) * PART, (3 * b + k) * PART
-                    for j in range(PART):
-                        total = 0.0
-                        for r in range(PRODUCTS):
-                            total += R[of_a + r * step + j] * S[of_b + r * step + j]
-                        K[to + j] = factor * total
-            if not frozen:
-                of, to = (NODES * min(a, b) + max(a, b)) * PART, (NODES * a + b) * BLOCK
-                for j in range(PART):
-                    K[to + j] += factor * F[of + j]
-                    K[to + 4 * PART + j] += factor * F[of + j]
-                    K[to + 8 * PART + j] += factor * F[of + j]
-
-
-@kernel
-def add_hessian(q, nodes, counts, geometry, weights, slopes, frozen, elements, slots, out, first, last):
-    """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3]; see `law_hessians.add_hessian`."""
-    q, out = q.ravel(), out.ravel()
-    x, d, g = work(slopes), np.empty(9 * CHUNK), np.empty(12 * CHUNK)
-    Q, F, K = np.empty(PRODUCTS * CHUNK), np.empty(NODES * NODES * PART), np.empty(NODES * NODES * BLOCK)
-    gamma, half = np.empty(4 * NODES * PART), np.empty(4 * NODES * PART)
-    R, S = np.empty(PRODUCTS * 3 * NODES * PART), np.empty(PRODUCTS * 3 * NODES * PART)
-    for chunk in range(first, last):
-        n, rows = counts[chunk], geometry[chunk]
-        _vectors_at(q, nodes[chunk], n, slopes, rows, frozen, x, d, g)
-        Q[:] = 0.0
-        _set_products(1.0, d, g, Q)
-        _set_stresses(rows, Q)
-        for start in range(0, n, PART):
-            _set_secants(rows, slopes, start, PART, Q, gamma, half, F)
-            _set_slopes(rows, slopes, start, d, g, frozen, gamma, R)
-            _set_stress_slopes(rows, start, R, S)
-            _set_blocks(1.0, R, S, F, frozen, True, K)
-            named = elements[chunk * CHUNK + start :]
-            scatter_of_nodes(K, NODES, True, named, min(PART, n - start), slots, out)
-    return 0.0
-
-
-@kernel
-def add_discrete_hessian(q0, q1, nodes, counts, geometry, weights, slopes, frozen, elements, slots, out, first, last):
-    """Add the tangent of the discrete gradient of the chunks from q0 to q1 [n, 3] to out [nnz, 3, 3].
-
-    It is ½ Σ (∂Q)(mean)ᵀ K (∂Q)(q1) + ½ 𝓕 1, with 𝓕 of T̄.
-    """
-    q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    x, d, g = work(slopes), np.empty(9 * CHUNK), np.empty(12 * CHUNK)
-    y, e, h = work(slopes), np.empty(9 * CHUNK), np.empty(12 * CHUNK)
-    Q, F, K = np.empty(PRODUCTS * CHUNK), np.empty(NODES * NODES * PART), np.empty(NODES * NODES * BLOCK)
-    gamma, half = np.empty(4 * NODES * PART), np.empty(4 * NODES * PART)
-    R, S = np.empty(PRODUCTS * 3 * NODES * PART), np.empty(PRODUCTS * 3 * NODES * PART)
-    for chunk in range(first, last):
-        n, rows = counts[chunk], geometry[chunk]
-        gather_node_changes(q0, q1, nodes[chunk], n, NODES, CHUNK, x, y)
-        _set_means(x, y, slopes, rows, frozen, d, e, g, h, Q)
-        for t in range(9 * CHUNK):
-            e[t] = d[t] + 0.5 * e[t]
-        for t in range(12 * CHUNK):
-            h[t] = g[t] + 0.5 * h[t]
-        for start in range(0, n, PART):
-            _set_secants(rows, slopes, start, PART, Q, gamma, half, F)
-            _set_slopes(rows, slopes, start, e, h, frozen, gamma, R)
-            _set_stress_slopes(rows, start, R, S)
-            _set_slopes(rows, slopes, start, d, g, frozen, gamma, R)
-            _set_blocks(0.5, R, S, F, frozen, False, K)
-            named = elements[chunk * CHUNK + start :]
-            scatter_of_nodes(K, NODES, False, named, min(PART, n - start), slots, out)
     return 0.0

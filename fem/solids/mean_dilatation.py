@@ -84,7 +84,7 @@ def stress(part: Part, C: Array) -> Array:
 
 def _stresses(part: Part, C: Array, at: _State) -> _Stresses:
     law = contiguous(part.material.stress(flat(at.modified)), C.shape)
-    inverse = np.linalg.inv(C)
+    inverse = np.asarray(np.linalg.inv(C), dtype=float)
     a = np.einsum("egij,egij->eg", law, at.modified) / 3.0
     pressure = (part.weights * a).sum(axis=1)
     share = at.J / (at.mean * part.weights.sum(axis=1))[:, None]

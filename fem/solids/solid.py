@@ -104,7 +104,7 @@ class Solid(ElementEnergy):
         self.kind = element.kind
         law = material.law_functions()
         self.fibres = None if fibres is None else self._directions(fibres)
-        self.formulation = _formulation_of(element, formulation, material)
+        self.formulation: Formulation = _formulation_of(element, formulation, material)
         element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
         self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra
         self._fast: NeoHookeanTetrahedra | None = None

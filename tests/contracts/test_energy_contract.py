@@ -760,7 +760,7 @@ def direction(case):
     chosen, energy, q = case
     a = chosen.length * np.random.default_rng(13).standard_normal(q.shape)
     x = q[energy.nodes]
-    if isinstance(energy, Solid) and isinstance(energy.material, Foam):
+    if isinstance(energy, Solid) and isinstance(energy.material, Foam) and energy.has("third"):
         with pytest.raises(InvalidSystem, match="no second derivative of its stress"):
             energy.third(x, a[energy.nodes])
         pytest.skip("no third derivative")

@@ -250,7 +250,9 @@ def test_restriction_is_a_part(kind):
     solid = solid_of(kind, RUBBER)
     q = shaken(solid)
     part = solid.restrict([1, 3])
-    np.testing.assert_allclose(part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]], rtol=1e-14)
+    size = RUBBER.bulk * solid.volumes.max()  # energies are known to round-off of that
+    found, wanted = part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]]
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-15 * size)
     assert (part.kind, part.formulation) == (solid.kind, solid.formulation)
     nothing, out = solid.restrict([]), np.zeros_like(q)
     nothing.add_gradient(q, out)
