@@ -101,6 +101,19 @@ def _massless() -> Made:
     return system, _moving(system, mesh.points)
 
 
+def _two_blocks(law: str) -> Made:
+    """Return two blocks that are within the distance of contact, and close."""
+    high = sx.Mesh(_MESH.points + np.array([0.1, 0.05, 0.68]), dict(_MESH.cells))
+    mesh = sx.merge({"low": _MESH, "high": high})
+    points, cells = mesh.points, mesh.cells["tetra"]
+    contact = sx.contact.BodyContact(sx.contact.Surface.of(mesh, ["low", "high"]), 10.0, law=law, distance=0.1)
+    energies = {"solid": sx.Solid(points, cells, sx.NeoHookean(**_RUBBER)), "contact": contact}
+    system = sx.System(sx.lumped_mass(points, cells, 1.0, len(points)), energies)
+    v = np.zeros_like(points)
+    v[mesh.nodes_of("high"), 2] = -0.1
+    return system, system.state(points, v)
+
+
 def _push(t: float, q: Array, v: Array) -> Array:
     return np.full_like(q, 0.1 * np.sin(t))
 
@@ -121,6 +134,8 @@ SYSTEMS: dict[str, Callable[[], Made]] = {
     "contact with a plane": lambda: _solid(more=_floor),
     "contact with a sphere": lambda: _solid(more=_ball),
     "contact nodes without mass": _massless,
+    "contact between bodies, penalty": lambda: _two_blocks("penalty"),
+    "contact between bodies, barrier": lambda: _two_blocks("barrier"),
     "constraint as a penalty": lambda: _solid(
         more=lambda x, m: {"rod": sx.Penalty(sx.measures.RigidBars.between(x, [[0, 7]]), 20.0)}
     ),

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import isfinite
+from collections.abc import Sequence
+from math import isfinite, sqrt
 from typing import Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.contact.crossing import crossing, intersections, largest_step
 from symplex.contact.laws import LAWS, require_law
+from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
 from symplex.contact.output import Contacts, ContactState, columns_of
-from symplex.contact.pair_directional import add_secant, add_secant_rate, add_third
-from symplex.contact.pair_discrete import add_discrete_gradient, add_discrete_hessian
-from symplex.contact.pair_lattice import pair_lattice
-from symplex.contact.pair_loops import add_gradient, add_hessian, set_nearest, set_values
-from symplex.contact.pairs import Law, scratch
+from symplex.contact.pair_energy import PairEnergy, nearest
+from symplex.contact.pairs import Law
 from symplex.contact.search import SurfacePairs, find_pairs, find_swept
 from symplex.contact.stiffness import contact_stiffness, default_distance
 from symplex.contact.surfaces import Surface
+from symplex.contact.touching import touching_bodies
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.changing import ChangingEnergy, farthest
-from symplex.fem.energy import RIGID, LatticeFunctions
+from symplex.fem.changing import RENEWED, ends_of
 from symplex.fem.forms import Form
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 
+_AHEAD = 1.0  # d̂: how much farther the pairs reach that short steps look at
 _TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that touches
 
 
 @checked
 @final
-class BodyContact(ChangingEnergy):
+class BodyContact(PairEnergy):
     """Surfaces that push each other away where they are closer than a distance d̂: V = Σ w m b(s).
 
     The sum is over all pairs of a vertex and a face, and of two edges, of the bodies that may touch; s is the squared
@@ -80,7 +78,6 @@ class BodyContact(ChangingEnergy):
         that may touch itself has no volume.
     """
 
-    invariances = RIGID
     resolved_share = 0.4
 
     def __init__(
@@ -112,13 +109,14 @@ class BodyContact(ChangingEnergy):
             )
         self.surface, self.law, self.stiffness = surface, law, float(stiffness)
         self.reach, self.margin = distance, margin
-        self.between = _between(surface, between, self_contact)
+        self.between = touching_bodies(surface, between, self_contact)
         self.bounded_stiffness = law != "barrier"
         self.listed_at = np.empty((0, 3))
-        # Nothing meets while no node is farther than the root of a square in m² from where it was.
-        self._clear_at, self._clear = np.empty((0, 3)), 0.0
+        self._law = Law(LAWS[law], self.stiffness, self.reach)
+        touches = np.flatnonzero(self.between.any(axis=1))
+        self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
+        self._clear: Place | None = None  # no two meet while vertices stay there
         self._keep(SurfacePairs(np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0), np.empty(0)))
-        self._law, self._work = Law(LAWS[law], self.stiffness, self.reach), scratch()
 
     @classmethod
     @checked
@@ -167,122 +165,59 @@ class BodyContact(ChangingEnergy):
         self._keep(find_pairs(self.surface, ends, distance, self.between))
 
     def _keep(self, pairs: SurfacePairs) -> None:
-        self.nodes, self._edge_edge, self._weights, self._parallel = pairs
+        super()._keep(pairs)
+        self._near: NearPairs | None = None
 
-    @property
-    def pairs(self) -> SurfacePairs:
-        """The pairs in the list."""
-        m = len(self.nodes)
-        return SurfacePairs(self.nodes, self._edge_edge[:m], self._weights[:m], self._parallel[:m])
+    def renewed(self, q: Array) -> bool:
+        """Renew the list at the positions q [n, 3] if it is old (see `ChangingEnergy.renewed`); return whether."""
+        near = self._near
+        if near is not None and not self._covered and len(self.listed_at) == len(q):
+            moved = farthest_of(q, self._vertices, near.place.at)
+            if moved <= near.place.room and near.away + sqrt(moved) <= RENEWED * self.margin:
+                return False
+        renewed = super().renewed(q)
+        if renewed or near is None or self._near_at((q,)) is None:
+            away = self._moved((q,))
+            ahead = max(min(_AHEAD * self.reach, self.margin - 2.0 * away), 0.0)
+            self._near = near_pairs(q, self._vertices, self.pairs, self.reach, ahead, away)
+        return renewed
+
+    def near(self, ends: tuple[Array, ...]) -> SurfacePairs:
+        """Return pairs with all those that are closer than d̂ at the positions [n, 3], one or two of them."""
+        pairs = self._near_at(ends)
+        return self._complete(ends).pairs if pairs is None else pairs
+
+    def _near_at(self, ends: tuple[Array, ...]) -> SurfacePairs | None:
+        """Return the pairs that are near, if these are all on the way between the positions."""
+        near = self._near
+        return near.pairs if near is not None and self._stays(near.place, *ends) else None
+
+    def _stays(self, place: Place, *ends: Array) -> bool:
+        """Return whether no vertex is farther from a place than it may be."""
+        enough = min(map(len, ends)) > self._vertices[-1]
+        return enough and all(farthest_of(q, self._vertices, place.at) <= place.room for q in ends)
+
+    def _farthest(self, q: Array, at: Array) -> float:
+        return farthest_of(q, self._vertices, at[self._vertices])
 
     def complete(self, ends: tuple[Array, ...]) -> BodyContact:
         """Return the contact, or a copy, with a list that is complete at the positions [n, 3], one or two of them."""
         return self._complete(ends)
 
-    # -- local functions: the loops on pairs that share no nodes ----------------------------------------------
+    # -- what is assembled ------------------------------------------------------------------------------------
 
-    def value(self, x: Array) -> Array:
-        """Return φ [m] in J at the positions x [m, 4, 3] in m."""
-        phi = np.empty(len(x))
-        set_values(_apart(x), self._pairs_apart(len(x)), self._law, self._work, phi)
-        return phi
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, 3]."""
+        pairs = self._near_at((q,))
+        return super().total(q) if pairs is None else self._total(q, pairs)
 
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, 4, 3] in N at the positions x [m, 4, 3] in m."""
-        return self._local(forms.GRADIENT, x)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, 12, 12] in N/m at the positions x [m, 4, 3] in m."""
-        return self._local(forms.HESSIAN, x)
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return DG [m, 4, 3] in N from x0 to x1 [m, 4, 3]."""
-        return self._local(forms.DISCRETE_GRADIENT, x0, x1)
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, 12, 12] in N/m from x0 to x1 [m, 4, 3]."""
-        return self._local(forms.DISCRETE_HESSIAN, x0, x1)
-
-    def increment_gradient(self, x: Array, compensation: Array, dx: Array) -> Array:
-        """Return DG [m, 4, 3] in N from x + compensation to x + compensation + Δx."""
-        return self._local(forms.INCREMENT_GRADIENT, x, compensation, dx)
-
-    def secant(self, x: Array) -> Array:
-        """Return 𝓕 [m, 4, 4] in N/m at the positions x [m, 4, 3] in m."""
-        return self._local(forms.SECANT, x)
-
-    def secant_rate(self, x: Array, v: Array) -> Array:
-        """Return 𝓕̇ [m, 4, 4] in N/(m s) at the positions x along the velocities v [m, 4, 3]."""
-        return self._local(forms.SECANT_RATE, x, v)
-
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, 4, 3] at x along a [m, 4, 3]; it jumps where other parts become nearest."""
-        return self._local(forms.THIRD, x, a)
-
-    def _local(self, form: Form, *local: Array) -> Array:
-        m = len(local[0])
-        slots = np.arange(16 * m, dtype=np.int32).reshape(m, 4, 4)
-        out = np.zeros(form.shape(4 * m, 16 * m, 3))
-        self._run(form, tuple(map(_apart, local)), self._pairs_apart(m), slots, out)
-        if form.kind == "block":
-            return out.reshape(m, 4, 4, 3, 3).swapaxes(2, 3).reshape(m, 12, 12)
-        return out.reshape(m, 4, 3 if form.kind == "vector" else 4)
-
-    def _pairs_apart(self, m: int) -> SurfacePairs:
-        if m != len(self.nodes):
-            raise InvalidSystem(f"BodyContact: positions of {m} pairs were given; the list has {len(self.nodes)}.")
-        return self.pairs._replace(nodes=np.arange(4 * m, dtype=np.int32).reshape(m, 4))
-
-    def local_value(self, stencil: int, x: Array) -> float:
-        """Return φ in J of one pair at its positions x [4, 3] in m."""
-        one, pairs = slice(stencil, stencil + 1), self.pairs
-        nodes = np.arange(4, dtype=np.int32)[None]
-        pair = SurfacePairs(nodes, pairs.edge_edge[one], pairs.weights[one], pairs.parallel[one])
-        return float(set_values(_apart(x), pair, self._law, self._work, np.empty(1)))
-
-    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
-        """Return compiled functions of one pair of the list, the same in any axes."""
-        return pair_lattice(self.pairs, self._law)
-
-    # -- assembled forms --------------------------------------------------------------------------------------
-
-    def listed_total(self, q: Array) -> float:
-        """Return the energy in J of the pairs in the list at q [n, 3]."""
-        total = set_values(q, self.pairs, self._law, self._work, np.empty(len(self.nodes)))
-        return self._finite(total, q)
-
-    def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
-        """Add a form of the pairs in the list."""
-        if form.name in _LOOPS:
-            self._finite(self._run(form, nodal, self.pairs, slots, out), *nodal[: form.ends])
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form to what is assembled (see `Energy.add`): of vectors, of the pairs that are near if it can."""
+        pairs = None if form.is_matrix or form is forms.MEAN_GRADIENT else self._near_at(ends_of(form, nodal))
+        if pairs is None:
+            super().add(form, nodal, out, slots)
         else:
-            super().add_listed(form, nodal, out, slots)
-
-    def _run(
-        self, form: Form, nodal: tuple[Array, ...], pairs: SurfacePairs, slots: IntArray | None, out: Array
-    ) -> float:
-        if form is forms.DISCRETE_GRADIENT:
-            nodal = (*nodal, nodal[0], False)  # pyright: ignore[reportAssignmentType]
-        elif form is forms.INCREMENT_GRADIENT:
-            nodal = nodal[0], nodal[2], nodal[1], True  # pyright: ignore[reportAssignmentType]
-        into = [slots, out] if form.is_matrix else [out]
-        return _LOOPS[form.name](*nodal, pairs, self._law, self._work, *into)
-
-    def _finite(self, result: float, *ends: Array) -> float:
-        if isfinite(result):
-            return result
-        pairs = self.pairs
-        for q in ends:
-            _, gaps = self._nearest(q)
-            nearest = int(np.argmin(gaps))  # the first that is not a number, if any is
-            if not gaps[nearest] > 0.0:
-                one, other = (self.surface.names[b] for b in self.surface.bodies_of(pairs.nodes[nearest, [0, 3]]))
-                at = ", ".join(f"{x:.4g}" for x in q[pairs.nodes[nearest, 0]])
-                raise StepFailed(
-                    f"BodyContact: '{one}' and '{other}' touch at ({at}) m, where a barrier has no finite energy. Try "
-                    "a smaller step, or a gap between them at the start."
-                )
-        raise StepFailed("BodyContact has no finite energy or force. Try a smaller step.")
+            self._add(form, nodal, pairs, None, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m about what closed contact adds to its stiffness; infinite for a barrier.
@@ -311,16 +246,19 @@ class BodyContact(ChangingEnergy):
     def crossing(self, q0: Array, q1: Array) -> str | None:
         """Return what has passed through on the straight way from q0 to q1 [n, 3], and where; None if nothing has."""
         # The way between two places within a ball stays in it.
-        if len(self._clear_at) == len(q0) and max(farthest(q, self._clear_at) for q in (q0, q1)) < self._clear:
+        if self._clear is not None and self._stays(self._clear, q0, q1):
             return None
-        # A list that is complete at both ends has all that meet between them.
-        listed = self._is_complete((q0, q1))
-        pairs = self.pairs if listed else find_swept(self.surface, q0, q1, self.between)
-        found = None if pairs is None else crossing(self.surface, pairs, q0, q1)
-        if listed and found is None:
+        pairs = self._near_at((q0, q1))
+        if pairs is None and self._is_complete((q0, q1)):  # as then it has all that meet between them
+            pairs = self.pairs
+        if pairs is None:
+            pairs = find_swept(self.surface, q0, q1, self.between)
+            return None if pairs is None else crossing(self.surface, pairs, q0, q1)
+        found = crossing(self.surface, pairs, q0, q1)
+        if found is None:
             # What is not in the list is farther apart than d̂; two nodes have to come all this way.
-            gap = min(self.reach, self._nearest(q1)[1].min(initial=np.inf))
-            self._clear_at, self._clear = q1.copy(), (0.49 * gap) ** 2
+            gap = min(self.reach, nearest(q1, pairs)[1].min(initial=np.inf))
+            self._clear = place(q1, self._vertices, 0.49 * gap)
         return found
 
     def check_start(self, q: Array) -> None:
@@ -375,7 +313,7 @@ class BodyContact(ChangingEnergy):
         pairs = energy.pairs
         if gradient is None or energy is not self:
             gradient = energy.gradient(q[pairs.nodes])
-        c, gaps = energy._nearest(q)
+        c, gaps = nearest(q, pairs)
         return ContactState(self.surface, self.between, self.reach, q, pairs, c, gaps, gradient)
 
     def contacts(self, q: Array) -> Contacts:
@@ -396,53 +334,3 @@ class BodyContact(ChangingEnergy):
     def resultants(self, q: Array) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         return self.at(q).resultants()
-
-    def _nearest(self, q: Array) -> tuple[Array, Array]:
-        """Return c [m, 4] and the distances [m] of the pairs in the list."""
-        c, gaps = np.empty((len(self.nodes), 4)), np.empty(len(self.nodes))
-        set_nearest(q, self.pairs, self._work, c, gaps)
-        return c, gaps
-
-
-def _apart(x: Array) -> Array:
-    """Return local vectors [m, 4, 3] as those of nodes that belong to one pair each."""
-    return np.ascontiguousarray(x, dtype=float).reshape(-1, 3)
-
-
-def _between(surface: Surface, between: str | Sequence[tuple[str, str]], self_contact: bool) -> NDArray[np.bool_]:
-    """Return which bodies may touch [bodies, bodies]."""
-    count = len(surface.names)
-    touches = np.zeros((count, count), bool)
-    if isinstance(between, str):
-        if between != "all":
-            raise InvalidSystem(f"BodyContact: between is 'all' or pairs of names of bodies, not '{between}'.")
-        touches[:] = ~np.eye(count, dtype=bool)
-    else:
-        for pair in between:
-            if isinstance(pair, str) or len(pair) != 2:
-                raise InvalidSystem(f"BodyContact: between has pairs of names of bodies, not {pair!r}.")
-            i, j = (surface.body(name) for name in pair)
-            touches[i, j] = touches[j, i] = True
-    if self_contact:
-        alone = np.ones(count, bool) if count == 1 else touches.any(axis=1)
-        touches |= np.diag(alone)
-    if not touches.any():
-        raise InvalidSystem(
-            "BodyContact: no bodies may touch. Name pairs of them, or let a single body be in contact with itself "
-            "(self_contact=True)."
-        )
-    for body in np.flatnonzero(np.diag(touches)).tolist():
-        surface.require_volume(body)
-    return touches
-
-
-_LOOPS: dict[str, Callable[..., float]] = {
-    "gradient": add_gradient,
-    "hessian": add_hessian,
-    "discrete_gradient": add_discrete_gradient,
-    "increment_gradient": add_discrete_gradient,
-    "discrete_hessian": add_discrete_hessian,
-    "secant": add_secant,
-    "secant_rate": add_secant_rate,
-    "third": add_third,
-}

@@ -20,6 +20,7 @@ or of both edges, where p̄ is less than 37° from it; beyond 45°, as at corner
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -49,9 +50,17 @@ class Room(NamedTuple):
     S: Array
 
 
+class _OfThread(threading.local):
+    def __init__(self):
+        self.room = Room(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((12, 3)))
+
+
+_of_thread = _OfThread()
+
+
 def room() -> Room:
-    """Return room for the numbers of one pair."""
-    return Room(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((12, 3)))
+    """Return room for the numbers of one pair, that of the thread (see `symplex.contact.pairs.scratch`)."""
+    return _of_thread.room
 
 
 @inlined

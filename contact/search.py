@@ -55,6 +55,10 @@ class SurfacePairs(NamedTuple):
     weights: Array
     parallel: Array
 
+    def chosen(self, rows: NDArray[np.intp]) -> SurfacePairs:
+        """Return some of them, by their places in the list."""
+        return SurfacePairs(self.nodes[rows], self.edge_edge[rows], self.weights[rows], self.parallel[rows])
+
 
 def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]) -> SurfacePairs:
     """Return the pairs that are closer than a distance at one of one or two positions of the nodes.

@@ -24,7 +24,6 @@ class SurfaceFriction(Copyable):
     def __init__(self, contact: BodyContact, friction: FrictionLaw, between: tuple[str, str] | None):
         self._contact, self._friction = contact, friction
         self._law = Law(LAWS[contact.law], contact.stiffness, contact.reach)
-        self._work, self._room = scratch(), room()
         self._bodies: tuple[int, int] | None = None
         self._chosen: tuple[IntArray, SurfacePairs] | None = None  # the list that they were chosen from
         if between is not None:
@@ -36,12 +35,12 @@ class SurfaceFriction(Copyable):
     @property
     def nodes(self) -> IntArray:
         """The pairs [m, 4] in the list."""
-        return self._of(self._contact).nodes
+        return self._of(self._contact.pairs).nodes
 
     def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
         """Add the forces to out [n, 3]; return a sum that is finite if all are."""
-        near = self._contact.complete((q0,) if q1 is q0 else (q0, q1))
-        return add_friction(q0, q1, v, self._of(near), self._law, self._friction, self._work, self._room, out)
+        pairs = self._of(self._contact.near((q0,) if q1 is q0 else (q0, q1)))
+        return add_friction(q0, q1, v, pairs, self._law, self._friction, scratch(), room(), out)
 
     def add_derivatives(
         self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
@@ -50,18 +49,17 @@ class SurfaceFriction(Copyable):
 
         The list must be complete, as it is where the Hessian of the contact is added.
         """
-        arguments = self._of(self._contact), self._law, self._friction, self._work, self._room
+        arguments = self._of(self._contact.pairs), self._law, self._friction, scratch(), room()
         return add_friction_derivatives(q0, q1, v, *by, secant, *arguments, slots, out)
 
-    def _of(self, contact: BodyContact) -> SurfacePairs:
-        """Return the pairs in the list of the contact that have this friction."""
+    def _of(self, pairs: SurfacePairs) -> SurfacePairs:
+        """Return the pairs that have this friction."""
         if self._bodies is None:
-            return contact.pairs
-        if self._chosen is None or self._chosen[0] is not contact.nodes:
-            pairs = contact.pairs
-            bodies = np.sort(contact.surface.bodies_of(pairs.nodes[:, [0, 3]]), axis=1)
-            rows = np.flatnonzero((bodies == self._bodies).all(axis=1))
-            nodes, edge_edge, weights, parallel = pairs
-            chosen = SurfacePairs(nodes[rows], edge_edge[rows], weights[rows], parallel[rows])
-            self._chosen = contact.nodes, chosen
-        return self._chosen[1]
+            return pairs
+        before = self._chosen
+        if before is not None and before[0] is pairs.nodes:
+            return before[1]
+        bodies = np.sort(self._contact.surface.bodies_of(pairs.nodes[:, [0, 3]]), axis=1)
+        chosen = pairs.chosen(np.flatnonzero((bodies == self._bodies).all(axis=1)))
+        self._chosen = pairs.nodes, chosen
+        return chosen

@@ -15,6 +15,8 @@ from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
 from symplex.fem.kernels import kernel
 
+RENEWED = 0.25  # of the margin, by which nodes move until a list is renewed
+
 
 class IncompleteStencils(StepFailed):
     """A matrix at positions where nodes may be near each other that the list does not have.
@@ -82,7 +84,7 @@ class ChangingEnergy(Energy):
         It is renewed as well if it was found for the ends of a step.
         """
         listed = len(self.listed_at) == len(q) and not self._covered
-        if listed and self._moved((q,)) <= 0.25 * self.margin:
+        if listed and self._moved((q,)) <= RENEWED * self.margin:
             return False
         self.list_at(q.copy())
         return True
@@ -122,10 +124,9 @@ class ChangingEnergy(Energy):
         IncompleteStencils
             If it is a matrix, and the list is not.
         """
-        ends = nodal[: form.ends]
-        if form is forms.INCREMENT_GRADIENT:
-            ends = nodal[0], nodal[0] + nodal[2]
-        if form.is_matrix and not self._is_complete(ends):
+        ends = ends_of(form, nodal)
+        complete = self._is_complete(ends)
+        if form.is_matrix and not complete:
             if len(self.listed_at) != len(nodal[0]):
                 raise StepFailed(f"{type(self).__name__} has found no stencils yet; system.renew(q) does that.")
             raise IncompleteStencils(
@@ -134,7 +135,7 @@ class ChangingEnergy(Energy):
                 "step, or a larger margin.",
                 ends,
             )
-        self._complete(ends).add_listed(form, nodal, out, slots)
+        (self if complete else self._found_at(ends)).add_listed(form, nodal, out, slots)
 
     def listed_total(self, q: Array) -> float:
         """Return the energy in J of the stencils in the list; an energy with compiled loops overrides it."""
@@ -146,8 +147,10 @@ class ChangingEnergy(Energy):
 
     def _complete(self, ends: tuple[Array, ...]) -> Self:
         """Return the energy, or a copy, with a list that is complete at the given positions, one or two of them."""
-        if self._is_complete(ends):
-            return self
+        return self if self._is_complete(ends) else self._found_at(ends)
+
+    def _found_at(self, ends: tuple[Array, ...]) -> Self:
+        """Return a copy with a list that is complete at the given positions."""
         other = copy.copy(self)
         other.find(ends, self.reach)
         return other
@@ -159,7 +162,18 @@ class ChangingEnergy(Energy):
     def _moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a node is from where the list was found, at most."""
         found = self._covered or (self.listed_at,)
-        return float(np.sqrt(max(min(farthest(q, at) for at in found) for q in ends)))
+        return float(np.sqrt(max(min(self._farthest(q, at) for at in found) for q in ends)))
+
+    def _farthest(self, q: Array, at: Array) -> float:
+        """Return the largest square in m² of how far a node that counts is from where it was; infinite if unknown."""
+        return farthest(q, at)
+
+
+def ends_of(form: Form, nodal: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return the positions [n, dim] at which a form sees its stencils, of what its local function takes."""
+    if form is forms.INCREMENT_GRADIENT:
+        return nodal[0], nodal[0] + nodal[2]
+    return nodal[: form.ends]
 
 
 @kernel

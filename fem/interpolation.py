@@ -17,7 +17,7 @@ from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.copying import Copyable
-from symplex.fem.energy import Energy, Invariance
+from symplex.fem.energy import Energy, Invariance, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.interpolated_load import InterpolatedLoad
 from symplex.fem.interpolation_loops import add_matrix, count_nodes, gather_nodes, product
@@ -235,6 +235,14 @@ class _Interpolated(Energy, Generic[_Inner]):
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one stencil at its positions x [K, dim] in m."""
         return self.energy.local_value(stencil, self._weights[stencil] @ x)
+
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+        """Return compiled functions of one stencil, by those of the points (see `Energy.lattice_functions`)."""
+        from symplex.fem.grid.interpolated_lattice import interpolated_lattice  # compiled when first needed
+
+        return interpolated_lattice(
+            self.energy.lattice_functions(axes), self._weights, 3 if axes is None else len(axes)
+        )
 
     def _vectors(self, function: Callable[..., Array], *x: Array) -> Array:
         return self._weights.swapaxes(1, 2) @ function(*[self._weights @ y for y in x])

@@ -245,6 +245,10 @@ class CompositionMotion(FixedStepMotion):
         """Set what belongs to a state at the time t in s."""
         self.inner.observe(t)
 
+    def stencils_changed(self) -> None:
+        """Let the method drop what was made for the stencils before."""
+        self.inner.stencils_changed()
+
     def substep(self, t: float, h: float) -> None:
         """Move by the substeps of a step of the size h in s; the method tells which one fails."""
         self._step(t, h)

@@ -184,6 +184,10 @@ class LangevinMotion(FixedStepMotion):
         """Set what belongs to a state at the time t in s."""
         self.inner.observe(t)
 
+    def stencils_changed(self) -> None:
+        """Let the method drop what was made for the stencils before."""
+        self.inner.stencils_changed()
+
     def substep(self, t: float, h: float) -> None:
         """Move by a step, with friction and noise at its end; the method tells if it fails."""
         self._step(t, h)

@@ -262,15 +262,22 @@ class FixedStepMotion(Motion):
         """
         system = self.system
         system.listed_at = self._listed_at
+        q = self.arrays()["q"]
+        before = np.empty_like(q) if system.impassable and not self.filters_steps else None
         for _ in range(n_steps):
-            system.renew(self.arrays()["q"])
-            before = self.arrays()["q"].copy() if system.impassable and not self.filters_steps else None
+            if system.renew(q):
+                self.stencils_changed()
+            if before is not None:
+                np.copyto(before, q)
             self._run(1)
             q = self.arrays()["q"]
             if before is not None:
                 self._require_no_crossing(before, q)
             system.settle(q)
         self._listed_at = system.listed_at
+
+    def stencils_changed(self) -> None:
+        """Drop what was made for the stencils before: they were found anew between steps."""
 
     def _require_no_crossing(self, before: Array, q: Array) -> None:
         try:

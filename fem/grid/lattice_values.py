@@ -96,6 +96,32 @@ def _mixed(p, x, i, j, hi, hj):
     return delta if np.isfinite(delta) else inf
 
 
+def differences_of(
+    address: int,
+    size: int,
+    axes: Array | None,
+    own: Array,
+    *,
+    difference: int | None = None,
+    mixed: int | None = None,
+    failures: list[BaseException] | None = None,
+    owner: object = None,
+) -> LatticeFunctions:
+    """Return the functions of stencils with the parameters own [m, p], by differences of φ at an address.
+
+    ``difference`` and ``mixed`` are addresses of closed forms, which see the whole row.
+    """
+    return LatticeFunctions(
+        parameters=_rows(address, size, axes, own),
+        value=_value.address,
+        difference=_difference.address if difference is None else difference,
+        mixed=_mixed.address if mixed is None else mixed,
+        size=size,
+        failures=[] if failures is None else failures,
+        owner=owner,
+    )
+
+
 def _rows(addresses: int, size: int, axes: Array | None, own: Array) -> Array:
     """Return the rows of parameters of stencils with the parameters own [m, p]."""
     turned = np.empty(0) if axes is None or np.array_equal(axes, np.eye(len(axes))) else np.asarray(axes, float)
@@ -176,14 +202,8 @@ def compile_lattice(
         for kind, function in (("difference", difference), ("mixed", mixed))
         if function is not None
     }
-    return LatticeFunctions(
-        parameters=_rows(own.address, size, axes, rows),
-        value=_value.address,
-        difference=closed["difference"].address if "difference" in closed else _difference.address,
-        mixed=closed["mixed"].address if "mixed" in closed else _mixed.address,
-        size=size,
-        owner=(own, closed),
-    )
+    addresses = {kind: function.address for kind, function in closed.items()}
+    return differences_of(own.address, size, axes, rows, **addresses, owner=(own, closed))
 
 
 @lru_cache(maxsize=256)
@@ -264,12 +284,4 @@ def interpreted_lattice(energy: Energy, axes: Array) -> LatticeFunctions:
     callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)(value)
     address = ctypes.cast(callback, ctypes.c_void_p).value or 0
     stencils = np.arange(len(energy.nodes), dtype=float)[:, None]
-    return LatticeFunctions(
-        parameters=_rows(address, size, axes, stencils),
-        value=_value.address,
-        difference=_difference.address,
-        mixed=_mixed.address,
-        size=size,
-        failures=failures,
-        owner=callback,
-    )
+    return differences_of(address, size, axes, stencils, failures=failures, owner=callback)

@@ -1,5 +1,7 @@
 """Two bodies that collide, under every method that takes contact between bodies: what it keeps, and that it resumes."""
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +27,7 @@ OTHERS = {"ForceStepping"}  # in a test of their own
 QUICK = {"EnergyMomentum", "Newmark"}  # the others are among the long tests
 
 
-def collision(law):
+def collision(law, margin=None):
     """Two spinning cubes that meet off centre."""
     block = sx.box((SIDE,) * 3, (2, 2, 2))
     n = len(block.points)
@@ -33,7 +35,7 @@ def collision(law):
         np.vstack([block.points, block.points + np.array([SIDE + 0.006, 0.03, 0.02])]),
         {"tetra": np.vstack([block.cells["tetra"], block.cells["tetra"] + n])},
     )
-    contact = BodyContact.from_materials(Surface.of(mesh), RUBBER, speed=SPEED, law=law)
+    contact = BodyContact.from_materials(Surface.of(mesh), RUBBER, speed=SPEED, law=law, margin=margin)
     system = sx.System(
         lumped_mass(mesh.points, mesh.cells["tetra"], RUBBER.density, len(mesh.points)),
         {"solid": sx.Solid(mesh.points, mesh.cells["tetra"], RUBBER), "contact": contact},
@@ -87,3 +89,39 @@ def test_a_collision_keeps_what_the_method_keeps(method, law):
     resumed = method.resume(other, middle).advance(end.t)
     np.testing.assert_array_equal(resumed.q, end.q)
     np.testing.assert_array_equal(resumed.v, end.v)
+
+
+@pytest.mark.parametrize(
+    "scheme", ["energy-momentum", "momentum-conserving-4", pytest.param("cayley-magnus-6", marks=pytest.mark.slow)]
+)
+def test_a_step_of_graham_and_jelenic_may_go_beyond_the_margin(scheme):
+    method, ends = sx.GrahamJelenic(5e-5, scheme), []
+    for margin in (None, 2e-4):  # half of it is less than nodes move in a step
+        system, state = collision("penalty", margin)
+        motion = method.start(system, state)
+        motion.advance(38 * 5e-5)
+        middle = motion.checkpoint()
+        ends.append(motion.advance(44 * 5e-5))
+        other, _ = collision("penalty", margin)
+        resumed = method.resume(other, middle).advance(ends[-1].t)
+        np.testing.assert_array_equal(resumed.v, ends[-1].v)
+    np.testing.assert_allclose(ends[1].v, ends[0].v, rtol=0.0, atol=1e-9 * SPEED)
+    assert system.potential(ends[0].q) > 1e-3
+    assert system.energies["contact"].version >= 44
+
+
+def test_two_systems_with_one_contact_run_in_threads():
+    def run(share):
+        system, state = collision("penalty")
+        if share is not None:
+            system = sx.System(system.mass, system.energies | {"contact": copy.copy(share)})
+        motion = sx.Newmark(5e-5).start(system, state)
+        for k in range(1, 40):
+            end = motion.advance(k * 5 * 5e-5)
+        return end.v
+
+    alone = run(None)
+    shared = collision("penalty")[0].energies["contact"]
+    with ThreadPoolExecutor(4) as threads:
+        for v in threads.map(run, [shared] * 4):
+            np.testing.assert_array_equal(v, alone)

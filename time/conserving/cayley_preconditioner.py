@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.assembly import Array, Pattern
 from symplex.fem.system import System
 from symplex.time.solvers.linear import Linear, linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver
@@ -43,6 +43,9 @@ class CayleyPreconditioner:
         The linear solver (see `Newton`).
     """
 
+    _pattern: Pattern
+    _solver: LinearSolver | None
+
     def __init__(self, system: System, order: int, linear: Linear):
         self.system = system
         # By the powers of S, whose sign is that of −x².
@@ -51,14 +54,21 @@ class CayleyPreconditioner:
         self._power = order // 2
         self._shift = _PADE[order][-1] ** (2.0 / self._power)
         self._linear: Linear = linear
-        self._solver: LinearSolver | None = None
-        rows = np.repeat(np.arange(system.n_nodes), np.diff(system.pattern.indptr))
-        self._diagonal = np.flatnonzero(rows == system.pattern.indices)
+        self._take_pattern()
+
+    def _take_pattern(self) -> None:
+        """Take the pattern of the system's matrices, with another linear solver."""
+        system, pattern = self.system, self.system.pattern
+        self._pattern, self._solver = pattern, None
+        rows = np.repeat(np.arange(system.n_nodes), np.diff(pattern.indptr))
+        self._diagonal = np.flatnonzero(rows == pattern.indices)
         if system.has_supports:
-            self._supported = system.fixed[rows][:, :, None] | system.fixed[system.pattern.indices][:, None, :]
+            self._supported = system.fixed[rows][:, :, None] | system.fixed[pattern.indices][:, None, :]
 
     def linearise(self, q: Array, h: float) -> None:
         """Take the stiffness at the positions q [n, dim], for steps of size h in s; `solve` needs `factorise` next."""
+        if self.system.pattern is not self._pattern:  # stencils have changed
+            self._take_pattern()
         K = self.system.hessian_blocks(q)
         if self.system.has_supports:
             K[self._supported] = 0.0

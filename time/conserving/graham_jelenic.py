@@ -128,9 +128,9 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """Neither supports that move nor nodes without mass; all schemes but kappa can be composed."""
-        composition: set[Trait] = set() if self.why_not else {"composition"}
-        return frozenset({"supports", "loads", "consistent mass", "thermostat", *composition})
+        """No supports that move, nodes without mass or barriers; kappa neither what collides nor compositions."""
+        others: set[Trait] = set() if self.scheme == "kappa" else {"composition", "changing stencils"}
+        return frozenset({"supports", "loads", "consistent mass", "thermostat", *others})
 
     @property
     def why_not(self) -> Mapping[Use, str]:

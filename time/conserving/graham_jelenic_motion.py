@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
 
 from symplex.errors import StepFailed
+from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
@@ -62,7 +64,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._solver = StepSolver(mass, iterations)
         self._preconditioner = CayleyPreconditioner(system, scheme.order, linear)
         self._ready = False  # whether the preconditioner is what the arrays say
-        self._h, self._z0 = dt, np.zeros((2, *shape))
+        self._t, self._h, self._z0 = t0, dt, np.zeros((2, *shape))
         self._gain = np.empty_like(self._z0)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -92,7 +94,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         z1 = self._solver.z
         if system.loads:
             self._work.add_loads(scheme.work(z1))
-        scheme.add(z1, self._gain)
+        self._with_stencils(z1[0], lambda: scheme.add(z1, self._gain))
         for now, before in zip((self._q, self._v, self._a), self._before, strict=True):
             before[...] = now
         self._q += self._gain[0]
@@ -104,8 +106,26 @@ class GrahamJelenicMotion(FixedStepMotion):
 
     def _begin(self, t: float, h: float) -> None:
         """Set up the equations of a step of size h in s from the time t."""
-        self._h, self._z0 = h, np.stack([self._q, h * self._v])
-        self._scheme.begin(t, h, self._z0, self._a)
+        self._t, self._h, self._z0 = t, h, np.stack([self._q, h * self._v])
+        self._with_stencils(self._q, lambda: self._scheme.begin(t, h, self._z0, self._a))
+
+    def stencils_changed(self) -> None:
+        """Begin anew with factors: a motion that goes on from a checkpoint would have others than these."""
+        self._of_step[0] = 0.0
+
+    def _with_stencils(self, q1: Array, evaluate: Callable[[], None]) -> None:
+        """Evaluate what takes matrices within a step that ends at q1, with stencils found anew if they lack some.
+
+        They are found for both ends of the step; what lies between is complete where it is no farther than half a
+        margin from one of them.
+        """
+        try:
+            evaluate()
+        except IncompleteStencils:
+            self.system.cover((self._z0[0], q1))
+            self.stencils_changed()
+            self._scheme.begin(self._t, self._h, self._z0, self._a)
+            evaluate()
 
     def _prepare(self) -> None:
         """Make the preconditioner what it should be at the beginning of a step."""
@@ -113,7 +133,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         size = abs(self._h)
         if self._of_step[0] != size:
             self._of_step[0], self._stiff_at[...], self._ready = size, self._q, True
-            self._preconditioner.linearise(self._q, self._h)
+            self._linearise(self._q)
             way = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
             wanted = way == _FACTORS
         elif way == _PLAIN:
@@ -124,7 +144,7 @@ class GrahamJelenicMotion(FixedStepMotion):
             way = _FACTORS
             self._renew(self._q)
         elif not self._ready:  # gone on with from a checkpoint
-            self._preconditioner.linearise(self._stiff_at, self._h)
+            self._linearise(self._stiff_at)
             if way == _FACTORS:
                 self._preconditioner.factorise()
         self._effort[0] = way
@@ -220,7 +240,7 @@ class GrahamJelenicMotion(FixedStepMotion):
 
     def residual(self, z: Array) -> Array:
         """Return g(z)."""
-        self._scheme.add(z, self._gain)
+        self._with_stencils(z[0], lambda: self._scheme.add(z, self._gain))
         return z - self._z0 - self._gain
 
     def correction(self, g: Array) -> Array:
@@ -236,7 +256,10 @@ class GrahamJelenicMotion(FixedStepMotion):
 
     def _renew(self, q: Array) -> None:
         self._stiff_at[...] = q
-        self._preconditioner.linearise(q, self._h)
+        self._linearise(q)
         self._preconditioner.factorise()
         self._factorised += 1
         self._effort[1] = 0.0
+
+    def _linearise(self, q: Array) -> None:
+        self._with_stencils(q, lambda: self._preconditioner.linearise(q, self._h))

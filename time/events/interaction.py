@@ -92,6 +92,10 @@ def interactions(n_nodes: int, stencils: list[IntArray], functions: list[Lattice
     # All members of all stencils, by node: the stencils that hold a node, ascending.
     by_node = np.argsort(members, kind="stable")
     held = np.repeat(np.arange(len(width)), width)[by_node]
+    # A stencil that is filled up with its first node (`symplex.fem.interpolation`) holds it once: there it has weight.
+    again = np.zeros(len(held), bool)
+    again[1:] = (np.diff(held) == 0) & (np.diff(members[by_node]) == 0)
+    by_node, held = by_node[~again], held[~again]
     held_ptr = np.searchsorted(members[by_node], np.arange(n_nodes + 1))
     # Each of those with all members of its stencil.
     count = width[held]
