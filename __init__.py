@@ -65,7 +65,10 @@ _FAMILY_OF = {
     ),
     "runs": ("simulate", "plot_history", "read_history"),
     "scenario": ("Scenario",),
-    "solids": ("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),
+    "solids": (
+        *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),
+        *("Viscoelastic", "ViscousStress"),
+    ),
     "solvers": ("Newton",),
     "time": ("Composition", "Langevin", "Integrator", "Motion", "march", "record", "Recorder", "Trajectory"),
     "variational": ("VariationalMidpoint", "ZhangSkeel", "AdaptiveVariational"),

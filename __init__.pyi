@@ -33,6 +33,8 @@ from symplex.fem.solids.materials import MooneyRivlin as MooneyRivlin
 from symplex.fem.solids.materials import NeoHookean as NeoHookean
 from symplex.fem.solids.materials import SaintVenantKirchhoff as SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid as Solid
+from symplex.fem.solids.viscoelastic import Viscoelastic as Viscoelastic
+from symplex.fem.solids.viscous_stress import ViscousStress as ViscousStress
 from symplex.fem.state import State as State
 from symplex.fem.system import System as System
 from symplex.meshes.bundled_meshes import bundled as bundled

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from symplex.base.representation import Summarized
 from symplex.fem.assembly import Array
@@ -18,12 +19,15 @@ class State(Summarized):
         Time in s.
     q, v, a : float64 [n, dim]
         Positions in m (not displacements), velocities in m/s, accelerations in m/s².
+    internal : mapping of str to float64
+        The internal variables of the parts of the system that have some (`symplex.fem.actions.inelastic`), by name.
     """
 
     t: float
     q: Array
     v: Array
     a: Array
+    internal: Mapping[str, Array] = field(default_factory=dict, kw_only=True)
 
     def reversed(self) -> State:
         """Return the same state with the velocities reversed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from symplex.base.representation import names, table_html
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.actions.mass import require_masses
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly import IntArray, Pattern, scatter_blocks
@@ -39,10 +41,11 @@ MOMENTA = (
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
 _COMBINED = {"sum": sum, "largest": max, "smallest": min}  # what several parts tell
+_INELASTIC = "Take Viscoelastic, or an Inelastic of your own."
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
 
-@partial(checked, but=("energies", "loads", "moving"))
+@partial(checked, but=("energies", "loads", "inelastic", "moving"))
 class System(Potential):
     """M a + ∇V(q) = f(t, q, v), with V a sum of named energies.
 
@@ -58,6 +61,8 @@ class System(Potential):
         True where a coordinate does not move.
     loads : mapping of str to Load, optional
         Forces that depend on time or velocity, by name.
+    inelastic : mapping of str to Inelastic, optional
+        Parts with internal variables, such as the overstress of viscoelastic bodies, by name.
     moving : mapping of str to SupportMotion, optional
         Supports whose motion is given as a function of time, by name.
     massless : bool [n], optional
@@ -84,6 +89,7 @@ class System(Potential):
         dim: int = 3,
         fixed: NDArray[np.bool_] | None = None,
         loads: Mapping[str, Load] | None = None,
+        inelastic: Mapping[str, Inelastic] | None = None,
         moving: Mapping[str, SupportMotion] | None = None,
         massless: NDArray[np.bool_] | None = None,
     ):
@@ -95,6 +101,7 @@ class System(Potential):
             raise InvalidSystem(f"a system has one dimension of space at least, not {dim}.")
         super().__init__(by_name("energies", energies, Energy, _ENERGIES), n_nodes, dim)
         self.loads = by_name("loads", {} if loads is None else loads, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
+        self.inelastic = by_name("inelastic", {} if inelastic is None else inelastic, Inelastic, _INELASTIC)
         self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
         self.massless = np.zeros(self.n_nodes, bool) if massless is None else np.array(massless, bool)
         self._mass_values: tuple[Pattern, Array] | None = None
@@ -102,9 +109,16 @@ class System(Potential):
         motions = by_name("moving", {} if moving is None else moving, SupportMotion, _MOVING)
         self.moving = MovingSupports(motions, self.fixed)
         self.fixed |= self.moving.mask
-        twice = [name for name in self.moving.motions if name in self.loads]
-        if twice:
-            raise InvalidSystem(f"there is both a load and a moving support called '{twice[0]}'.")
+        names = [
+            *(("a load", name) for name in self.loads),
+            *(("an inelastic part", name) for name in self.inelastic),
+            *(("a moving support", name) for name in self.moving.motions),
+        ]
+        kinds: dict[str, str] = {}
+        for kind, name in names:
+            if name in kinds:
+                raise InvalidSystem(f"there is both {kinds[name]} and {kind} called '{name}'.")
+            kinds[name] = kind
 
     def _check(self) -> None:
         require_masses(self.mass, self.massless)
@@ -112,7 +126,11 @@ class System(Potential):
             raise InvalidSystem(f"fixed has shape {self._shape_and_wanted(self.fixed)}")
         for name, energy in self.energies.items():
             require_nodes(f"energy '{name}'", energy.nodes, self.n_nodes)
+        for name, part in self.inelastic.items():
+            require_nodes(f"inelastic part '{name}'", part.nodes, self.n_nodes)
         for name, load in self.loads.items():
+            if isinstance(load, DifferentiableLoad):
+                require_nodes(f"load '{name}'", load.nodes, self.n_nodes)
             if isinstance(load, IncrementLoad) and all(load.energy is not energy for energy in self.energies.values()):
                 raise InvalidSystem(
                     f"load '{name}' ({type(load).__name__}) follows from a {type(load.energy).__name__} that is not "
@@ -148,8 +166,8 @@ class System(Potential):
     # -- forces of loads --------------------------------------------------------------------------------------
 
     def _other_stencils(self) -> list[IntArray]:
-        """Return the stencils of loads that have derivatives, and the couplings of the mass."""
-        stencils = [load.nodes for load in self.differentiable_loads]
+        """Return the stencils of loads that have derivatives, of inelastic parts, and the couplings of the mass."""
+        stencils = [part.nodes for part in (*self.differentiable_loads, *self.inelastic.values())]
         if not self.is_lumped:
             couplings = sp.triu(self.mass, 1, format="coo")
             stencils.append(np.column_stack([couplings.row, couplings.col]).astype(np.int32))
@@ -203,6 +221,11 @@ class System(Potential):
             f_q, f_v = load.derivatives(t, q[load.nodes], v[load.nodes])
             scatter_blocks(by_q * f_q + by_v * f_v, places, out)
 
+    def inelastic_slots(self) -> dict[str, IntArray]:
+        """Return the places [m, k, k] of the stencils of inelastic parts on `pattern`, by name."""
+        first = len(self.energies) + len(self.differentiable_loads)
+        return dict(zip(self.inelastic, self.pattern.slots[first:], strict=False))
+
     @property
     def mass_values(self) -> Array:
         """The masses [nnz] in kg on `pattern`: M_ab for the block of the nodes a and b."""
@@ -222,8 +245,18 @@ class System(Potential):
         np.add.at(values, np.searchsorted(keys, mass.row.astype(np.int64) * self.n_nodes + mass.col), mass.data)
         return values
 
-    def force(self, t: float, q: Array, v: Array, out: Array | None = None) -> Array:
-        """Return f(t, q, v) − ∇V(q) [n, dim] in N (into ``out`` if given), zero at fixed coordinates."""
+    def force(
+        self,
+        t: float,
+        q: Array,
+        v: Array,
+        out: Array | None = None,
+        internal: Mapping[str, Array] = MappingProxyType({}),
+    ) -> Array:
+        """Return f(t, q, v) − ∇V(q) [n, dim] in N (into ``out`` if given), zero at fixed coordinates.
+
+        Inelastic parts are those of given internal variables.
+        """
         out = self.gradient(q, out)
         np.negative(out, out=out)
         for name, load in self.loads.items():
@@ -233,6 +266,8 @@ class System(Potential):
             if not np.isfinite(applied).all():
                 raise StepFailed(f"load '{name}' is not finite at t = {t:.6g} s.")
             out += applied
+        for name, part in self.inelastic.items():
+            out += part.force(q, internal[name], q, 0.0)
         if self.has_supports:
             out[self.fixed] = 0.0
         return out
@@ -246,6 +281,8 @@ class System(Potential):
         out = self.apply_mass(state.a) + self.gradient(state.q)
         for load in self.loads.values():
             out -= load(state.t, state.q, state.v)
+        for name, part in self.inelastic.items():
+            out -= part.force(state.q, state.internal[name], state.q, 0.0)
         out[~self.fixed] = 0.0
         return out
 
@@ -315,9 +352,14 @@ class System(Potential):
         out[...] = a
         return out
 
-    def accelerations_at(self, t: float, q: Array, v: Array) -> Array:
-        """Return the accelerations [n, dim] in m/s² at a time, positions and velocities, those of supports as given."""
-        force = self.force(t, q, v)
+    def accelerations_at(
+        self, t: float, q: Array, v: Array, internal: Mapping[str, Array] = MappingProxyType({})
+    ) -> Array:
+        """Return the accelerations [n, dim] in m/s² at a time, positions and velocities, those of supports as given.
+
+        Inelastic parts are those of given internal variables.
+        """
+        force = self.force(t, q, v, internal=internal)
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 
     def response(self, force: Array, given: Array) -> Array:
@@ -348,9 +390,13 @@ class System(Potential):
         return 0.5 * self.dot(v, self.apply_mass(v))
 
     def energies_of(self, state: State) -> dict[str, float]:
-        """Return the energies in J: ``kinetic``, one entry per named energy, ``total``."""
+        """Return the energies in J: ``kinetic``, one entry per named energy, ``stored_NAME`` of each inelastic part.
+
+        And ``total``, their sum.
+        """
         parts = {"kinetic": self.kinetic(state.v)}
         parts |= {name: energy.total(state.q) for name, energy in self.energies.items()}
+        parts |= {f"stored_{k}": part.stored(state.q, state.internal[k]) for k, part in self.inelastic.items()}
         parts["total"] = sum(parts.values())
         return parts
 
@@ -361,6 +407,7 @@ class System(Potential):
         return (
             energy_column("kinetic"),
             *map(energy_column, self.energies),
+            *(energy_column(f"stored_{name}") for name in self.inelastic),
             total_column("total"),
             *MOMENTA,
             *told.values(),
@@ -411,7 +458,13 @@ class System(Potential):
         return np.empty(0)
 
     @checked
-    def state(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> State:
+    def state(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        t: float = 0.0,
+        internal: Mapping[str, ArrayLike] | None = None,
+    ) -> State:
         """Return the state at the positions q and velocities v (default: at rest) with its accelerations.
 
         Parameters
@@ -422,11 +475,13 @@ class System(Potential):
             Velocities in m/s, or one for all nodes; those of supports are set to what they are.
         t : float, default 0
             Time in s.
+        internal : mapping of str to float64, optional
+            Internal variables of inelastic parts, by name; default: those that don't change at these positions.
 
         Raises
         ------
         InvalidSystem
-            If sizes do not match or a number is not finite.
+            If sizes do not match, a number is not finite, or there is no inelastic part of a name.
         """
         shape = (self.n_nodes, self.dim)
         q = np.array(q, dtype=float, order="C")
@@ -441,4 +496,23 @@ class System(Potential):
                 node = int(np.argwhere(~np.isfinite(values))[0, 0])
                 raise InvalidSystem(f"{name} must be finite; that of node {node} is {values[node]}.")
         v = self.held(t, v)
-        return State(float(t), q, v, self.accelerations_at(t, q, v))
+        found = self._internal_variables(q, {} if internal is None else internal)
+        return State(float(t), q, v, self.accelerations_at(t, q, v, found), internal=found)
+
+    def _internal_variables(self, q: Array, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """Return the internal variables of all inelastic parts, those that are given and the others relaxed."""
+        unknown = [name for name in given if name not in self.inelastic]
+        if unknown:
+            known = ", ".join(map(repr, self.inelastic)) or "none"
+            raise InvalidSystem(
+                f"internal variables are given of '{unknown[0]}', which is no inelastic part; there are {known}."
+            )
+        found: dict[str, Array] = {}
+        for name, part in self.inelastic.items():
+            z = np.array(given[name], dtype=float, order="C") if name in given else part.relaxed(q)
+            if z.shape != part.shape:
+                raise InvalidSystem(f"the internal variables of '{name}' have shape {z.shape}, wanted {part.shape}.")
+            if not np.isfinite(z).all():
+                raise InvalidSystem(f"the internal variables of '{name}' must be finite.")
+            found[name] = z
+        return found

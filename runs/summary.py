@@ -195,9 +195,9 @@ def _stages(problem: Problem, history: Rows) -> Iterator[dict[str, Any]]:
 
 
 def _loads(problem: Problem) -> list[str]:
-    """Return the names of what does work: loads, and supports that move."""
-    names = (name for stage in problem.stages for name in (*stage.system.loads, *stage.system.moving.motions))
-    return list(dict.fromkeys(names))
+    """Return the names of what does work: loads, inelastic parts, and supports that move."""
+    systems = [stage.system for stage in problem.stages]
+    return list(dict.fromkeys(name for s in systems for name in (*s.loads, *s.inelastic, *s.moving.motions)))
 
 
 def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:

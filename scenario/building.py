@@ -14,6 +14,7 @@ from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
@@ -22,6 +23,7 @@ from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contact_parts import ContactParts
+from symplex.scenario.damping_parts import Damped, damping_of
 from symplex.scenario.integrators import fitted_integrator, step_of
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.prescribed import factor, require_covered, support_motion
@@ -86,6 +88,10 @@ class Builder:
         supports = self._supports()
         driven = self._riders.given_motions(self._tables, self._mesh.points, self._path.parent, self._try)
         energies, loads = self._energies_and_loads()
+        damping, inelastic = damping_of(
+            self._tables, self._mesh, self._damped(energies), self._body_mass, self._positions(), self._try
+        )
+        loads |= damping
         rods = self._rods()
         self._raise_mistakes()
         mass, massless, tables = self._mass(), self._massless, self._tables
@@ -102,6 +108,7 @@ class Builder:
                 {name: energy for name, energy in energies.items() if name not in without},
                 fixed=fixed,
                 loads={name: load for name, load in loads.items() if name not in without},
+                inelastic=inelastic,
                 moving=moving | driven,
                 massless=massless,
             )
@@ -410,6 +417,16 @@ class Builder:
             elif load is not None:
                 loads[table.name] = load
         return energies, loads
+
+    def _damped(self, energies: Mapping[str, Energy]) -> dict[str, Damped]:
+        """Return the parts of bodies, and trusses, as damping sees them, by the names of their energies."""
+        named = {part.name: (body, part.material) for body, parts in self._parts.items() for part in parts}
+        named |= {name: (name, None) for name in self._trusses}
+        return {
+            name: Damped(*named[name][:1], energy, named[name][1])
+            for name, energy in energies.items()
+            if name in named and isinstance(energy, Solid | Bars)
+        }
 
     @cached_property
     def _surface_nodes(self) -> IntArray:

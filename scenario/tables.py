@@ -28,6 +28,7 @@ from symplex.scenario.actions import (
     TractionTable,
 )
 from symplex.scenario.contacts import ContactTable
+from symplex.scenario.damping import DampingTable, DashpotTable, DragTable, ViscousKeys
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.quantities import (
@@ -140,7 +141,7 @@ def _fibres(value: Any) -> tuple[Triple, ...]:
     return directions
 
 
-class MaterialTable(Table):
+class MaterialTable(ViscousKeys):
     """A material: a law by name, or the formula of its strain energy, and its constants.
 
     Laws of small strains have Lamé's constants or Young's modulus and Poisson's ratio. The constants of a formula are
@@ -164,7 +165,7 @@ class MaterialTable(Table):
     def _constants_of_a_formula(cls, value: Any) -> Any:
         if not isinstance(value, dict) or not _is_formula(value.get("law")):
             return value
-        own = {"law", "density", "fibres"}
+        own = {"law", "density", "fibres", *ViscousKeys.model_fields}
         constants = {"lmbda" if key == "lambda" else key: given for key, given in value.items() if key not in own}
         return {key: given for key, given in value.items() if key in own} | {"constants": constants}
 
@@ -315,6 +316,9 @@ class Tables:
     contact: list[ContactTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
+    damping: list[DampingTable] = field(default_factory=list)
+    dashpot: list[DashpotTable] = field(default_factory=list)
+    drag: list[DragTable] = field(default_factory=list)
     gravity: Gravity | None = None
     load: list[LoadTable] = field(default_factory=list)
     thermostat: Thermostat | None = None
@@ -378,6 +382,9 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "contact": ContactTable,
     "support": Support,
     "rod": Rod,
+    "damping": DampingTable,
+    "dashpot": DashpotTable,
+    "drag": DragTable,
     "gravity": Gravity,
     "load": {"nodal": NodalLoadTable, "traction": TractionTable, "pressure": PressureTable},
     "integrator": METHODS,
@@ -398,6 +405,7 @@ SEVERAL = (
     "contact",
     "support",
     "rod",
+    *("damping", "dashpot", "drag"),
     "load",
     "stage",
 )

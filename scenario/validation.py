@@ -208,6 +208,13 @@ def _wrong_names(tables: Tables) -> list[str]:
     frictions = [name for contact in contacts for name in contact.frictions(touching)]
     frictions += [f"friction_{item.name}" for item in tables.shaped if item.has_friction]
     reserved |= {*frictions, *(f"work_{name}" for name in frictions)}
+    # Of dampers, which may be followed by the name of a part of a body, which has a dot
+    parts = [*bodies, *(truss.name for truss in tables.truss)]
+    dampers = [f"viscosity_{name}" for name in bodies] + [item.name for item in (*tables.dashpot, *tables.drag)]
+    dampers += [f"{item.name}_{of}" for item in tables.damping for of in ("mass", *(f"stiffness_{p}" for p in parts))]
+    inelastic = [f"viscoelastic_{name}" for name in bodies]
+    reserved |= {f"work_{name}" for name in (*dampers, *inelastic)} | {f"stored_{name}" for name in inelastic}
+    reserved |= {*inelastic, *dampers} - {item.name for item in (*tables.dashpot, *tables.drag)}
     lines += [
         f"two kinds of friction are called '{name}', after an obstacle and bodies; give one of these another name."
         for name in dict.fromkeys(name for name in frictions if frictions.count(name) > 1)
@@ -225,9 +232,11 @@ def _wrong_names(tables: Tables) -> list[str]:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
     known = tables.names
-    for table in ("point_mass", "spring", "tie", "velocity", "support", "rod", "load"):
+    for table in ("point_mass", "spring", "tie", "velocity", "support", "rod", "load", "dashpot", "drag", "damping"):
         for k, item in enumerate(getattr(tables, table)):
             named = [getattr(item, key, None) for key in ("body", "to_body", "to")]
+            named += (getattr(item, "bodies", None) or ()) if table == "damping" else ()
+            named += [end.body for end in getattr(item, "between", None) or ()]
             lines += [
                 f"{place(table, k, item.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
                 for name in named
@@ -316,6 +325,18 @@ def _unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
             for k, item in enumerate(getattr(tables, key))
             if item.is_driven
         ]
+    viscous = {
+        k: body
+        for k, body in enumerate(tables.body)
+        if any(item.is_viscous for item in body.material_of_group.values())
+    }
+    if not {"loads", "internal variables"} <= method.takes:
+        lines += [
+            f"{place('body', k, body.name)}: its material is viscous, which {kind} does not take; take another "
+            f"integrator, such as {_kinds('internal variables', method)}."
+            for k, body in viscous.items()
+            if "loads" not in method.takes or any(item.viscous for item in body.material_of_group.values())
+        ]
     if "loads" not in method.takes:
         for k, load in enumerate(tables.load):
             if load.has_potential or not acts(load):
@@ -325,6 +346,12 @@ def _unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
                 f"{place('load', k, load.name)}: it {why}, so it has no potential, which {kind} needs; "
                 f"take another integrator, such as {_kinds('loads', method)}, or a constant nodal load or traction."
             )
+        lines += [
+            f"{place(table, k, item.name)}: damping has no potential, which {kind} needs; take another integrator, "
+            f"such as {_kinds('loads', method)}."
+            for table in ("damping", "dashpot", "drag")
+            for k, item in enumerate(getattr(tables, table))
+        ]
         lines += [
             f"{place(table, k, item.name)}: friction has no potential, which {kind} needs; take another "
             f"integrator, such as {_kinds('loads', method)}, or leave friction out."

@@ -57,7 +57,14 @@ def _require_state(name: str, system: System, state: State) -> None:
             f"the state has positions of shape {state.q.shape} and velocities of shape {state.v.shape}, but the "
             f"system has {system.n_nodes} nodes in {system.dim} dimensions."
         )
-    if not (math.isfinite(state.t) and all(np.isfinite(x).all() for x in arrays)):
+    for part_name, part in system.inelastic.items():
+        z = state.internal.get(part_name)
+        if z is None or z.shape != part.shape:
+            raise InvalidSystem(
+                f"the state has no internal variables of the inelastic part '{part_name}', or those of another one; "
+                "system.state(q, v, t) makes a state with them."
+            )
+    if not (math.isfinite(state.t) and all(np.isfinite(x).all() for x in (*arrays, *state.internal.values()))):
         raise StepFailed(f"{name} cannot start: its time, positions or velocities are not finite.")
 
 
@@ -266,6 +273,7 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
             If no step can be chosen, or something is not finite.
         """
         motion = self._motion(system, state.t, self._step_size(system, state), 0)
+        motion.take_internal(state.internal)
         motion.begin(state.q, system.held(state.t, state.v))
         return motion
 

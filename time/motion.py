@@ -15,6 +15,7 @@ from symplex.base.columns import Column
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
+from symplex.time.internal import InternalVariables, internal_of, take_internal
 from symplex.time.work import WorkLedger, with_work, work_columns
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class FixedStepMotion(Motion):
         shape = (system.n_nodes, system.dim)
         self._q, self._v, self._a = (np.zeros(shape) for _ in range(3))
         self._work = WorkLedger(system, self.loads_at_ends)
+        self._internal = InternalVariables(system)
         self._moving, self._origin = system.moving, np.zeros(shape if system.moving else 0)  # positions less u(t)
         self._broken = False  # stopped in the middle of a step
         self._shown = -1  # the number of steps after which arrays hold all that belongs to a state
@@ -156,11 +158,15 @@ class FixedStepMotion(Motion):
             self._origin[...] = q - self._moving.displacements(self.t)
         if self.loads_at_ends:
             self._work.evaluate(self.t, q, v)
-        self._a[...] = self.system.accelerations_at(self.t, q, v)
+        self._a[...] = self.system.accelerations_at(self.t, q, v, self._internal.values)
+
+    def take_internal(self, internal: Mapping[str, Array]) -> None:
+        """Take the internal variables of the start, before `begin`."""
+        take_internal(self.arrays(), internal)
 
     def observe(self, t: float) -> None:
         """Set what is not needed for steps, but belongs to a state at the time t in s: here the accelerations."""
-        self._a[...] = self.system.accelerations_at(t, self._q, self._v)
+        self._a[...] = self.system.accelerations_at(t, self._q, self._v, self._internal.values)
 
     def change_velocities(self, v: Array) -> None:
         """Go on with other velocities [n, dim] in m/s, as far as a method lets them be."""
@@ -168,7 +174,7 @@ class FixedStepMotion(Motion):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move: ``q``, ``v``, ``a`` [n, dim], and whatever else the method carries on."""
-        arrays = {"q": self._q, "v": self._v, "a": self._a} | self._work.arrays()
+        arrays = {"q": self._q, "v": self._v, "a": self._a} | self._work.arrays() | self._internal.arrays()
         return arrays | ({"origin": self._origin} if self._moving else {})
 
     # -- steps ----------------------------------------------------------------------------------------------
@@ -211,7 +217,8 @@ class FixedStepMotion(Motion):
         if target != self._shown:
             self._take(target - self.n)
         arrays = self.arrays()
-        state = State(self.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
+        q, v, a = (arrays[name].copy() for name in ("q", "v", "a"))
+        state = State(self.t, q, v, a, internal=internal_of(arrays))
         _refuse_infinite(state)
         return state
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import StepFailed, UnstableStep
+from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 
@@ -22,16 +24,45 @@ _RESTARTS = 300
 
 # The last eigenvalue of each system with what it belongs to: fitting a step and starting with it ask for the same one,
 # which takes seconds on large meshes.
-_last: WeakKeyDictionary[System, tuple[list[Energy], Array, float]] = WeakKeyDictionary()
+_last: WeakKeyDictionary[System, tuple[list[Energy | Inelastic], Array, float]] = WeakKeyDictionary()
 
 
-def stable_step(system: System, q: Array) -> float:
-    """Return the largest stable step 2/ω in s of central differences at the positions q [n, dim].
+def stable_step(system: System, q: Array, v: Array | None = None) -> float:
+    """Return the largest stable step in s of central differences at positions q and velocities v [n, dim].
 
-    See `largest_frequency`. Infinite if nothing has stiffness.
+    It is 2/ω without damping (see `largest_frequency`). Loads that see velocities predicted at the end of a step,
+    v + h a, make it smaller: an eigenvalue of a step is −1 where (h ω/2)² + h c = 1 with the largest rate of damping c
+    (see `largest_damping`), so that h = 2/[c + (c² + ω²)^½]. Of damping in proportion to mass and stiffness that is
+    exact, else a bound. Infinite if nothing has stiffness or damping. Without velocities damping is not looked at.
     """
     omega = largest_frequency(system, q)
-    return 2.0 / omega if omega > 0 else np.inf
+    rate = 0.0 if v is None else largest_damping(system, q, v)
+    total = rate + math.hypot(rate, omega)
+    return 2.0 / total if total > 0 else np.inf
+
+
+def largest_damping(system: System, q: Array, v: Array) -> float:
+    """Return the largest rate of damping c in 1/s: the largest eigenvalue of −M⁻¹ ∂f/∂v of loads with derivatives.
+
+    Raises
+    ------
+    InvalidSystem
+        If the mass is not lumped.
+    StepFailed
+        If the eigenvalue cannot be found.
+    """
+    mass, moving = system.lumped_mass(_WANTED_BY), ~system.fixed
+    loads = [load for load in system.differentiable_loads if isinstance(load, DifferentiableLoad)]
+    if not (loads and moving.any()):
+        return 0.0
+    scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], v.shape)[moving]
+    length = _DIFFERENCE * max(float(np.abs(v).max()), 1.0)
+
+    def resistance(v: Array) -> Array:
+        return -np.sum([load(0.0, q, v) for load in loads], axis=0)
+
+    at_v = resistance(v)
+    return max(_largest(lambda d: resistance(v + d) - at_v, scale, moving, length), 0.0)
 
 
 def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
@@ -77,7 +108,7 @@ def largest_frequency(system: System, q: Array) -> float:
 
 def _remembered(system: System, q: Array, compute: Callable[[], float]) -> float:
     """Return the eigenvalue at q, computed unless it is the last one of the system."""
-    energies = list(system.energies.values())
+    energies = [*system.energies.values(), *system.inelastic.values()]
     if system in _last:
         of, at, value = _last[system]
         if list(map(id, of)) == list(map(id, energies)) and np.array_equal(at, q):
@@ -112,26 +143,48 @@ def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: NDArray[n
     """Return the largest eigenvalue of M^(−1/2) ∇²V M^(−1/2) on the coordinates that move, from above."""
     scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], q.shape)[moving]
     length = _DIFFERENCE * _shortest_distance(system, q)
+    relaxed = {name: part.relaxed(q) for name, part in system.inelastic.items()}
+
+    def gradient(q: Array) -> Array:
+        # Inelastic parts are as stiff as in an instant.
+        out = system.gradient(q)
+        for name, part in system.inelastic.items():
+            out -= part.force(q, relaxed[name], q, 0.0)
+        return out
+
+    at_q = gradient(q)
+    return _largest(lambda d: gradient(q + d) - at_q, scale, moving, length)
+
+
+def _largest(change: Callable[[Array], Array], scale: Array, moving: NDArray[np.bool_], length: float) -> float:
+    """Return the largest eigenvalue of a symmetric matrix A on the coordinates that move, scaled, from above.
+
+    Parameters
+    ----------
+    change : callable
+        Returns A d [n, dim], as nearly as differences give it, for d [n, dim] of which no component is above a length.
+    scale : float64 [size]
+        What rows and columns are multiplied by.
+    moving : bool [n, dim]
+    length : float
+    """
     size = len(scale)
-    at_q = system.gradient(q)
     start = np.random.default_rng(0).standard_normal(size)
 
     def product(y: Array) -> Array:
-        # ∇²V d ≈ [∇V(q + s d) − ∇V(q)]/s, with the largest component of s d of the given length
-        d = np.zeros_like(q)
+        d = np.zeros(moving.shape)
         d[moving] = scale * y.ravel()
         largest = np.max(np.abs(d))
         if largest == 0.0:
             return np.zeros(size)
         s = length / largest
-        change = system.gradient(q + s * d) - at_q
-        return scale * change[moving] / s
+        return scale * change(s * d)[moving] / s
 
     if size <= _SMALL:
         matrix = np.column_stack([product(column) for column in np.eye(size)])
         return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[-1])
     if not np.any(product(start)):
-        return 0.0  # nothing has stiffness, and Lanczos has nothing to work on
+        return 0.0  # there is nothing of it, and Lanczos has nothing to work on
     return _lanczos(product, start)
 
 

@@ -29,6 +29,7 @@ Feature = Literal[
     "moving supports",
     "jumping supports",
     "loads",
+    "internal variables",
     "consistent mass",
     "massless nodes",
     "changing stencils",
@@ -84,6 +85,12 @@ def _loads(system: System) -> str:
     return f"needs a potential for every force; load '{next(iter(system.loads))}' acts from outside"
 
 
+def _internal_variables(system: System) -> str:
+    if not system.inelastic:
+        return ""
+    return f"cannot carry internal variables, which the inelastic '{next(iter(system.inelastic))}' has"
+
+
 def _consistent_mass(system: System) -> str:
     return "" if system.is_lumped else "needs a lumped (diagonal) mass; this system has a consistent one"
 
@@ -103,6 +110,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "jumping supports": _jumping_supports,
     "supports": _supports,
     "loads": _loads,
+    "internal variables": _internal_variables,
     "changing stencils": _changing_stencils,
     "barriers": _barriers,
 }

@@ -14,7 +14,7 @@ from symplex.time.totals import BALANCE
 
 @final
 class WorkLedger:
-    """The work of each load, then of each support that moves.
+    """The work of each load, of each inelastic part (less what it stores), then of each support that moves.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class WorkLedger:
     ----------
     loads : list of Load
     moving : MovingSupports
-    done : float64 [loads + moving]
+    done : float64 [loads + inelastic + moving]
         In J.
     acting : float64 [loads, n, dim]
         The force of each load in N where it was last evaluated, if loads are taken at the ends of steps.
@@ -37,7 +37,8 @@ class WorkLedger:
         self._system = system
         self.loads = list(system.loads.values())
         self.moving = system.moving
-        self.done = np.zeros(len(self.loads) + len(self.moving))
+        self._inelastic = slice(len(self.loads), len(self.loads) + len(system.inelastic))
+        self.done = np.zeros(self._inelastic.stop + len(self.moving))
         self.acting = np.zeros((len(self.loads) if at_ends else 0, system.n_nodes, system.dim))
         self._before = self.acting.copy()
 
@@ -65,14 +66,18 @@ class WorkLedger:
         """Add the work in J of each load."""
         self.done[: len(self.loads)] += works
 
+    def add_dissipated(self, dissipated: list[float]) -> None:
+        """Take off what each inelastic part dissipates, in J."""
+        self.done[self._inelastic] -= dissipated
+
     def add_supports(self, products: Array) -> None:
         """Add the work of each support that moves: the sum of its products [n, dim] of forces and increments in J."""
-        self.done[len(self.loads) :] += self.moving.works(products)
+        self.done[self._inelastic.stop :] += self.moving.works(products)
 
 
 def work_columns(system: System) -> tuple[Column, ...]:
-    """Return the columns of the work of loads, then of supports that move, and of the balance, if there are any."""
-    works = [work_column(f"work_{name}") for name in (*system.loads, *system.moving.motions)]
+    """Return the columns of the work of loads, inelastic parts and supports that move, and of the balance, if any."""
+    works = [work_column(f"work_{name}") for name in (*system.loads, *system.inelastic, *system.moving.motions)]
     return (*works, BALANCE) if works else ()
 
 

@@ -6,8 +6,10 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".combined_motion": ("CombinedMotion",),
+        ".dampers": ("MeanDashpot", "QuadraticDrag"),
         ".damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
         ".increment_load": ("IncrementLoad",),
+        ".inelastic": ("Inelastic",),
         ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
         ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass", "mixed_mass"),
         ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),

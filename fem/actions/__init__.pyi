@@ -2,11 +2,14 @@
 
 # Made by tests/write_stubs.py.
 from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
+from symplex.fem.actions.dampers import MeanDashpot as MeanDashpot
+from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
 from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
+from symplex.fem.actions.inelastic import Inelastic as Inelastic
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.loads import NodalForce as NodalForce
 from symplex.fem.actions.loads import NodalLoad as NodalLoad

@@ -8,5 +8,7 @@ __all__, __getattr__, __dir__ = public(
         ".formula": ("FormulaMaterial", "material"),
         ".materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
         ".solid": ("Solid",),
+        ".viscoelastic": ("Viscoelastic",),
+        ".viscous_stress": ("ViscousStress",),
     },
 )

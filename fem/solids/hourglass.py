@@ -89,11 +89,11 @@ def hexahedra_of(points: Array, nodes: IntArray) -> Hexahedra:
     frames = x @ centre
     scales = np.cbrt(volumes / elements.checked_determinants(HEXAHEDRON, nodes, frames)[:, 0])
     frames = frames[:, 0] * scales[:, None, None]
-    of_patterns = (x[:, 0] @ _patterns()).swapaxes(1, 2)
+    of_patterns = (x[:, 0] @ hourglass_patterns()).swapaxes(1, 2)
     return Hexahedra(volumes, frames, scales, means @ frames, of_patterns @ np.linalg.inv(frames).swapaxes(1, 2))
 
 
-def _patterns() -> Array:
+def hourglass_patterns() -> Array:
     """Return h_α [8, 4] at the nodes, where 8 times the slopes at the centre are ξ."""
     x, y, z = 8.0 * HEXAHEDRON.shapes(np.zeros((1, 3)))[1][0].T
     return np.stack([y * z, z * x, x * y, x * y * z], axis=1)
@@ -186,7 +186,7 @@ class Hourglasses(ChunkedElements):
         """Return φ in J of one element with nodes at x [8, 3]."""
         known = self._known[stencil]
         d = known[-24:].reshape(8, 3).T @ (x - x[0])
-        g = 0.125 * (_patterns().T @ (x - x[0]) - known[:12].reshape(4, 3) @ d)
+        g = 0.125 * (hourglass_patterns().T @ (x - x[0]) - known[:12].reshape(4, 3) @ d)
         if not self.material.objective:
             d = known[33:42].reshape(3, 3)
         Q = g @ d.T

@@ -24,6 +24,7 @@ from symplex.fem.actions.support_motion import SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.composition import Composition
@@ -508,6 +509,35 @@ def test_supports_move_as_given_or_are_refused(case):
     assert end.q[0, 2] == pytest.approx(q[0, 2] + 0.1 * t, abs=1e-15)
     assert end.v[0, 2] == 0.1
     assert abs(end.q[0, 0] - q[0, 0]) > 1e-3
+
+
+def test_viscoelastic_bodies_dissipate_as_the_balance_says_or_are_refused(case):
+    free, q, v = body()
+    parts = {"visco": Viscoelastic(free.energies["solid"], [1.0, 0.5], [0.3, 3.0])}
+    system = System(free.mass, free.energies, inelastic=parts)
+    state = system.state(q, v, t=1.0)
+    integrator = case.make(case.size, 0)
+    if not runs_on(integrator, system):
+        assert "internal variables" not in integrator.takes
+        with pytest.raises(InvalidSystem, match="cannot carry internal variables, which the inelastic 'visco' has"):
+            integrator.start(system, state)
+        return
+    motion = integrator.start(system, state)
+    started = motion.energies(motion.advance(1.0))
+    motion.advance(1.0 + 12 * case.size)
+    resumed = case.make(case.size, 0).resume(system, motion.checkpoint())
+    end, again = (each.advance(1.0 + 20 * case.size) for each in (motion, resumed))
+    np.testing.assert_array_equal(again.q, end.q)
+    np.testing.assert_array_equal(again.internal["visco"], end.internal["visco"])
+    told = motion.energies(end)
+    assert resumed.energies(again) == told
+    assert told["work_visco"] < -1e-3 * started["total"]
+    kept = "energy" in integrator.conserves
+    assert told["balance"] == pytest.approx(started["balance"], rel=1e-12 if kept else 0.1)
+    twin = copy.deepcopy(motion)
+    np.testing.assert_array_equal(
+        twin.advance(1.0 + 24 * case.size).internal["visco"], motion.advance(1.0 + 24 * case.size).internal["visco"]
+    )
 
 
 def test_friction_takes_energy_as_the_balance_says_or_is_refused(case):

@@ -32,6 +32,11 @@ def springs():
     return sx.Bars(sx.measures.all_pairs(4), sx.measures.EngineeringStrain(2.0, 0.8), 3)
 
 
+def viscoelastic():
+    solid = sx.Solid(Q, [[0, 1, 2, 3]], sx.NeoHookean(2.0, 1.0, 1.0))
+    return sx.Viscoelastic(solid, [1.0, 2.0], [0.1, 1.0])
+
+
 def spy(forms, used):
     """Springs with the given forms only, which note what is used of them."""
     inner = springs()
@@ -70,6 +75,7 @@ def has(feature):
             "moving": {"lift": sx.actions.SupportTranslation([3], "z", sx.actions.TimeFunction.steady(0.1))}
         },
         "loads": {"loads": {"push": lambda t, q, v: np.full_like(q, 0.1 * np.sin(t)) - 0.1 * v}},
+        "internal variables": {"inelastic": {"visco": viscoelastic()}},
         "massless nodes": {"massless": MASS == 0.9},
     }
     mass = MASS
@@ -99,7 +105,8 @@ def method(request):
 
 
 def moved(method, system, t=3 * STEP):
-    state = sx.State(0.0, Q, np.where(system.fixed, 0.0, V), np.zeros_like(Q))
+    internal = {name: part.unstrained() for name, part in system.inelastic.items()}
+    state = sx.State(0.0, Q, np.where(system.fixed, 0.0, V), np.zeros_like(Q), internal=internal)
     end = method.start(system, state).advance(t)
     assert np.isfinite(end.q).all()
     assert np.abs(end.q - Q).max() > 1e-4

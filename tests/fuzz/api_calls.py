@@ -18,6 +18,7 @@ MASS = np.array([1.0, 2.0, 1.5, 1.0])
 V = np.array([[0.1, 0, 0], [0, 0.2, 0], [0, 0, 0.1], [-0.1, 0, 0.1]])
 RUBBER = sx.NeoHookean(lmbda=60.0, mu=40.0, density=10.0)
 SPRINGS = sx.Bars(PAIRS, sx.measures.GreenStrain(10.0, 1.2))
+ELASTIC = sx.Solid(POINTS, CELLS, RUBBER)
 WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
@@ -116,6 +117,14 @@ def apply(load: Callable[..., Any]) -> None:
     """Take a load into a system and look at its forces."""
     loaded = system(loads={"load": load})
     finite(start(loaded).a)
+
+
+def relax(part: Any) -> None:
+    """Take an inelastic part into a system, and look at its forces and its energy where it has been strained."""
+    strained = system(inelastic={"part": part})
+    state = strained.state(1.01 * POINTS, V, internal={"part": part.unstrained()})
+    finite(state.a)
+    finite(list(strained.energies_of(state).values()))
 
 
 def touch(contact: sx.contact.BodyContact, **loads: Any) -> None:
@@ -307,6 +316,16 @@ def calls() -> dict[str, Call]:
         "Composition": _call(sx.Composition, move, integrator=sx.Midpoint(1e-3), order=4, scheme=None),
         "Dashpots": _call(sx.actions.Dashpots, apply, pairs=PAIRS, viscosity=0.1),
         "Drag": _call(sx.actions.Drag, apply, mass=MASS, rate=0.1),
+        "MeanDashpot": _call(
+            sx.actions.MeanDashpot, apply, nodes=[0, 1], to=[2, 3], viscosity=0.1, exponent=1.5, fixed=False
+        ),
+        "QuadraticDrag": _call(
+            sx.actions.QuadraticDrag, apply, nodes=[0, 2], drag=[0.1, 0.2], velocity=(1.0, 0.0, 0.0)
+        ),
+        "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
+        "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
+        "Viscoelastic": _call(sx.Viscoelastic, relax, solid=ELASTIC, moduli=[10.0, 5.0], times=[0.1, 1.0]),
+        "Viscoelastic.prony": _call(sx.Viscoelastic.prony, relax, solid=ELASTIC, ratios=[0.3, 0.2], times=[0.1, 1.0]),
         "EnergyMomentum": _call(sx.EnergyMomentum, move, **step, compensated=False),
         "EnergyStepping": _call(sx.EnergyStepping, move, step=1e-2, offset=0.5, stride=0.1),
         "Box": _call(
@@ -473,6 +492,7 @@ def calls() -> dict[str, Call]:
             dim=3,
             fixed=np.zeros((4, 3), bool),
             loads={"drag": sx.actions.Drag(MASS, 0.1)},
+            inelastic={"overstress": sx.Viscoelastic(ELASTIC, 10.0, 0.1)},
             moving={"support": sx.actions.SupportTranslation([3], "x", RISE)},
             massless=np.zeros(4, bool),
         ),
@@ -677,7 +697,7 @@ def calls() -> dict[str, Call]:
             progress=False,
             pictures=False,
         ),
-        "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3))),
+        "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3)), internal={}),
     }
     return found
 

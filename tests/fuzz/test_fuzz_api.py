@@ -39,7 +39,7 @@ NOT_CALLED = {
     *("FormulaMaterial", "Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
     *("BodyState", "PlanarState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
-    *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad"),
+    *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
 }
 
 # -- what arguments are replaced by -------------------------------------------------------------------------------

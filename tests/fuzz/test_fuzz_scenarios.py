@@ -183,6 +183,34 @@ def own_cases() -> Iterator[Data]:
     yield from cases_of_bars_and_parts()
     both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
+    yield from damped_cases(dt)
+
+
+def damped_cases(dt: float) -> Iterator[Data]:
+    """Yield scenarios with all that damps."""
+    rubber = {"viscous": [{"ratio": 0.3, "time": 0.002}, {"ratio": 0.1, "time": 0.1}], "viscosity": 2.0}
+    rayleigh = {"name": "ground", "bodies": ["cube"], "frequencies": [20, 90], "ratios": [0.02, 0.03]}
+    strut = {"name": "strut", "body": "cube", "group": "z_max", "to": [0.05, 0.05, 1.0], "viscosity": 0.1}
+    air = {"name": "air", "body": "cube", "group": "z_max", "density": 1.2, "coefficient": 1.1}
+    air |= {"area": 0.02, "velocity": [1, 0, 0]}
+    yield case(
+        {"kind": "energy-momentum", "dt": dt},
+        body={"material": SOFT | rubber, "velocity": [0, 0, 1]},
+        damping=[rayleigh | {"stiffness": "initial"}],
+        dashpot=[strut | {"exponent": 1.5}],
+        drag=[air],
+    )
+    pad = SOFT | {"viscous": [{"modulus": 1e5, "time": 0.01}], "bulk_viscosity": 1.0}
+    ends = [{"body": "cube", "group": "z_max"}, {"body": "cube", "at": [0, 0, 0]}]
+    yield case(
+        {"kind": "newmark", "dt": "auto"},
+        body={"material": pad},
+        gravity=GRAVITY,
+        damping=[{"alpha": 1.0, "beta": 1e-6, "stiffness": "strain-rate"}],
+        dashpot=[{"name": "between", "between": ends, "viscosity": 0.2}],
+    )
+    at = {"name": "at", "body": "cube", "at": [0.1, 0.1, 0.1], "to": [1, 1, 1], "viscosity": 0.2}
+    yield case({"kind": "generalized-alpha", "dt": dt}, body={"material": pad}, gravity=GRAVITY, dashpot=[at])
 
 
 def cases_of_bars_and_parts() -> Iterator[Data]:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,14 @@ import pytest
 import symplex
 from symplex.base.checkpoint import load_checkpoint
 from symplex.errors import OutputError
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
+from symplex.fem.system import System
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
+from symplex.runs.inputs import fingerprint, refuse_changed_files
+from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -217,3 +223,19 @@ def test_a_damaged_copy_of_the_scenario_is_told(content, case):
 def test_a_scenario_tells_its_files(case):
     files = Scenario.read(case).files
     assert files == {name: case.parent / name for name in ("part.inp", "shake.csv", "pull.csv")}
+
+
+def test_a_run_of_hexahedra_goes_on_with_the_same_formulation_only():
+    """Earlier versions knew full integration only, and did not tell it."""
+    mesh = box((0.1, 0.1, 0.1), (1, 1, 1), split="hexahedra")
+    cells, rubber = mesh.cells["hexahedron"], NeoHookean(1e6, 1e6, 1000.0)
+
+    def inputs(formulation):
+        solid = Solid(mesh.points, cells, rubber, formulation=formulation)
+        return fingerprint(mesh, System(np.ones(len(mesh.points)), {"block": solid}))
+
+    assert set(inputs("full")) == {"meshes"}
+    refuse_changed_files(inputs("full"), inputs("full"), Folder(Path("out")))
+    for formulation in ("stabilized", "mean-dilatation"):
+        with pytest.raises(OutputError, match="out cannot be resumed: the formulation of 'block' has changed since"):
+            refuse_changed_files(inputs("full"), inputs(formulation), Folder(Path("out")))

@@ -21,7 +21,10 @@ from symplex.time.traits import Trait
 
 REST = work_column("work_rest")
 _TAKES: frozenset[Trait] = frozenset(
-    {"supports", "moving supports", "jumping supports", "loads", "consistent mass", "changing stencils", "barriers"}
+    {
+        *("supports", "moving supports", "jumping supports", "loads", "internal variables", "consistent mass"),
+        *("changing stencils", "barriers"),
+    }
 )
 
 
@@ -32,10 +35,11 @@ class Static(FixedStepIntegrator["StaticMotion"]):
     """One static equilibrium after the other, under loads and supports that change with time.
 
     Velocities and accelerations are zero, also where supports move. The first state is an equilibrium already. What
-    friction and damping would do is left out. The energy that vibrations would carry off where a shape is left, as it
-    snaps through or was not in equilibrium at first, is ``work_rest``: what the total energy changes by, less the work
-    of loads and supports, which is taken by the mean of the forces at both ends of a step. Of a smooth path it is small
-    by the second order of the step. ``balance`` is the total energy less all of these, and constant by that.
+    friction and damping would do is left out; internal variables are relaxed. The energy that vibrations would carry
+    off where a shape is left, as it snaps through or was not in equilibrium at first, is ``work_rest``: what the total
+    energy changes by, less the work of loads and supports, which is taken by the mean of the forces at both ends of a
+    step. Of a smooth path it is small by the second order of the step. ``balance`` is the total energy less all of
+    these, and constant by that.
 
     Parameters
     ----------
@@ -90,7 +94,9 @@ class StaticMotion(FixedStepMotion):
     def begin(self, q: Array, v: Array) -> None:
         """Take the equilibrium beside positions q [n, dim], whatever the velocities v are."""
         before = self.system.kinetic(np.where(self.system.fixed, 0.0, v)) + self.system.potential(q)
+        before += sum(part.stored(q, self._internal.values[name]) for name, part in self.system.inelastic.items())
         found = self._equilibrium(q, self.t, self.t)
+        self._internal.relax(found.state.q)
         super().begin(found.state.q, np.zeros_like(v))
         self._a.fill(0.0)
         self._rest[0] += self.system.potential(self._q) - before
@@ -102,6 +108,7 @@ class StaticMotion(FixedStepMotion):
         system, q0 = self.system, self._q.copy()
         before, reactions = system.potential(q0), self._reactions(t, q0)
         self._q[...] = self._equilibrium(q0, t + h, t).state.q
+        self._internal.relax(self._q)
         dq, done = self._q - q0, self._work.done.sum()
         if self._work.loads:
             self._work.evaluate(t + h, self._q, self._v)
@@ -121,7 +128,8 @@ class StaticMotion(FixedStepMotion):
     def _reactions(self, t: float, q: Array) -> Array:
         """Return the forces [n, dim] in N of supports that move."""
         rest = np.zeros_like(q)
-        return self.system.reactions(State(t, q, rest, rest)) if self._moving else rest
+        relaxed = {name: part.relaxed(q) for name, part in self.system.inelastic.items()}
+        return self.system.reactions(State(t, q, rest, rest, internal=relaxed)) if self._moving else rest
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, of ``corrections`` by Newton's method, of ``load_steps``.

@@ -148,7 +148,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         if not self.explicit:
             require_stable(system, state, float(self.dt), self.beta, self.gamma)
             return float(self.dt)
-        limit = stable_step(system, state.q)
+        limit = stable_step(system, state.q, system.held(state.t, state.v))
         contact = latent_frequency(system, resolved=True)
         advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
         if self.dt == "auto":
@@ -185,6 +185,7 @@ class NewmarkMotion(FixedStepMotion):
         if self._moving:
             self.system.gradient(q, self._gradient)
             self._gradient -= self._work.acting.sum(axis=0)
+            self._internal.subtract_forces(q, q, 0.0, self._gradient, mean=False)
 
     def _step(self, t: float, h: float) -> None:
         if self._work:
@@ -195,7 +196,7 @@ class NewmarkMotion(FixedStepMotion):
         _kick(self._v, self._a, self._gradient, self._inverse_mass, h)
 
     def _step_with_work(self, t: float, h: float) -> None:
-        """Take a step to the time t in s with loads or moving supports, and add up their work."""
+        """Take a step to the time t in s with loads, inelastic parts or moving supports, and add up their work."""
         q, v, a, gradient, given = self._q, self._v, self._a, self._gradient, self._moving.mask
         q0, v0, gradient0 = q.copy(), v.copy(), gradient.copy()
         predicted = v + h * a
@@ -205,6 +206,9 @@ class NewmarkMotion(FixedStepMotion):
             np.copyto(predicted, self._moving.velocities(t), where=given)
         self.system.gradient(q, gradient)
         gradient -= self._work.evaluate(t, q, predicted)
+        if self._internal:
+            self._internal.subtract_forces(q0, q, h, gradient, mean=False)
+            self._work.add_dissipated(self._internal.advance(q0, q, h))
         _kick(v, a, gradient, self._inverse_mass, h)
         self._work.add_mean(q - q0)
         if self._moving:

@@ -187,7 +187,10 @@ class GeneralizedAlphaMotion(ImplicitMotion):
 
     def _forces_of_supports(self, dq: Array, forces: Array) -> Array:
         """Return the mean forces [n, dim] in N at the ends of a step."""
-        ends = self.system.gradient(self._q) + self.system.gradient(self._q + dq)
+        q1 = self._q + dq
+        ends = self.system.gradient(self._q) + self.system.gradient(q1)
+        self._internal.subtract_forces(self._q, self._q, 0.0, ends, mean=False)
+        self._internal.subtract_forces(self._q, q1, self._h, ends, mean=False)
         return 0.5 * ends - sum(self._mean_loads(dq))
 
     def _mean_loads(self, dq: Array) -> list[Array]:

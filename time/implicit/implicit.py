@@ -31,6 +31,8 @@ class ImplicitMotion(FixedStepMotion):
     symmetric: bool
     seen: tuple[float, ...] = (1.0,)
     filters_steps = True
+    _h: float  # the step that is being taken, in s
+    _seen_at: float = 1.0  # after which part of the step inelastic parts are seen, if not by their mean forces
     _secant = False  # whether loads give secants for their derivatives with the velocity
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
@@ -154,6 +156,8 @@ class ImplicitMotion(FixedStepMotion):
             work.add_loads(self._works_of_loads(h, dq))
         if supports:
             work.add_supports(self._forces_of_supports(dq, forces) * dq)
+        if self._internal:
+            work.add_dissipated(self._internal.advance(self._q, self._q + dq, h))
         if self.system.has_supports:
             forces[self.system.fixed] = 0.0
         self._finish(h, dq, forces)
@@ -182,6 +186,16 @@ class ImplicitMotion(FixedStepMotion):
         if self._work.loads:
             for force in self._forces_of_loads(dq):
                 out -= force
+        if self._internal:
+            q1, h, mean = self._inelastic_at(dq)
+            self._internal.subtract_forces(self._q, q1, h, out, mean=mean)
+
+    def _inelastic_at(self, dq: Array) -> tuple[Array, float, bool]:
+        """Return where the step sees inelastic parts, after which time in s, and whether by their mean forces."""
+        ends = self._ends(dq)
+        if ends is not None:
+            return ends[1], self._h, True
+        return self._loaded(dq)[1], self._h * self._seen_at, False
 
     def _forces_of_loads(self, dq: Array) -> Iterator[Array]:
         """Yield the force [n, dim] of each load."""
@@ -193,6 +207,9 @@ class ImplicitMotion(FixedStepMotion):
         """Take their derivatives off the blocks, where q and v change by by_q and by_v (in 1/s) times Δq."""
         if self.system.differentiable_loads:
             self.system.add_load_derivatives(*self._loaded(dq), -by_q, -by_v, out, self._ends(dq), self._secant)
+        if self._internal:
+            q1, h, mean = self._inelastic_at(dq)
+            self._internal.subtract_derivatives(self._q, q1, h, 1.0 if mean else by_q, out, mean=mean)
 
     def _works_of_loads(self, h: float, dq: Array) -> list[float]:
         """Return the work in J of each load in a step of size h in s, before the motion has moved."""
@@ -205,7 +222,10 @@ class ImplicitMotion(FixedStepMotion):
 
 # What implicit methods take as a rule.
 IMPLICIT: frozenset[Trait] = frozenset(
-    {"supports", "moving supports", "loads", "consistent mass", "changing stencils", "barriers", "thermostat"}
+    {
+        *("supports", "moving supports", "loads", "internal variables", "consistent mass"),
+        *("changing stencils", "barriers", "thermostat"),
+    }
 )
 
 

@@ -84,6 +84,7 @@ class MidpointRuleMotion(ImplicitMotion):
         super().__init__(system, t0, dt, n, newton)
         self.alpha = alpha
         self.seen = (1.0, alpha)
+        self._seen_at = alpha
 
     def _begin(self, t: float, h: float) -> None:
         self._t, self._h = t, h

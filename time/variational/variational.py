@@ -47,7 +47,7 @@ class VariationalMidpoint(ImplicitIntegrator["VariationalMidpointMotion"]):
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
     columns = (*IMPLICIT_COLUMNS, DISCRETE_ENERGY)
-    takes = IMPLICIT - {"moving supports"} | {"composition"}
+    takes = IMPLICIT - {"moving supports", "internal variables"} | {"composition"}
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> VariationalMidpointMotion:
         return VariationalMidpointMotion(system, t0, dt, n, self.newton)

@@ -185,8 +185,7 @@ def test_wrong_dampers_are_refused():
         Drag(np.ones(2), -np.inf)
     with pytest.raises(InvalidSystem, match="masses must be one for each node"):
         Drag(np.array([1.0, -1.0]), 0.5)
-    system = System(
-        np.ones(2), {"spring": Bars([[0, 1]], EngineeringStrain(1.0, 1.0))}, loads={"d": Drag(np.ones(3), 1)}
-    )
     with pytest.raises(InvalidSystem, match="there are 2 nodes, but 3 masses"):
-        system.state([[0, 0, 0], [1, 0, 0]])
+        Drag(np.ones(3), 1)(0.0, np.zeros((2, 3)), np.zeros((2, 3)))
+    with pytest.raises(InvalidSystem, match="load 'd' refers to nodes 0 to 2, but there are 2 nodes"):
+        System(np.ones(2), {}, loads={"d": Drag(np.ones(3), 1)})

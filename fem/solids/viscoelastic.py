@@ -1,0 +1,195 @@
+"""Viscoelastic bodies: the overstress of a generalised Maxwell model at finite strains."""
+
+from __future__ import annotations
+
+from math import tanh
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.inelastic import Inelastic
+from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.strain_rates import StrainPoints
+from symplex.fem.solids.viscous_stress import DEVIATOR
+
+_PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+_ROWS, _COLUMNS = np.transpose(_PLACES)
+_TWICE = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])  # how often a component stands in a symmetric tensor
+
+
+@checked
+@final
+class Viscoelastic(Inelastic):
+    """The overstress of Maxwell elements beside the elastic law of a body: a Prony series of its shear modulus.
+
+    With d = dev C of the right Cauchy-Green tensor and an internal tensor A_i of each element of the model
+
+    ψ = Σ μ_i/4 |d − A_i|²,    S = 2 ∂ψ/∂C = Σ μ_i (d − A_i),    dA_i/dt = (d − A_i)/τ_i
+
+    so that μ_i/(2 τ_i) |d − A_i|² ≥ 0 is dissipated per volume and time. For small strains the shear modulus is
+    G(t) = μ + Σ μ_i exp(−t/τ_i) after a step of strain; the elastic law, with its μ, is what is left in the long run.
+    Volume changes are elastic. All depends on C alone: rigid motions neither dissipate nor change the momenta.
+
+    In an increment of the time h with the mean d_m of d at its ends, A_i goes from A_i0 to
+
+    A_i1 = e A_i0 + (1 − e) d_m,    e = exp(−h/τ_i)
+
+    which is exact where the strain is constant, however long the increment, and of second order where not. By
+    energy-momentum methods the stress is Σ μ_i (d_m − (A_i0 + A_i1)/2); then work, stored energy and the dissipation
+    μ_i/4 (1 − e²) |d_m − A_i0|² balance to round-off.
+
+    Parameters
+    ----------
+    solid : Solid
+        The body, of a law of finite strains.
+    moduli : float64 [i]
+        The shear moduli μ_i in Pa of the Maxwell elements.
+    times : float64 [i]
+        Their relaxation times τ_i in s.
+
+    Raises
+    ------
+    InvalidSystem
+        If a modulus or a time is not positive, their numbers differ, the law of the body is one of small strains, or
+        its elements are stabilized hexahedra.
+    """
+
+    def __init__(self, solid: Solid, moduli: ArrayLike, times: ArrayLike):
+        self.moduli, self.times = np.atleast_1d(np.array(moduli, float)), np.atleast_1d(np.array(times, float))
+        if self.moduli.ndim != 1 or self.moduli.shape != self.times.shape or not len(self.times):
+            raise InvalidSystem(
+                f"Viscoelastic: there are {self.moduli.size} moduli and {self.times.size} times; each Maxwell element "
+                "has one of both."
+            )
+        for name, values, unit in (("moduli", self.moduli, "Pa"), ("times", self.times, "s")):
+            if not np.all((values > 0.0) & (values < np.inf)):
+                raise InvalidSystem(f"Viscoelastic: {name} must be positive; they are {values.tolist()} {unit}.")
+        self._points = StrainPoints(solid, "Viscoelastic")
+        if self._points.hexahedra is not None:
+            raise InvalidSystem(
+                "Viscoelastic: hexahedra that are stabilized have strains at one point only, so that their bending "
+                'would not relax; take formulation = "full" or "mean-dilatation" for them, or other elements.'
+            )
+        self.nodes = solid.nodes
+        self.shape = (len(self.times), *self._points.weights.shape, 6)
+
+    @classmethod
+    def prony(cls, solid: Solid, ratios: ArrayLike, times: ArrayLike) -> Viscoelastic:
+        """Return that of ratios g_i = μ_i/G(0) of the instantaneous shear modulus, which the material's μ is left of.
+
+        G(t) = G(0) [1 − Σ g_i (1 − exp(−t/τ_i))],  G(0) = μ/(1 − Σ g_i)
+
+        Parameters
+        ----------
+        solid : Solid
+        ratios, times : float64 [i]
+            g_i, each positive and together below 1, and τ_i in s.
+
+        Raises
+        ------
+        InvalidSystem
+            If the ratios are not such, or as the constructor.
+        """
+        g = np.atleast_1d(np.array(ratios, float))
+        if not (np.all(g > 0.0) and g.sum() < 1.0):
+            raise InvalidSystem(
+                f"Viscoelastic: ratios must be positive, and their sum below 1; they are {g.tolist()}, together "
+                f"{g.sum():g}."
+            )
+        return cls(solid, g / (1.0 - g.sum()) * solid.material.lame_constants[1], times)
+
+    def unstrained(self) -> Array:
+        """Return the internal variables of a body that has not been strained before: those of C = 1."""
+        return np.zeros(self.shape)
+
+    def relaxed(self, q: Array) -> Array:
+        """Return the internal variables that don't change at the positions q [n, 3]: A_i = d."""
+        return np.broadcast_to(self._strains(q)[1], self.shape).copy()
+
+    def stored(self, q: Array, z: Array) -> float:
+        """Return ψ in J."""
+        squared = ((self._strains(q)[1] - z) ** 2) @ _TWICE
+        return 0.25 * float(np.einsum("i,iep,ep->", self.moduli, squared, self._points.weights))
+
+    def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
+        """Return the nodal forces [n, 3] in N at the end of an increment of h s."""
+        F, S = self._at_end(q0, z0, q1, h)
+        return self._scattered(F, S, q1)
+
+    def mean_force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
+        """Return the nodal forces [n, 3] in N of an increment, with F and C the means of its ends."""
+        F, _, S = self._over(q0, z0, q1, h)
+        return self._scattered(F, S, q1)
+
+    def add_derivatives(
+        self, q0: Array, z0: Array, q1: Array, h: float, by_q: float, slots: IntArray, out: Array, *, mean: bool
+    ) -> None:
+        """Add by_q ∂f/∂q1 to the blocks out [nnz, 3, 3], of `mean_force` or of `force`."""
+        # ∂S/∂d1 is Σ μ_i/(1 + r) at the end, and half of it between
+        elasticity = float(np.sum(2.0 * self.moduli / (1.0 + self._ratios(h)))) * DEVIATOR
+        if mean:
+            F, F1, S = self._over(q0, z0, q1, h)
+            K = self._points.stiffness(F, F1, S, 0.5 * elasticity, 0.5)
+        else:
+            F, S = self._at_end(q0, z0, q1, h)
+            K = self._points.stiffness(F, F, S, elasticity, 1.0)
+        K *= -by_q
+        scatter_blocks(K, slots, out)
+
+    def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
+        """Return the internal variables at the end of an increment of h s, and the dissipation in J."""
+        r = self._ratios(h)[:, None, None, None]
+        change = 0.5 * (self._strains(q0)[1] + self._strains(q1)[1]) - z0  # d_m − A_0
+        e = (1.0 - r) / (1.0 + r)
+        lost = 0.25 * self.moduli * (1.0 - e[:, 0, 0, 0] ** 2)
+        dissipated = float(np.einsum("i,iep,ep->", lost, change**2 @ _TWICE, self._points.weights))
+        change *= 1.0 - e
+        change += z0
+        return change, dissipated
+
+    # -- at the points of quadrature ----------------------------------------------------------------------------
+
+    def _ratios(self, h: float) -> Array:
+        """Return r = tanh(h/(2τ)) [i], by which e = (1 − r)/(1 + r)."""
+        return np.array([tanh(0.5 * h / time) for time in self.times])
+
+    def _strains(self, q: Array) -> tuple[Array, Array]:
+        """Return F [m, g, 3, 3] and the components of d [m, g, 6] at the positions q [n, 3]."""
+        F, C = self._points.deformations(q[self.nodes])
+        d = C[..., _ROWS, _COLUMNS]
+        d[..., :3] -= d[..., :3].mean(axis=-1, keepdims=True)
+        return F, d
+
+    def _at_end(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array]:
+        """Return F and S at the end: A_1 = A_0 + (1 − e)(d_m − A_0), 1 − e = 2r/(1 + r)."""
+        F, d = self._strains(q1)
+        S = np.zeros_like(d)
+        d0 = d if h == 0.0 else self._strains(q0)[1]
+        for modulus, r, A in zip(self.moduli, self._ratios(h), z0, strict=True):
+            S += modulus * (d - A - 2.0 * r / (1.0 + r) * (0.5 * (d0 + d) - A))
+        return F, _full(S)
+
+    def _over(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, Array]:
+        """Return F_m, F_1 and S of an increment: d_m − (A_0 + A_1)/2 = (d_m − A_0)/(1 + r)."""
+        F0, d0 = self._strains(q0)
+        F1, d1 = self._strains(q1)
+        S, mean = np.zeros_like(d0), 0.5 * (d0 + d1)
+        for modulus, r, A in zip(self.moduli, self._ratios(h), z0, strict=True):
+            S += modulus / (1.0 + r) * (mean - A)
+        return 0.5 * (F0 + F1), F1, _full(S)
+
+    def _scattered(self, F: Array, S: Array, q: Array) -> Array:
+        out = np.zeros(q.shape)
+        scatter_vectors(self._points.forces(F, S), self.nodes, out)
+        return out
+
+
+def _full(components: Array) -> Array:
+    """Return symmetric tensors [m, g, 3, 3] of components [m, g, 6]."""
+    out = np.empty((*components.shape[:-1], 3, 3))
+    out[..., _ROWS, _COLUMNS] = out[..., _COLUMNS, _ROWS] = components
+    return out

@@ -1,0 +1,116 @@
+"""The viscous stress of Kelvin and Voigt: a load in proportion to the rate of Green's strain."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import final
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.assembly import Array, scatter_vectors
+from symplex.fem.solids.hourglass_viscosity import HourglassViscosity
+from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.strain_rates import StrainPoints
+
+_UNIT = np.eye(3)
+_LEAST_BULK = 1e-3  # of the shear viscosity
+# dev as a tensor of the fourth order, symmetric in ij and kl
+DEVIATOR = 0.5 * (np.einsum("ik,jl->ijkl", _UNIT, _UNIT) + np.einsum("il,jk->ijkl", _UNIT, _UNIT))
+DEVIATOR -= np.einsum("ij,kl->ijkl", _UNIT, _UNIT) / 3.0
+
+
+@checked
+@final
+class ViscousStress(DifferentiableLoad):
+    """The viscous stress of a body, S = 𝔻 : Ė with the rate Ė = sym(Fᵀ Ḟ) of Green's strain.
+
+    Beside the elastic stress it makes a Kelvin-Voigt solid. Ė is zero in any rigid motion, also of a body that is far
+    deformed: neither that is damped, nor are the momenta changed. By energy-momentum methods, which take Ė from the
+    mean position and the increment of a step, h Ė is the exact change of strain, so that rigid increments of any size
+    do no work.
+
+    Parameters
+    ----------
+    solid : Solid
+        The body, of a law of finite strains.
+    viscosity : float
+        The shear viscosity η in Pa s: S = 2 η dev Ė + ζ tr Ė 1.
+    bulk : float, default 0
+        The bulk viscosity ζ in Pa s.
+
+    Raises
+    ------
+    InvalidSystem
+        If a viscosity is negative or not finite, or the law of the body is one of small strains.
+    """
+
+    def __init__(self, solid: Solid, viscosity: float, bulk: float = 0.0):
+        for name, value in (("viscosity", viscosity), ("bulk viscosity", bulk)):
+            if not (isfinite(value) and value >= 0.0):
+                raise InvalidSystem(f"ViscousStress: the {name} must not be negative; it is {value} Pa s.")
+        volume = np.einsum("ij,kl->ijkl", _UNIT, _UNIT)
+        # Hourglass modes, from which enhancing modes are eliminated, need some resistance to changes of volume.
+        least = 2.0 * viscosity * DEVIATOR + max(bulk, _LEAST_BULK * viscosity) * volume
+        self._set(solid, 2.0 * viscosity * DEVIATOR + bulk * volume, least)
+
+    @classmethod
+    def proportional(cls, solid: Solid, time: float) -> ViscousStress:
+        """Return the viscous stress 𝔻 = β ℂ0 with the elasticities ℂ0 of the undeformed material.
+
+        About the undeformed configuration it is the part β K of Rayleigh's damping: a mode of frequency ω decays as
+        exp(−β ω² t/2). Unlike `StiffnessDamping` it leaves rotations of any size alone.
+
+        Parameters
+        ----------
+        solid : Solid
+        time : float
+            β in s.
+
+        Raises
+        ------
+        InvalidSystem
+            If the time is negative or not finite, or the law of the body is one of small strains.
+        """
+        if not (isfinite(time) and time >= 0.0):
+            raise InvalidSystem(f"ViscousStress: the time must not be negative; it is {time} s.")
+        new = cls.__new__(cls)
+        viscosity = time * solid.material.tangent(_UNIT[None])[0]
+        new._set(solid, viscosity, viscosity)
+        return new
+
+    def _set(self, solid: Solid, viscosity: Array, of_hourglasses: Array) -> None:
+        self._points = StrainPoints(solid, "ViscousStress")
+        self._viscosity = np.ascontiguousarray(viscosity)  # 𝔻
+        self._hourglasses: HourglassViscosity | None = None
+        geometry = self._points.hexahedra
+        if geometry is not None and of_hourglasses.any():
+            self._hourglasses = HourglassViscosity(geometry, solid.material, of_hourglasses)
+        self.nodes = solid.nodes
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, 3] in N."""
+        x, rates = q[self.nodes], v[self.nodes]
+        F, _ = self._points.deformations(x)
+        local = self._points.forces(F, self._points.rates(self._viscosity, F, rates))
+        if self._hourglasses is not None:
+            local += self._hourglasses.forces(x, rates)
+        out = np.zeros(q.shape)
+        scatter_vectors(local, self.nodes, out)
+        return out
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, 3k, 3k]."""
+        points, D = self._points, self._viscosity
+        F, _ = points.deformations(x)
+        S = points.rates(D, F, v)
+        by_x = points.stiffness(F, points.velocity_gradients(v), S, D, 1.0)
+        by_v = points.stiffness(F, F, S, D, 0.0)
+        by_x, by_v = -by_x, -by_v
+        if self._hourglasses is not None:
+            of_x, of_v = self._hourglasses.derivatives(x, v)
+            by_x += of_x
+            by_v += of_v
+        return by_x, by_v

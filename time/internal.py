@@ -1,0 +1,77 @@
+"""The internal variables of a system in motion: those of its inelastic parts, carried from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+
+_STORED_AS = "internal "  # and the name of a part: in a checkpoint
+
+
+@final
+class InternalVariables:
+    """The internal variables at the beginning of a step, and what follows from an increment of it.
+
+    Parameters
+    ----------
+    system : System
+
+    Attributes
+    ----------
+    values : dict of str to float64
+        By the names of parts.
+    """
+
+    def __init__(self, system: System):
+        self._system = system
+        self.values = {name: np.zeros(part.shape) for name, part in system.inelastic.items()}
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return len(self.values) > 0
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what belongs into a checkpoint."""
+        return {_STORED_AS + name: z for name, z in self.values.items()}
+
+    def subtract_forces(self, q0: Array, q1: Array, h: float, out: Array, *, mean: bool) -> None:
+        """Take the forces of an increment of h s from q0 to q1 [n, dim] off out: mean ones, or those at its end."""
+        for name, part in self._system.inelastic.items():
+            force = part.mean_force if mean else part.force
+            out -= force(q0, self.values[name], q1, h)
+
+    def subtract_derivatives(self, q0: Array, q1: Array, h: float, by_q: float, out: Array, *, mean: bool) -> None:
+        """Take by_q ∂f/∂q1 off the blocks out [nnz, dim, dim]."""
+        slots = self._system.inelastic_slots()
+        for name, part in self._system.inelastic.items():
+            part.add_derivatives(q0, self.values[name], q1, h, -by_q, slots[name], out, mean=mean)
+
+    def relax(self, q: Array) -> None:
+        """Take those that do not change at the positions q [n, dim]."""
+        for name, part in self._system.inelastic.items():
+            self.values[name][...] = part.relaxed(q)
+
+    def advance(self, q0: Array, q1: Array, h: float) -> list[float]:
+        """Go on to the end of an increment of h s; return what each part dissipates, in J."""
+        dissipated: list[float] = []
+        for name, part in self._system.inelastic.items():
+            z = self.values[name]
+            z[...], lost = part.after(q0, z, q1, h)
+            dissipated.append(lost)
+        return dissipated
+
+
+def internal_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+    """Return copies of the internal variables among the arrays of a motion, by the names of parts."""
+    return {name.removeprefix(_STORED_AS): z.copy() for name, z in arrays.items() if name.startswith(_STORED_AS)}
+
+
+def take_internal(arrays: Mapping[str, np.ndarray], internal: Mapping[str, Array]) -> None:
+    """Set the internal variables among the arrays of a motion."""
+    for name, z in internal.items():
+        arrays[_STORED_AS + name][...] = z
