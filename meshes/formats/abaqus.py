@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,18 +74,52 @@ def read_abaqus(path: Path) -> RawMesh:
     ValueError
         If a line is not what its keyword asks for.
     """
-    deck = _Deck()
+    deck = DeckMesh()
     for block in blocks_of(path):
         deck.take(block)
     return deck.whole()
 
 
-class _Deck:
-    """What has been read so far, by the file's own numbers of nodes and elements."""
+class Numbered(NamedTuple):
+    """Nodes, elements and sets of a deck by its own numbers.
+
+    Attributes
+    ----------
+    ids : int64 [n]
+        The numbers of the nodes, in the order of the file.
+    points : float64 [n, 3]
+    nodes : Numbering
+    types : list of str
+        Of each block of elements what the deck calls their type.
+    elements : list of (str, int64 [m, k + 1])
+        Of each block the type of cells, and numbers and nodes of its elements.
+    node_sets, element_sets : dict of str to int64 [g]
+    surfaces : list of Surface
+    """
+
+    ids: NDArray[np.int64]
+    points: NDArray[np.float64]
+    nodes: Numbering
+    types: list[str]
+    elements: list[tuple[str, NDArray[np.int64]]]
+    node_sets: dict[str, NDArray[np.int64]]
+    element_sets: dict[str, NDArray[np.int64]]
+    surfaces: list[Surface]
+
+
+class DeckMesh:
+    """The mesh of a deck, taken keyword by keyword, by the file's own numbers of nodes and elements.
+
+    Attributes
+    ----------
+    formulations : dict of str to list of str
+        The types of solid elements that are of another formulation than the plain one, by cell type.
+    """
 
     def __init__(self):
         self._nodes: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self._elements: list[tuple[str, NDArray[np.int64]]] = []
+        self._types: list[str] = []
         self._surfaces: list[Surface] = []
         self._part, self._instances = "", 0
         self.formulations: dict[str, list[str]] = {}
@@ -134,11 +170,19 @@ class _Deck:
             self.formulations[kind].append(name)
         table = _element_rows(name, k, block.lines)
         self._elements.append((kind, table))
+        self._types.append(name)
         if "ELSET" in block.parameters:
             self._element_sets.add(block.parameter("ELSET"), self._part, table[:, 0])
 
-    def whole(self) -> RawMesh:
-        """Return all that was taken."""
+    @cached_property
+    def numbered(self) -> Numbered:
+        """All that was taken, by the numbers of the file.
+
+        Raises
+        ------
+        MeshError
+            If a number occurs twice, or a set is not defined.
+        """
         ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in self._nodes)])
         points = np.concatenate([np.empty((0, 3)), *(points for _, points in self._nodes)])
         numbers = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)])
@@ -146,10 +190,16 @@ class _Deck:
             nodes, elements = Numbering("node", ids), Numbering("element", numbers)
         except MeshError as error:
             raise MeshError(f"{str(error)[:-1]}; if the file has several parts, write it without parts.") from None
-        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
-        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
         element_sets = self._element_sets.resolved(elements)
         node_sets = self._node_sets.resolved(nodes, self._elements, element_sets)
+        return Numbered(ids, points, nodes, self._types, self._elements, node_sets, element_sets, self._surfaces)
+
+    def whole(self) -> RawMesh:
+        """Return all that was taken."""
+        _, points, nodes, _, _, all_node_sets, element_sets, _ = self.numbered
+        node_sets = dict(all_node_sets)
+        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
+        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
         faces = [
             (surface.name, kind, rows)
             for surface in self._surfaces

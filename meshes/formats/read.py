@@ -100,6 +100,18 @@ def read_mesh(
     return mesh if keep_unconnected else drop_unconnected(mesh)
 
 
+def mesh_of_raw(raw: RawMesh, name: str) -> Mesh:
+    """Return the mesh of what a reader found, in the unit of length of the file, and cells as the file has them.
+
+    Raises
+    ------
+    MeshError
+        If it is not sound, or has no volume cells.
+    """
+    _check_sound(raw, name, 1.0, require_volume=True)
+    return replace(_with_groups(raw, {}), formulations=_formulations(raw))
+
+
 # -- files ------------------------------------------------------------------------------------------------------
 
 
