@@ -14,12 +14,14 @@ from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, OutputError, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.solids.elements import SOLIDS
+from symplex.fem.solids.solid import Solid
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.quality import MeshInfo, describe
 from symplex.meshes.series.series import read_series
 from symplex.runs.progress import clock, si
 from symplex.runs.results import Folder
 from symplex.scenario.integrators import step_of
+from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
@@ -219,19 +221,9 @@ def check_report(problem: Problem) -> tuple[str, str]:
     tables = scenario.tables
     rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
     mesh = problem.mesh
-    for body in tables.body:
-        solid = problem.solids[body.name]
-        cells = _elements({body.name: {solid.kind: len(solid.nodes)}})
-        size = " × ".join(f"{length:.4g}" for length in np.ptp(mesh.points[mesh.nodes_of(body.name)], axis=0))
-        material = solid.material
-        moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
-        mass = material.density * solid.volumes.sum()
-        rows.append(
-            (
-                f"body '{body.name}'",
-                f"{size} m, {cells}, {mass:.6g} kg, waves {material.wave_speed:.5g} m/s{moduli}",
-            )
-        )
+    for name, solids in problem.parts.items():
+        rows.append((f"body '{name}'", _body(mesh.points[mesh.nodes_of(name)], solids)))
+        rows += [(f"  {part}", _material(solid)) for part, solid in solids.items() if len(solids) > 1]
     pieces = describe(mesh).bodies
     if pieces > len(tables.body):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
@@ -260,6 +252,23 @@ def check_report(problem: Problem) -> tuple[str, str]:
     rows.append(("time", time))
     rows.append(("memory", _memory()))
     return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}", failure
+
+
+def _body(points: Array, solids: Mapping[str, Solid]) -> str:
+    """Return size, elements and mass of a body, and its material if it has only one part."""
+    size = " × ".join(f"{length:.4g}" for length in np.ptp(points, axis=0))
+    cells = _elements({"": {kind: len(rows) for kind, rows in joined_cells(solids).items()}})
+    if len(solids) == 1:
+        return f"{size} m, {cells}, {_material(*solids.values())}"
+    mass = sum(solid.material.density * solid.volumes.sum() for solid in solids.values())
+    return f"{size} m, {cells}, {mass:.6g} kg"
+
+
+def _material(solid: Solid) -> str:
+    """Return the mass of a part of a body and what its material is like."""
+    material = solid.material
+    moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
+    return f"{material.density * solid.volumes.sum():.6g} kg, waves {material.wave_speed:.5g} m/s{moduli}"
 
 
 def _body_contact(contact: BodyContact, q: Array) -> str:

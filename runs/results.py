@@ -22,6 +22,7 @@ from symplex.meshes.series.redo import log_of
 from symplex.meshes.series.series import Block
 from symplex.runs.history import declaration_of
 from symplex.runs.shapes import block_of, globe
+from symplex.scenario.joined_parts import joined_cells, joined_values
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 
@@ -298,7 +299,7 @@ class Shown:
 
     def __init__(self, problem: Problem):
         mesh = problem.mesh
-        self.blocks = {name: Block.of({solid.kind: solid.nodes}) for name, solid in problem.solids.items()}
+        self.blocks = {name: Block.of(joined_cells(solids)) for name, solids in problem.parts.items()}
         self._start = problem.state.q
         self._nodes = [np.arange(len(mesh.points))]
         points = [mesh.points]
@@ -334,7 +335,8 @@ def fields_of(
     at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, motion, state, wanted).items()}
     at_cells = {}
     if "von_mises" in wanted:
-        at_cells["von_mises"] = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
+        stresses = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
+        at_cells["von_mises"] = {name: joined_values(solids, stresses) for name, solids in problem.parts.items()}
     return at_points, at_cells
 
 

@@ -20,6 +20,7 @@ from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.runs.history import Rows, columns_of, read_history
 from symplex.runs.results import Folder
+from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
 from symplex.time.totals import relative_energy_changes
 
@@ -148,7 +149,10 @@ def summarize(
         "scenario_sha256": scenario.hash,
         "versions": versions(),
         "nodes": system.n_nodes,
-        "elements": {name: {solid.kind: len(solid.nodes)} for name, solid in problem.solids.items()},
+        "elements": {
+            name: {kind: len(cells) for kind, cells in joined_cells(solids).items()}
+            for name, solids in problem.parts.items()
+        },
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
         "loads": _loads(problem),

@@ -19,6 +19,7 @@ from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.scenario.parts import require_conforming, require_materials
 from symplex.scenario.tables import Body, MeshTable
 
 _ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
@@ -51,6 +52,8 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
     if body.quadratic and "tetra10" not in mesh.volume_types:
         mesh = quadratic(mesh)
+    require_materials(body, mesh, called)
+    require_conforming(mesh, called)
     points = mesh.points
     if body.rotate is not None:
         points = points @ body.rotate.matrix.T
@@ -84,7 +87,7 @@ def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
     Raises
     ------
     MeshError
-        If the group does not exist, or there are no elements, or elements of several types, or other volume cells.
+        If the group does not exist, or there are no elements, or other volume cells.
     """
     known = [element.kind for element in SOLIDS]
     if group is None:
@@ -99,11 +102,9 @@ def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
     others = [kind for kind in kinds if kind not in known]
     if others:
         raise MeshError(f"{whose} has {' and '.join(others)} cells; only {', '.join(known)} can be computed with.")
-    if len(kinds) > 1:
-        raise MeshError(f"{whose} has {' and '.join(kinds)} cells; a body has elements of one type.")
     if not kinds:
         raise MeshError(f"{whose} has no elements ({', '.join(known)}).")
-    return mesh if group is None else _part(mesh, {kinds[0]: mesh.cell_groups[group][kinds[0]]})
+    return mesh if group is None else _part(mesh, {kind: mesh.cell_groups[group][kind] for kind in kinds})
 
 
 def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:

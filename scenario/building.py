@@ -14,12 +14,10 @@ from symplex.contact.friction import Friction
 from symplex.contact.rigid import RigidContact
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
-from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
-from symplex.fem.solids.elements import SOLIDS
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
 from symplex.meshes.mesh import Mesh, merge
@@ -27,10 +25,12 @@ from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contacts import body_contact
 from symplex.scenario.integrators import fitted_integrator
+from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.obstacles import obstacle_of
+from symplex.scenario.parts import Part, parts_of
 from symplex.scenario.prescribed import factor, support_motion
 from symplex.scenario.quantities import listed, shown
-from symplex.scenario.tables import Body, ObstacleTable, Tables
+from symplex.scenario.tables import ObstacleTable, Tables
 from symplex.scenario.validation import mistakes, place
 from symplex.time.integrator import Integrator
 
@@ -114,33 +114,32 @@ class Builder:
 
     # -- bodies -----------------------------------------------------------------------------------------------
 
-    def _cells_of(self, body: Body) -> IntArray:
-        """Return the elements [m, k] of a body."""
-        of_kinds = (self._mesh.cells_of(element.kind, body.name) for element in SOLIDS)
-        return next(cells for cells in of_kinds if len(cells))
-
     def _nodes_of(self, body: str) -> IntArray:
         return self._mesh.nodes_of(body)
 
     @cached_property
+    def _parts(self) -> dict[str, list[Part]]:
+        """The parts of each body."""
+        return {body.name: parts_of(body, self._mesh) for body in self._tables.body}
+
+    @cached_property
     def _body_mass(self) -> dict[str, Array]:
         """Lumped nodal masses [n] of each body."""
-        mesh = self._mesh
+        points, n = self._mesh.points, self._n_nodes
         return {
-            body.name: lumped_mass(mesh.points, self._cells_of(body), body.material.density, self._n_nodes)
-            for body in self._tables.body
+            name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self._parts.items()
         }
 
     def _mass(self) -> Array | csr_array:
         """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
-        mesh, bodies = self._mesh, self._tables.body
+        bodies = self._tables.body
         lumped = sum((self._body_mass[body.name] for body in bodies if body.mass == "lumped"), self._carried_mass)
-        consistent = [body for body in self._tables.body if body.mass == "consistent"]
+        consistent = [body.name for body in bodies if body.mass == "consistent"]
         if not consistent:
             return lumped
         mass = diags_array(lumped).tocsr()
-        for body in consistent:
-            mass = mass + consistent_mass(mesh.points, self._cells_of(body), body.material.density, self._n_nodes)
+        for part in (part for name in consistent for part in self._parts[name]):
+            mass = mass + part.consistent_mass(self._mesh.points, self._n_nodes)
         return mass.tocsr()
 
     @property
@@ -236,9 +235,10 @@ class Builder:
         energies: dict[str, Energy] = {}
         loads: dict[str, Load] = {}
         for k, body in enumerate(tables.body):
-            solid = self._try(place("body", k, body.name), self._solid, body)
-            if solid is not None:
-                energies[body.name] = solid
+            for part in self._parts[body.name]:
+                solid = self._try(place("body", k, body.name), part.solid, self._mesh.points)
+                if solid is not None:
+                    energies[part.name] = solid
         for k, obstacle in enumerate(tables.obstacle):
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
@@ -247,9 +247,10 @@ class Builder:
                     loads[f"friction_{obstacle.name}"] = Friction(contact, **obstacle.friction_options)
         self._raise_mistakes()  # contact needs all bodies
         solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
+        bodies = parts_by_body([body.name for body in tables.body], solids)
         for k, table in enumerate(tables.contact):
             here = place("contact", k, table.name)
-            contact = self._try(here, body_contact, table, self._mesh, solids, self._velocities)
+            contact = self._try(here, body_contact, table, self._mesh, bodies, self._velocities)
             if contact is not None:
                 energies[table.name] = contact
                 for name, pair in table.frictions([body.name for body in tables.body]).items():
@@ -264,9 +265,6 @@ class Builder:
             elif load is not None:
                 loads[table.name] = load
         return energies, loads
-
-    def _solid(self, body: Body) -> Solid:
-        return Solid(self._mesh.points, self._cells_of(body), body.material.material())
 
     def _contact(self, table: ObstacleTable) -> RigidContact:
         bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]

@@ -15,9 +15,11 @@ from symplex.contact.stiffness import contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
 from symplex.fem.energy import Array
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.friction import FrictionTable
+from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.quantities import Name, Quantity, check_text, not_negative, positive, shown
 
 
@@ -84,7 +86,7 @@ class ContactTable(FrictionTable):
         return {f"friction_{one}_{other}": (one, other) for one, other in pairs}
 
 
-def body_contact(table: ContactTable, mesh: Mesh, solids: Mapping[str, Solid], v: Array) -> BodyContact:
+def body_contact(table: ContactTable, mesh: Mesh, bodies: Mapping[str, Mapping[str, Solid]], v: Array) -> BodyContact:
     """Return the contact that a table describes.
 
     Parameters
@@ -92,8 +94,8 @@ def body_contact(table: ContactTable, mesh: Mesh, solids: Mapping[str, Solid], v
     table : ContactTable
     mesh : Mesh
         Of all bodies, as they are at the start.
-    solids : mapping of str to Solid
-        All bodies by name.
+    bodies : mapping of str to (mapping of str to Solid)
+        The strain energies of all bodies, by name.
     v : float64 [n, 3]
         The velocities of the nodes at the start in m/s.
 
@@ -104,14 +106,14 @@ def body_contact(table: ContactTable, mesh: Mesh, solids: Mapping[str, Solid], v
     MeshError
         If a body has no surface.
     """
-    names = table.among(list(solids))
-    surface = Surface.join([_surface_of(mesh, name, solids[name]) for name in names])
+    names = table.among(list(bodies))
+    surface = Surface.join([_surface_of(mesh, name, bodies[name]) for name in names])
     stiffness = table.stiffness
     try:
         if stiffness is None:
-            velocities = {name: v[np.unique(solids[name].nodes)] for name in names}
+            velocities = {name: v[mesh.nodes_of(name)] for name in names}
             speed = _closing_speed(table, velocities) if table.speed is None else table.speed
-            materials = [solids[name].material for name in names]
+            materials = [_softest(bodies[name]) for name in names]
             stiffness = contact_stiffness(surface, materials, table.law, table.distance, speed)
             stiffness *= 1.0 if table.factor is None else table.factor
         contact = BodyContact(
@@ -128,10 +130,16 @@ def body_contact(table: ContactTable, mesh: Mesh, solids: Mapping[str, Solid], v
     return contact
 
 
-def _surface_of(mesh: Mesh, name: str, solid: Solid) -> Surface:
+def _surface_of(mesh: Mesh, name: str, parts: Mapping[str, Solid]) -> Surface:
     """Return the boundary of the elements of a body, whatever faces its mesh has besides."""
-    rows = {solid.kind: np.arange(len(solid.nodes), dtype=np.int32)}
-    return Surface.of(Mesh(mesh.points, {solid.kind: solid.nodes}, {name: rows}), name)
+    cells = joined_cells(parts)
+    rows = {kind: np.arange(len(nodes), dtype=np.int32) for kind, nodes in cells.items()}
+    return Surface.of(Mesh(mesh.points, cells, {name: rows}), name)
+
+
+def _softest(parts: Mapping[str, Solid]) -> Material:
+    """Return the material of a body that yields first, which says how stiff contact must be."""
+    return min((solid.material for solid in parts.values()), key=lambda material: material.young)
 
 
 def _closing_speed(table: ContactTable, velocities: Mapping[str, Array]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import cast
@@ -177,7 +178,8 @@ def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: Sy
         raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
     interval = run.duration / run.n_samples
     _refuse(table, system, state)
-    fitted = integrator_of(tables, rods).fit(system, state, interval)
+    named = replace(tables, integrator=_with_parts(table, system))
+    fitted = integrator_of(named, rods).fit(system, state, interval)
     if isinstance(table, FixedStepTable | NewmarkTable | AdaptiveVariationalTable):
         _refuse_long(table, run)
     _refuse_short(fitted, table, run.duration)
@@ -201,7 +203,7 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
             'give a body a velocity, or take kind = "force-stepping".'
         )
     if isinstance(table, GrahamJelenicTable):
-        for name in table.external or ():
+        for name in _with_parts(table, system).external or ():
             if name in system.energies and system.energies[name].has("secant"):
                 raise ScenarioError(
                     f"external names '{name}', which has a secant form: the scheme takes it as it is, and keeps its "
@@ -258,6 +260,21 @@ def step_of(integrator: Integrator) -> float | None:
     """Return the step in s of a method with steps of one size that has been fitted, or None."""
     method = integrator.integrator if isinstance(integrator, Langevin) else integrator
     return float(method.dt) if isinstance(method, FixedStepIntegrator) else None
+
+
+def _with_parts(table: IntegratorTable, system: System) -> IntegratorTable:
+    """Return a table in which a body of several parts stands for the energies of all of these."""
+    key = next((key for key in ("stiff", "external") if getattr(table, key, None)), None)
+    if key is None:
+        return table
+    given = getattr(table, key)
+    names = [part for name in given for part in _energies_of(name, system)]
+    return table.model_copy(update={key: type(given)(names)})
+
+
+def _energies_of(name: str, system: System) -> list[str]:
+    """Return the names of the energies of the parts of a body, or the name itself."""
+    return [energy for energy in system.energies if energy.startswith(f"{name}.")] or [name]
 
 
 def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:

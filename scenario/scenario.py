@@ -20,6 +20,7 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
+from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
 from symplex.time.integrator import Integrator
@@ -167,8 +168,13 @@ class Problem:
 
     @cached_property
     def solids(self) -> dict[str, Solid]:
-        """The strain energies by body."""
+        """The strain energies of bodies, or of their parts, by name."""
         return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, Solid)}
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Solid]]:
+        """The strain energies of each body by name: one, or one for each type of elements and each material."""
+        return parts_by_body([body.name for body in self.scenario.tables.body], self.solids)
 
     @cached_property
     def contacts(self) -> dict[str, RigidContact]:

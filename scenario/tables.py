@@ -183,7 +183,8 @@ class Body(Table):
 
     name: Name
     mesh: MeshTable
-    material: MaterialTable
+    material: MaterialTable | None = None
+    materials: dict[Text, MaterialTable] | None = None
     group: Text | None = None
     scale: Annotated[float, positive("m per unit of the file")] = 1.0
     repair: bool = False
@@ -194,6 +195,21 @@ class Body(Table):
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
     formulation: Literal["standard"] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Body:
+        if self.material is None and self.materials is None:
+            raise ValueError("material is missing; give one, or materials by groups of the mesh")
+        if self.material is not None and self.materials is not None:
+            raise ValueError("has material and materials; give one for all elements, or those by groups")
+        if self.materials == {}:
+            raise ValueError("materials is empty; give a material for each group of elements")
+        return self
+
+    @property
+    def material_of_group(self) -> dict[str | None, MaterialTable]:
+        """The material of each group of elements; of all elements by None, if there is only one."""
+        return {None: self.material} if self.material is not None else {**(self.materials or {})}
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------

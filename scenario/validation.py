@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -351,8 +351,14 @@ def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:
 
 def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
     """Return the model of the table inside a table that keys lead to."""
+    is_inside = False  # a list or a mapping of tables, of which the key of one comes next
     for key in keys:
+        if is_inside:
+            is_inside = False
+            continue
         annotation = next(i.annotation for n, i in model.model_fields.items() if key == (i.alias or n))
         parts = [annotation, *get_args(annotation)]
+        is_inside = any(get_origin(part) in (list, dict) for part in parts)
+        parts += [inner for part in parts for inner in get_args(part)]
         model = next(part for part in parts if isinstance(part, type) and issubclass(part, Table))
     return model

@@ -1,0 +1,30 @@
+"""What the parts of a body are together: their strain energies by body, their cells, and values of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.solids.solid import Solid
+
+
+def parts_by_body(names: Sequence[str], solids: Mapping[str, Solid]) -> dict[str, dict[str, Solid]]:
+    """Return strain energies by body: those that are named after it, or after one of its parts."""
+    return {
+        body: {name: solid for name, solid in solids.items() if name == body or name.startswith(f"{body}.")}
+        for body in names
+    }
+
+
+def joined_cells(solids: Mapping[str, Solid]) -> dict[str, IntArray]:
+    """Return the cells [m, k] of several strain energies by type, each type in the order of the energies."""
+    kinds = dict.fromkeys(solid.kind for solid in solids.values())
+    return {kind: np.concatenate([s.nodes for s in solids.values() if s.kind == kind]) for kind in kinds}
+
+
+def joined_values(solids: Mapping[str, Solid], values: Mapping[str, Array]) -> Array:
+    """Return values [m] of the cells of several strain energies, given by name, in the order of `joined_cells`."""
+    kinds = dict.fromkeys(solid.kind for solid in solids.values())
+    return np.concatenate([values[name] for kind in kinds for name, solid in solids.items() if solid.kind == kind])

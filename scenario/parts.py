@@ -1,0 +1,130 @@
+"""The parts of a body: elements of one type and one material, each with a strain energy of its own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from symplex.errors import MeshError
+from symplex.fem.actions.mass import consistent_mass, lumped_mass
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.solids.elements import SOLIDS
+from symplex.fem.solids.solid import Solid
+from symplex.meshes.mesh import Mesh, rows_among
+from symplex.scenario.quantities import listed, shown
+from symplex.scenario.tables import Body, MaterialTable
+
+
+class Part(NamedTuple):
+    """Elements of one type and one material of a body.
+
+    Attributes
+    ----------
+    name : str
+        Of its energy: the body's if it has one part only, else ``BODY.PART``, after the group of the material, or the
+        type of the elements, or both.
+    cells : int32 [m, k]
+        In the mesh of all bodies.
+    material : MaterialTable
+    """
+
+    name: str
+    cells: IntArray
+    material: MaterialTable
+
+    def solid(self, points: Array) -> Solid:
+        """Return its strain energy; of the whole mesh the points [n, 3] in m are given."""
+        return Solid(points, self.cells, self.material.material())
+
+    def lumped_mass(self, points: Array, n_nodes: int) -> Array:
+        """Return its lumped nodal masses [n_nodes] in kg."""
+        return lumped_mass(points, self.cells, self.material.density, n_nodes)
+
+    def consistent_mass(self, points: Array, n_nodes: int) -> csr_array:
+        """Return its consistent mass matrix [n_nodes, n_nodes] in kg."""
+        return consistent_mass(points, self.cells, self.material.density, n_nodes)
+
+
+def parts_of(body: Body, mesh: Mesh) -> list[Part]:
+    """Return the parts of a body, given the mesh of all bodies, in which it is a group."""
+    found: list[tuple[tuple[str, ...], IntArray, MaterialTable]] = []
+    for group, material in body.material_of_group.items():
+        members = mesh.cell_groups[body.name if group is None else f"{body.name}.{group}"]
+        kinds = [element.kind for element in SOLIDS if len(members.get(element.kind, ()))]
+        for kind in kinds:
+            words = (group,) if group is not None else ()
+            words += (kind,) if len(kinds) > 1 else ()
+            found.append((words, mesh.cells[kind][members[kind]], material))
+    if len(found) == 1:
+        return [Part(body.name, *found[0][1:])]
+    return [Part(".".join([body.name, *words]), cells, material) for words, cells, material in found]
+
+
+def require_materials(body: Body, mesh: Mesh, called: str) -> None:
+    """Check that each element of a body has one material: that the groups of its materials cover it exactly.
+
+    Raises
+    ------
+    MeshError
+        If a group does not exist or has no elements, or elements are in none or in several of them.
+    """
+    groups = [group for group in body.material_of_group if group is not None]
+    counts = {kind: np.zeros(len(mesh.cells[kind]), int) for kind in mesh.volume_types}
+    for group in groups:
+        members = {kind: index for kind, index in mesh.cell_groups.get(group, {}).items() if kind in counts}
+        if group not in mesh.groups:
+            raise MeshError(f"materials: group '{group}' is not in {called}; it has: {listed(mesh.groups)}.")
+        if set(group) & set(',"'):
+            raise MeshError(
+                f"materials: the group {shown(group)} names a column: no commas, no quotes."
+            )
+        if not any(map(len, members.values())):
+            raise MeshError(f"materials: group '{group}' has no elements, only cells of other types or points.")
+        for kind, index in members.items():
+            counts[kind][index] += 1
+    if not groups:
+        return
+    total = sum(map(len, counts.values()))
+    for wrong, how in ((lambda n: n == 0, "no material"), (lambda n: n > 1, "several materials")):
+        number = sum(int(wrong(n).sum()) for n in counts.values())
+        if number:
+            kind = next(kind for kind, n in counts.items() if wrong(n).any())
+            first = mesh.points[mesh.cells[kind][np.flatnonzero(wrong(counts[kind]))[0]]].mean(axis=0)
+            at = ", ".join(f"{x:.4g}" for x in first)
+            raise MeshError(
+                f"materials: {number:,} of {total:,} elements have {how}, the first at ({at}) m; the groups "
+                f"{listed(groups)} must hold each element once. Groups of {called}: {listed(mesh.groups)}."
+            )
+
+
+def require_conforming(mesh: Mesh, called: str) -> None:
+    """Check that quadrilateral faces of elements meet no triangular ones.
+
+    Between tetrahedra and hexahedra that share nodes only, faces would part; pyramids go between them.
+
+    Raises
+    ------
+    MeshError
+        If two corners of a triangular face on the boundary are opposite corners of a quadrilateral one.
+    """
+    if len(mesh.volume_types) < 2:
+        return
+    faces = mesh.boundary_faces
+    triangles = [rows[:, :3] for kind, rows in faces.items() if kind.startswith("triangle")]
+    quads = [rows[:, :4] for kind, rows in faces.items() if kind.startswith("quad")]
+    if not triangles or not quads:
+        return
+    corners = np.concatenate(quads)
+    diagonals = np.concatenate([corners[:, [0, 2]], corners[:, [1, 3]]])
+    rows = np.concatenate(triangles)
+    on = np.zeros(len(rows), bool)
+    for pair in ((0, 1), (1, 2), (2, 0)):
+        on |= rows_among(rows[:, pair], diagonals)
+    if on.any():
+        at = ", ".join(f"{x:.4g}" for x in mesh.points[rows[on][0]].mean(axis=0))
+        raise MeshError(
+            f"{called} is not conforming: {int(on.sum()):,} triangular faces lie on quadrilateral ones, the first at "
+            f"({at}) m, so that elements would part there; pyramids go between tetrahedra and hexahedra."
+        )
