@@ -21,6 +21,10 @@ FACES: dict[str, tuple[tuple[int, ...], ...]] = {
         (0, 3, 2, 1, 11, 10, 9, 8), (4, 5, 6, 7, 12, 13, 14, 15), (0, 1, 5, 4, 8, 17, 12, 16),
         (1, 2, 6, 5, 9, 18, 13, 17), (2, 3, 7, 6, 10, 19, 14, 18), (3, 0, 4, 7, 11, 16, 15, 19),
     ),
+    "hexahedron27": (
+        (0, 3, 2, 1, 11, 10, 9, 8, 24), (4, 5, 6, 7, 12, 13, 14, 15, 25), (0, 1, 5, 4, 8, 17, 12, 16, 22),
+        (1, 2, 6, 5, 9, 18, 13, 17, 21), (2, 3, 7, 6, 10, 19, 14, 18, 23), (3, 0, 4, 7, 11, 16, 15, 19, 20),
+    ),
     "wedge": ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
     "wedge15": (
         (0, 2, 1, 8, 7, 6), (3, 4, 5, 9, 10, 11),
@@ -33,8 +37,29 @@ FACES: dict[str, tuple[tuple[int, ...], ...]] = {
     ),
 }  # fmt: skip
 
+# Edges of linear cells, in the order of the nodes that quadratic cells have in the middle of them.
+EDGES: dict[str, tuple[tuple[int, int], ...]] = {
+    "line": ((0, 1),),
+    "triangle": ((0, 1), (1, 2), (2, 0)),
+    "quad": ((0, 1), (1, 2), (2, 3), (3, 0)),
+    "tetra": ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)),
+    "hexahedron": (
+        (0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7),
+    ),
+    "wedge": ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)),
+    "pyramid": ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4)),
+}  # fmt: skip
+# Corners around the nodes that cells have in the middle of quadrilaterals and of the cell, in their order.
+MIDDLES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "quad": ((0, 1, 2, 3),),
+    "hexahedron": (
+        (0, 3, 7, 4), (1, 2, 6, 5), (0, 1, 5, 4), (3, 2, 6, 7), (0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 2, 3, 4, 5, 6, 7),
+    ),
+}  # fmt: skip
+
 _Integer = TypeVar("_Integer", bound=np.integer)
-FACE_KINDS = {3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8"}  # by the number of their nodes
+# By the number of their nodes.
+FACE_KINDS = {3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8", 9: "quad9"}
 
 _CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
 _DIMENSIONS = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}

@@ -15,7 +15,7 @@ from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import elements, failures, tensors, tetrahedra
-from symplex.fem.solids.chunks import CHUNK, elements_per_chunk
+from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, elements_per_chunk
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import TETRAHEDRON, Element
@@ -37,6 +37,17 @@ class Loop(NamedTuple):
     kernel: Callable[..., Any]
     constants: Callable[[Any], tuple[Any, ...]]
     takes: int = 3
+
+
+def parts_of_rule(n: int) -> IntArray:
+    """Return the points of a rule of n points in parts [parts, g] of up to 8, what is left of the last one as −1.
+
+    Loops take chunks of elements with up to 8 points each, and sums over the points of more are sums over parts.
+    """
+    parts = -(-n // MOST_POINTS)
+    size = -(-n // parts)
+    points = np.arange(parts * size, dtype=np.int32)
+    return np.where(points < n, points, -1).astype(np.int32).reshape(parts, size)
 
 
 class ChunkedElements(ElementEnergy):
@@ -82,9 +93,8 @@ class ChunkedElements(ElementEnergy):
         self._directions = directions
         _, slopes = element.shapes(element.stiffness.points)
         self._slopes = np.ascontiguousarray(slopes)
-        self._size = elements_per_chunk.py_func(len(slopes))
-        self._weights = np.zeros(CHUNK)
-        self._weights[: len(slopes) * self._size] = np.repeat(element.stiffness.weights, self._size)
+        self._parts = parts_of_rule(len(slopes))
+        self._size = elements_per_chunk.py_func(self._parts.shape[1])
         if element is TETRAHEDRON:
             self.volumes = tetrahedra.checked_volumes(points, nodes)
         else:
@@ -97,19 +107,28 @@ class ChunkedElements(ElementEnergy):
         return Blocks(self.nodes, self.points, self._size)
 
     @cached_property
-    def _geometry(self) -> Array:
-        """What loops know of the points of each chunk [chunks, rows · CHUNK] (see `symplex.fem.solids.chunks`)."""
+    def _rules(self) -> list[tuple[Array, Array, Array]]:
+        """What loops know of the points of each part of the rule.
+
+        That is of each chunk what `symplex.fem.solids.chunks` says [chunks, rows · CHUNK], the weights [CHUNK] and the
+        slopes [g, k, 3].
+        """
         named = self.blocks.elements.reshape(-1, self._size).copy()
         for chunk in np.flatnonzero(self.blocks.counts < self._size):
             count = self.blocks.counts[chunk]
             named[chunk, count:] = named[chunk, count - 1]
-        rows = self._at_points()[named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
-        chunks, n = rows.shape[:2]
-        out = np.empty((chunks, n, CHUNK))
-        out[:] = rows[:, :, :1, 0]
-        used = rows.shape[2] * self._size
-        out[:, :, :used] = rows.reshape(chunks, n, used)
-        return out.reshape(chunks, n * CHUNK)
+        at_points, rules = self._at_points(), []
+        for part in self._parts:
+            rows = at_points[:, np.maximum(part, 0)][named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
+            chunks, n = rows.shape[:2]
+            used = rows.shape[2] * self._size
+            geometry = np.empty((chunks, n, CHUNK))
+            geometry[:] = rows[:, :, :1, 0]
+            geometry[:, :, :used] = rows.reshape(chunks, n, used)
+            weights = np.zeros(CHUNK)
+            weights[:used] = np.repeat(np.where(part < 0, 0.0, self.element.stiffness.weights[part]), self._size)
+            rules.append((geometry.reshape(chunks, n * CHUNK), weights, self._slopes[np.maximum(part, 0)]))
+        return rules
 
     def _at_points(self) -> Array:
         """Return what is known of the points of quadrature of each element [m, g, rows]."""
@@ -179,18 +198,29 @@ class ChunkedElements(ElementEnergy):
 
     def _values(self, q: Array, apart: bool) -> Array:
         """Return the energies [m]."""
-        out = np.empty(len(self.nodes))
-        self._run(self.values, (q,), (q,), self.blocks.elements, out, apart=apart)
-        return out
+        out = np.empty((len(self._parts), len(self.nodes)))
+        self._run(self.values, (q,), (q,), self.blocks.elements, apart=apart, each=out)
+        return out.sum(axis=0)
 
     def _run(
-        self, loop: Loop, nodal: tuple[Array, ...], at: tuple[Array, ...], *arguments: Any, apart: bool = False
+        self,
+        loop: Loop,
+        nodal: tuple[Array, ...],
+        at: tuple[Array, ...],
+        *arguments: Any,
+        apart: bool = False,
+        each: Array | None = None,
     ) -> None:
-        """Run a loop on all chunks; where it fails, say why from the positions ``at``."""
-        chunks = self.chunk_nodes(apart), self.blocks.counts, self._geometry, self._weights, self._slopes
-        results = self.blocks.run(loop.kernel, *nodal[: loop.takes], *chunks, *loop.constants(self), *arguments)
-        if not all(map(isfinite, results)):
-            raise self.failure(self.gathered(at, apart))
+        """Run a loop on all chunks; where it fails, say why from the positions ``at``.
+
+        All parts of the rule add to the last of the arguments, or write a row of ``each``.
+        """
+        chunks, constants = (self.chunk_nodes(apart), self.blocks.counts), loop.constants(self)
+        for i, rule in enumerate(self._rules):
+            out = () if each is None else (each[i],)
+            results = self.blocks.run(loop.kernel, *nodal[: loop.takes], *chunks, *rule, *constants, *arguments, *out)
+            if not all(map(isfinite, results)):
+                raise self.failure(self.gathered(at, apart))
 
     def chunk_nodes(self, apart: bool) -> NDArray[np.uint32]:
         """Return the nodes [chunks, E · k] of each chunk; ``apart`` if elements share none."""

@@ -9,7 +9,7 @@ functions on the reference cell,
 where t_a are the forces on d_a. Of a linear tetrahedron d_a = x_a − x_0 and f_a = t_a. Positions far from the origin
 cost no digits, and forces sum to zero exactly. E is a multiple of 16, so that an element may have any number of nodes
 and up to 8 points; where these do not fill a chunk, as 6 points do not, what is left repeats its first point with the
-weight 0.
+weight 0. Rules of more points, as the 27 of quadratic hexahedra, are taken in parts of up to 8, one after the other.
 
 What is known of a point are the rows M_11, M_22, M_33, M_12, M_13, M_23 of M_ab = ∇ξ_a·∇ξ_b and D = det ∂X/∂ξ, and
 for each family of fibres the three components a0·∇ξ_a of their direction. A chunk that is not full repeats its last
@@ -26,6 +26,7 @@ from symplex.fem.prefetch import prefetch
 from symplex.fem.solids.edge_algebra import combined
 
 CHUNK = 128
+MOST_POINTS = 8  # of an element in a chunk
 GEOMETRY = 7  # rows of a point, before those of fibres
 THREE = np.uint64(3)  # indices without sign need no test for counting from the end
 NINE = np.uint64(9)

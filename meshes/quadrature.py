@@ -1,0 +1,93 @@
+"""Rules of quadrature on reference cells.
+
+The reference triangle has the corners 0, e_1, e_2, the reference tetrahedron 0, e_1, e_2, e_3; lines, quadrilaterals and
+hexahedra are [−1, 1]^dim, a wedge is the triangle times [−1, 1], a pyramid [−1, 1]² at its base ζ = 0 and its tip at ζ = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of quadrature on a reference cell.
+
+    Attributes
+    ----------
+    points : float64 [g, dim]
+    weights : float64 [g]
+        They sum to the size of the reference cell.
+    """
+
+    points: Array
+    weights: Array
+
+
+def gauss(n: int, dim: int) -> Rule:
+    """Return the product of Gauss' rule of n points on [−1, 1]^dim, exact up to degree 2n − 1 in each coordinate."""
+    x, w = leggauss(n)
+    points = np.stack(np.meshgrid(*[x] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
+    weights = np.stack(np.meshgrid(*[w] * dim, indexing="ij"), axis=-1).reshape(-1, dim).prod(axis=1)
+    return Rule(points, weights)
+
+
+def centre(dim: int) -> Rule:
+    """Return the rule of one point on the reference triangle or tetrahedron, exact up to degree 1."""
+    return Rule(np.full((1, dim), 1.0 / (dim + 1)), np.full(1, 0.5 if dim == 2 else 1.0 / 6.0))
+
+
+def three_points() -> Rule:
+    """Return the rule of three points on the reference triangle, exact up to degree 2."""
+    return Rule(np.array([(1.0, 1.0), (4.0, 1.0), (1.0, 4.0)]) / 6.0, np.full(3, 1.0 / 6.0))
+
+
+def four_points() -> Rule:
+    """Return the rule of four points on the reference tetrahedron, exact up to degree 2."""
+    near, far = (5.0 - np.sqrt(5.0)) / 20.0, (5.0 + 3.0 * np.sqrt(5.0)) / 20.0
+    points = near + (far - near) * np.vstack([np.zeros(3), np.eye(3)])
+    return Rule(points, np.full(4, 1.0 / 24.0))
+
+
+def conical(n: int, dim: int = 3) -> Rule:
+    """Return the rule of n^dim points on the reference triangle or tetrahedron, exact up to degree 2n − dim.
+
+    It is Gauss' rule in the coordinates of a cube that is folded to the tetrahedron,
+    ξ = (u, (1 − u) v, (1 − u)(1 − v) w) with the Jacobian (1 − u)² (1 − v), which takes two of the degrees; likewise
+    of a square, ξ = (u, (1 − u) v).
+    """
+    cube = gauss(n, dim)
+    u = 0.5 * (1.0 + cube.points)
+    points, weights = u.copy(), cube.weights / 2.0**dim
+    for i in range(dim - 1):
+        points[:, i + 1 :] *= 1.0 - u[:, i, None]
+        weights = weights * (1.0 - u[:, i]) ** (dim - 1 - i)
+    return Rule(points, weights)
+
+
+def prism(triangle: Rule, n: int) -> Rule:
+    """Return the product of a rule on the reference triangle and Gauss' rule of n points along the wedge."""
+    line = gauss(n, 1)
+    points = [np.column_stack([triangle.points, np.full(len(triangle.weights), z)]) for z in line.points[:, 0]]
+    return Rule(np.concatenate(points), np.outer(line.weights, triangle.weights).ravel())
+
+
+def pyramid(n: int, levels: int) -> Rule:
+    """Return the rule of n × n points on each of some levels of the reference pyramid.
+
+    With ξ = (1 − ζ) u, η = (1 − ζ) v it is exact up to degree 2n − 1 in u and in v and 2 levels − 1 in ζ: Gauss' rule,
+    along ζ that of Jacobi for the Jacobian (1 − ζ)².
+    """
+    from scipy.special import roots_jacobi
+
+    base = gauss(n, 2)
+    x, w = roots_jacobi(levels, 2.0, 0.0)
+    heights = 0.5 * (1.0 + x)
+    points = [np.column_stack([(1.0 - z) * base.points, np.full(n * n, z)]) for z in heights]
+    return Rule(np.concatenate(points), np.outer(w / 8.0, base.weights).ravel())
