@@ -1,4 +1,4 @@
-"""Relative equilibria of free bodies, and how well computed motions keep to them."""
+"""Equilibria: of systems at rest, and of free bodies in steady rotation, with what computed motions make of these."""
 
 from symplex.base.lazy import public
 
@@ -6,6 +6,8 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".relative_path": ("RelativeEquilibrium", "RelativePath"),
+        ".quasi_static": ("Static",),
+        ".static": ("EquilibriumPath", "StaticEquilibrium", "equilibrium_path", "static_equilibrium"),
         ".steady_rotation": ("relative_equilibrium", "relative_equilibrium_of_momentum"),
     },
 )

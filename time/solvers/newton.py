@@ -18,6 +18,7 @@ from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear, linear_solver
 
 _EPS = float(np.finfo(float).eps)
+_TINY = float(np.finfo(float).tiny)
 _FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
 _DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
 _HALVINGS = 12
@@ -153,6 +154,11 @@ class NewtonSolver:
             self.counts.update(counts)
 
     @property
+    def definite(self) -> bool:
+        """Whether the last matrix, if it is symmetric, was positive definite (see `LinearSolver.definite`)."""
+        return self._linear.definite
+
+    @property
     def counts(self) -> dict[str, int]:
         """What the linear solver counts (see `symplex.time.solvers.linear_solver.COUNTS`)."""
         return self._linear.counts
@@ -264,6 +270,7 @@ class NewtonSolver:
             equations.blocks(self.increment, self._blocks)
         squared = _tangent(
             equations.inertia,
+            self._held(equations),
             system.mass_values,
             equations.impulse,
             self.forces,
@@ -280,6 +287,13 @@ class NewtonSolver:
             raise StepFailed("the stiffness is not finite within the step.")
         self._linear.update(self._blocks, equations.symmetric, q0)
         return _FLOOR * _EPS * float(np.sqrt(squared))
+
+    def _held(self, equations: StepEquations) -> float:
+        """Return the factor of the masses of fixed coordinates in the matrix; without inertia one like its stiffness."""
+        if equations.inertia > 0.0:
+            return equations.inertia
+        stiffness = equations.impulse * float(np.abs(self._blocks).max(initial=0.0))
+        return max(stiffness, _TINY) / float(self._mass.mean())
 
     def _tolerance(self, history: list[float], floor: float) -> float:
         """Return how exact a linear solution needs to be, so that Newton's method stays quadratic.
@@ -426,8 +440,8 @@ def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
 
 
 @kernel
-def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
-    """Turn the blocks K into impulse · K + inertia · M, the unit matrix (times a mass) where fixed.
+def _tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
+    """Turn the blocks K into impulse · K + inertia · M, the masses times a factor where fixed.
 
     Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse (|G| + |K||q|) what the residual's round-off
     is proportional to.
@@ -445,7 +459,7 @@ def _tangent(inertia, mass_values, impulse, forces, constant, dq, q, mass, fixed
                     if i == j:
                         k += inertia * mass_values[s]
                     if fixed[a, i] or fixed[b, j]:
-                        k = inertia * mass[a] if a == b and i == j else 0.0
+                        k = held * mass[a] if a == b and i == j else 0.0
                     blocks[s, i, j] = k
             if not fixed[a, i]:
                 squared += size * size / mass[a]

@@ -15,11 +15,28 @@ _LARGEST = 20_000  # unknowns up to which mechanisms are looked for, which takes
 _TAKES_PART = 0.1  # a node belongs to a mechanism if it moves by this part of the largest motion
 
 
-def singular(pattern: Pattern, blocks: Array, loose: str | None = None) -> StepFailed:
+class SingularMatrix(StepFailed):
+    """A matrix that has no inverse.
+
+    Attributes
+    ----------
+    loose : str or None
+        What can move without force, in words, if it is known.
+    """
+
+    def __init__(self, message: str, loose: str | None):
+        super().__init__(message)
+        self.loose = loose
+
+    def __reduce__(self) -> tuple[type, tuple[str, str | None]]:
+        return type(self), (str(self), self.loose)  # of both arguments, not of the text alone
+
+
+def singular(pattern: Pattern, blocks: Array, loose: str | None = None) -> SingularMatrix:
     """Return the error that a matrix [nnz, dim, dim] is singular, with what is loose, if that is found."""
     loose = loose or loose_part(pattern, blocks)
-    return StepFailed(
-        "the matrix of the step is singular" + (". Try a smaller step." if loose is None else f": {loose}.")
+    return SingularMatrix(
+        "the matrix of the step is singular" + (". Try a smaller step." if loose is None else f": {loose}."), loose
     )
 
 

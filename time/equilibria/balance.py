@@ -1,0 +1,125 @@
+"""The balance of all forces on a system at rest, as equations for Newton's method."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from symplex.fem.changing import IncompleteStencils
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+
+_TINY = float(np.finfo(float).tiny)
+
+
+@final
+class StaticBalance:
+    """∇V(q) − f(t, q, 0) = (1 − λ) r at q + Δq, with r what is not balanced at the start.
+
+    With λ from 0 to 1 it leads from the shape at the start, which it takes for balanced, to a balance of all forces; of
+    dead loads on a body without stress λ is the part that acts. Supports that move have gone the part λ of their way.
+
+    Parameters
+    ----------
+    system : System
+    t : float
+        The time in s at which loads act.
+    q : float64 [n, dim]
+        Positions at the start in m.
+    way : float64 [n, dim]
+        How far supports move, zero elsewhere.
+
+    Attributes
+    ----------
+    unbalanced : float64 [n, dim]
+        r in N, zero where fixed.
+    size : float
+        The largest force on a node that has been seen, in N, those of supports included.
+    length : float
+        The size of the system in m.
+    """
+
+    impulse, symmetric, seen = 1.0, True, (1.0,)
+
+    def __init__(self, system: System, t: float, q: Array, way: Array):
+        self.system, self.way = system, way
+        self.inertia = 0.0
+        self.t, self._rest = t, np.zeros_like(q)
+        self._start, self._q = q, q
+        self.constant = np.zeros_like(q)
+        self.symmetric = not system.differentiable_loads
+        self.size = _TINY
+        self.unbalanced = self.residual(q)
+        spans = np.ptp(np.where(np.isfinite(q), q, 0.0), axis=0)
+        self.length = float(np.linalg.norm(spans)) or float(np.abs(way).max(initial=0.0)) or 1.0
+
+    def begin(self, q: Array, part: float) -> None:
+        """Be the equations for the part λ, for increments from the positions q."""
+        self._q = q
+        np.multiply(self.unbalanced, 1.0 - part, out=self.constant)
+
+    def residual(self, q: Array) -> Array:
+        """Return ∇V − f [n, dim] in N at the positions q, zero where fixed."""
+        forces = np.zeros_like(q)
+        self.write_forces(q, forces)
+        self.size = max(self.size, float(np.abs(forces).max(initial=0.0)))
+        forces[self.system.fixed] = 0.0
+        return forces
+
+    def is_far(self, q: Array, times: float) -> bool:
+        """Return whether a node has moved by so many times the size of the system, and of the way of its supports."""
+        moved = float(np.abs(q - self._start).max(initial=0.0))
+        return moved > times * (self.length + float(np.abs(self.way).max(initial=0.0)))
+
+    # -- what Newton's method asks for ----------------------------------------------------------------------
+
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write ∇V − f to out."""
+        self.write_forces(self._q + dq, out)
+
+    def blocks(self, dq: Array, out: Array) -> None:
+        """Write the derivative of ∇V − f to out."""
+        self.write_stiffness(self._q + dq, out)
+
+    def write_forces(self, q: Array, out: Array) -> None:
+        """Write ∇V − f [n, dim] at positions q to out."""
+        self.system.gradient(q, out)
+        for load in self.system.loads.values():
+            out -= load(self.t, q, self._rest)
+
+    def write_stiffness(self, q: Array, out: Array) -> None:
+        """Write its derivative [nnz, dim, dim] on the system's pattern to out."""
+        self.system.hessian_blocks(q, out)
+        if self.system.differentiable_loads:
+            self.system.add_load_derivatives(self.t, q, self._rest, -1.0, 0.0, out)
+
+    # -- the tangent, with supports -------------------------------------------------------------------------
+
+    def stiffness(self, q: Array) -> tuple[Array, Array]:
+        """Return the blocks [nnz, dim, dim] in N/m, fixed coordinates taken out, and the derivative [n, dim] by λ."""
+        system = self.system
+        blocks = system.pattern.zeros(system.dim)
+        try:
+            self.write_stiffness(q, blocks)
+        except IncompleteStencils as error:
+            system.cover(error.ends)
+            blocks = system.pattern.zeros(system.dim)
+            self.write_stiffness(q, blocks)
+        by_part = self.unbalanced.copy()
+        if self.way.any():
+            by_part += (system.pattern.matrix(blocks) @ self.way.reshape(-1)).reshape(q.shape)
+        by_part[system.fixed] = 0.0
+        return self._supported(blocks), by_part
+
+    def _supported(self, blocks: Array) -> Array:
+        """Return blocks with rows and columns of the unit matrix, times a stiffness, where fixed."""
+        pattern, fixed = self.system.pattern, self.system.fixed
+        rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
+        columns = pattern.indices
+        held = max(float(np.abs(blocks).max(initial=0.0)), _TINY)
+        blocks[fixed[rows][:, :, None] | fixed[columns][:, None, :]] = 0.0
+        diagonal = np.flatnonzero(rows == columns)
+        for i in range(fixed.shape[1]):
+            blocks[diagonal[fixed[rows[diagonal], i]], i, i] = held
+        return blocks

@@ -1,0 +1,134 @@
+"""A motion so slow that it is one equilibrium after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.base.columns import count_column, work_column
+from symplex.errors import NoEquilibrium, StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.equilibria.static import StaticEquilibrium, static_equilibrium
+from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
+from symplex.time.motion import FixedStepMotion
+from symplex.time.solvers.newton import Newton
+from symplex.time.totals import BALANCE
+from symplex.time.traits import Trait
+
+REST = work_column("work_rest")
+
+
+@checked
+@final
+@dataclass(frozen=True)
+class Static(FixedStepIntegrator["StaticMotion"]):
+    """One static equilibrium after the other, under loads and supports that change with time.
+
+    Velocities and accelerations are zero, also where supports move. The first state is an equilibrium already. What
+    friction and damping would do is left out. The energy that vibrations would carry off where a shape is left, as it
+    snaps through or was not in equilibrium at first, is ``work_rest``: what the total energy changes by, less the work
+    of loads and supports, which is taken by the mean of the forces at both ends of a step. Of a smooth path it is small
+    by the second order of the step. ``balance`` is the total energy less all of these, and constant by that.
+
+    Parameters
+    ----------
+    dt : float
+        Step in s.
+    newton : Newton, optional
+        How the equations are solved.
+
+    Raises
+    ------
+    ValueError
+        If the step is not positive.
+    """
+
+    dt: float
+    newton: Newton = field(default=Newton(iterations=30), kw_only=True)
+
+    order = 2
+    conserves = frozenset()
+    symmetric = False
+    needs = frozenset({"gradient", "hessian"})
+    takes: frozenset[Trait] = frozenset(
+        {"supports", "moving supports", "jumping supports", "loads", "consistent mass", "changing stencils", "barriers"}
+    )
+    columns = (STEPS, *map(count_column, ("corrections", "load_steps", "relaxed")), REST, BALANCE)
+
+    def __post_init__(self):
+        require_step(self, self.dt)
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> StaticMotion:
+        return StaticMotion(system, t0, dt, n, self.newton)
+
+
+@final
+class StaticMotion(FixedStepMotion):
+    """A sequence of static equilibria; see `Static`."""
+
+    filters_steps = True
+    loads_at_ends = True
+
+    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
+        super().__init__(system, t0, dt, n)
+        self._newton = newton
+        self._counts, self._rest = np.zeros(3), np.zeros(1)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, counts, and the work of coming to rest."""
+        return super().arrays() | {"counts": self._counts, "rest": self._rest}
+
+    def begin(self, q: Array, v: Array) -> None:
+        """Take the equilibrium beside positions q [n, dim], whatever the velocities v are."""
+        before = self.system.kinetic(v) + self.system.potential(q)
+        found = self._equilibrium(q, self.t, self.t)
+        super().begin(found.state.q, np.zeros_like(v))
+        self._a.fill(0.0)
+        self._rest[0] += self.system.potential(self._q) - before
+
+    def observe(self, t: float) -> None:
+        """Set nothing: accelerations are zero."""
+
+    def _step(self, t: float, h: float) -> None:
+        system, q0 = self.system, self._q.copy()
+        before, reactions = system.potential(q0), self._reactions(t, q0)
+        self._q[...] = self._equilibrium(q0, t + h, t).state.q
+        dq, done = self._q - q0, self._work.done.sum()
+        if self._work.loads:
+            self._work.evaluate(t + h, self._q, self._v)
+            self._work.add_mean(dq)
+        if self._moving:
+            self._work.add_supports(0.5 * (reactions + self._reactions(t + h, self._q)) * dq)
+        self._rest[0] += system.potential(self._q) - before - (self._work.done.sum() - done)
+
+    def _equilibrium(self, q: Array, t: float, since: float) -> StaticEquilibrium:
+        try:
+            found = static_equilibrium(self.system, q, t=t, since=since, newton=self._newton)
+        except NoEquilibrium as error:
+            raise StepFailed(f"at t = {t:.6g} s: {error}") from None
+        self._counts += [found.corrections, found.steps, found.way == "relaxation"]
+        return found
+
+    def _reactions(self, t: float, q: Array) -> Array:
+        """Return the forces [n, dim] in N of supports that move."""
+        rest = np.zeros_like(q)
+        return self.system.reactions(State(t, q, rest, rest)) if self._moving else rest
+
+    def statistics(self) -> dict[str, float]:
+        """Return the number of ``steps``, of ``corrections`` by Newton's method, of ``load_steps``.
+
+        Then how many equilibria were found by damped motion only, if any, as ``relaxed``.
+        """
+        corrections, load_steps, relaxed = map(int, self._counts)
+        counts = {"steps": self.n, "corrections": corrections, "load_steps": load_steps}
+        return counts | ({"relaxed": relaxed} if relaxed else {})
+
+    def energies(self, state: State) -> dict[str, float]:
+        """Return the energies of the system in J, all work, ``work_rest``, and the balance."""
+        found = super().energies(state)
+        rest = float(self._rest[0])
+        return found | {REST.name: rest, BALANCE.name: found.get(BALANCE.name, found["total"]) - rest}

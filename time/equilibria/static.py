@@ -1,0 +1,305 @@
+"""Static equilibria: the shape in which a system is at rest under its loads, supports and contacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.errors import NoEquilibrium, StepFailed
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.equilibria.arc_length import arc_length_path
+from symplex.time.equilibria.balance import StaticBalance
+from symplex.time.equilibria.relaxation import relaxed
+from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.singular import SingularMatrix
+
+Way = Literal["load steps", "arc length", "relaxation"]
+
+_CORRECTIONS = 30  # in which a part of the load must be balanced, before it is halved
+_LEAST = 2.0**-8  # part of the load
+_ATTEMPTS = 200
+_POINTS = 2000  # on a path by arc length
+_STEP = 0.02  # of the size of the system, from point to point
+_PUSHED = 1e-4  # of the size of a system, to leave an equilibrium that is not stable
+
+
+@final
+@dataclass(frozen=True)
+class StaticEquilibrium:
+    """A system at rest.
+
+    Attributes
+    ----------
+    system : System
+    state : State
+        At rest, without accelerations.
+    way : {"load steps", "arc length", "relaxation"}
+        How it was found.
+    steps : int
+        How many load steps, or points on the path by arc length, that took.
+    corrections : int
+        How many Newton's method took.
+    residual : float
+        The largest unbalanced force of a node in N.
+    stable : bool or None
+        Whether the tangent is positive definite; None if it is not symmetric, or singular as of a body that may slide.
+    """
+
+    system: System
+    state: State
+    way: Way
+    steps: int
+    corrections: int
+    residual: float
+    stable: bool | None
+
+
+@final
+@dataclass(frozen=True)
+class EquilibriumPath:
+    """Equilibria along a path.
+
+    Attributes
+    ----------
+    part : float64 [k]
+        λ, of the load and of the way of supports; it may turn back.
+    q : float64 [k, n, dim]
+        Positions in m.
+    stable : bool [k]
+        Whether the tangent is positive definite.
+    """
+
+    part: Array
+    q: Array
+    stable: np.ndarray
+
+
+@checked
+def static_equilibrium(
+    system: System,
+    q: ArrayLike,
+    *,
+    t: float = 0.0,
+    since: float | None = None,
+    newton: Newton | None = None,
+) -> StaticEquilibrium:
+    """Return the equilibrium that a system has under its loads, and supports, at a time.
+
+    Newton's method on ∇V(q) = f(t, q, 0), with the whole load at once, or else in parts: what is not balanced at the
+    given shape is taken away in steps, and supports move along. Equilibria that are not stable are not taken. Where a
+    path ends – the load is more than the system can carry before it snaps through – it is followed by arc length;
+    where that does not lead to a stable equilibrium, or something is held by nothing until it touches an obstacle, the
+    system comes to rest in strongly damped motion. Friction, which does not act at rest, and damping are left out.
+
+    Parameters
+    ----------
+    system : System
+    q : float [n, dim]
+        Positions in m to begin with.
+    t : float, default 0
+        The time in s at which loads and supports are taken.
+    since : float, optional
+        The time in s at which the supports that move are where q has them; by default q is the shape from which their
+        displacements count.
+    newton : Newton, optional
+        How the equations are solved.
+
+    Raises
+    ------
+    InvalidSystem
+        If sizes do not match.
+    NoEquilibrium
+        If none is found: something is loose, or the load is more than the system can carry.
+
+    Notes
+    -----
+    Arc length after E. Riks, An incremental approach to the solution of snapping and buckling problems, Int. J. Solids
+    Struct. 15 (1979), 529-551.
+    """
+    start = system.state(np.asarray(q, dtype=float), t=t).q
+    system.check_start(start)
+    system.renew(start)
+    balance = StaticBalance(system, t, start, _way(system, t, since))
+    if not (balance.unbalanced.any() or balance.way.any()):
+        return _found(system, balance, start, "load steps", 0, 0, None)
+    return _Search(system, balance, start, newton or Newton(iterations=_CORRECTIONS)).run()
+
+
+@checked
+def equilibrium_path(
+    system: System,
+    q: ArrayLike,
+    *,
+    t: float = 0.0,
+    since: float | None = None,
+    until: float = 1.0,
+    step: float = _STEP,
+    points: int = 500,
+    newton: Newton | None = None,
+) -> EquilibriumPath:
+    """Return equilibria from a shape to the whole load, or another part of it, by arc length.
+
+    Parameters
+    ----------
+    system, t, since, newton
+        As of `static_equilibrium`; of ``newton`` the linear solver is taken.
+    q : float [n, dim]
+        Positions in m to begin with, whose balance counts as λ = 0.
+    until : float, default 1
+        The part λ at which the path ends.
+    step : float, default 0.02
+        How far nodes may move from point to point, in the quadratic mean, as a part of the size of the system.
+    points : int, default 500
+        How many there are at most.
+
+    Raises
+    ------
+    InvalidSystem
+        If sizes do not match.
+    NoEquilibrium
+        If there is no path from the start, as where something is loose.
+    """
+    start = system.state(np.asarray(q, dtype=float), t=t).q
+    system.check_start(start)
+    system.renew(start)
+    balance = StaticBalance(system, t, start, _way(system, t, since))
+    parts, shapes, stable = [0.0], [start], [True]
+    for point in arc_length_path(balance, start, 0.0, (newton or Newton()).linear, step):
+        parts.append(point.part)
+        shapes.append(point.q)
+        stable.append(point.stable)
+        if point.part >= until or len(parts) >= points:
+            break
+    if len(parts) == 1:
+        raise NoEquilibrium("no path of equilibria leads on from the given shape: the tangent is singular there.")
+    return EquilibriumPath(np.array(parts), np.array(shapes), np.array(stable))
+
+
+def _way(system: System, t: float, since: float | None) -> Array:
+    """Return how far supports move [n, dim] in m."""
+    if not system.moving:
+        return np.zeros((system.n_nodes, system.dim))
+    way = system.moving.displacements(t)
+    return way if since is None else way - system.moving.displacements(since)
+
+
+@final
+class _Search:
+    """The search for an equilibrium, by one way after the other.
+
+    Parameters
+    ----------
+    system : System
+    balance : StaticBalance
+    q : float64 [n, dim]
+    newton : Newton
+    """
+
+    def __init__(self, system: System, balance: StaticBalance, q: Array, newton: Newton):
+        self._system, self._balance = system, balance
+        self._solver = NewtonSolver(system, newton)
+        self._newton = newton
+        self._q, self._part = q, 0.0
+        self._steps = self._corrections = 0
+        self._stable: bool | None = None
+
+    def run(self) -> StaticEquilibrium:
+        """Return the equilibrium."""
+        loose = self._load_steps()
+        if self._part == 1.0:
+            return self._result("load steps")
+        if not loose and not self._system.changing and self._arc_length():
+            return self._result("arc length")
+        self._relax()
+        return self._result("relaxation")
+
+    def _result(self, way: Way) -> StaticEquilibrium:
+        return _found(self._system, self._balance, self._q, way, self._steps, self._corrections, self._stable)
+
+    def _attempt(self, part: float, q: Array) -> bool:
+        """Balance a part of the load from positions q at λ; return whether that is possible, and stable."""
+        balance, solver = self._balance, self._solver
+        balance.begin(q, part)
+        self._corrections += solver.solve(balance, q, (part - self._part) * balance.way)
+        self._stable = solver.definite if balance.symmetric else None
+        if self._stable is False:
+            return False
+        self._q, self._part = q + solver.increment, part
+        self._system.settle(self._q)
+        balance.residual(self._q)
+        self._steps += 1
+        return True
+
+    def _load_steps(self) -> bool:
+        """Go as far as load steps lead; return whether that is nowhere, as something is loose."""
+        size = 1.0
+        for _ in range(_ATTEMPTS):
+            self._system.renew(self._q)
+            part = min(self._part + size, 1.0)
+            try:
+                done = self._attempt(part, self._q)
+            except SingularMatrix:
+                if self._part == 0.0:
+                    return True
+                done = False
+            except StepFailed:
+                done = False
+            if self._part == 1.0:
+                return False
+            size = 2.0 * size if done else 0.5 * size
+            if size < _LEAST:
+                return False
+        return False
+
+    def _arc_length(self) -> bool:
+        """Follow the path by arc length until all of the load acts; return whether that is a stable equilibrium."""
+        balance, before, q0 = self._balance, self._part, self._q
+        path = arc_length_path(balance, self._q, self._part, self._newton.linear, _STEP)
+        for _, point in zip(range(_POINTS), path, strict=False):
+            self._steps += 1
+            self._corrections += point.corrections
+            if before < 1.0 <= point.part:
+                share = (1.0 - before) / (point.part - before)
+                between = q0 + share * (point.q - q0)
+                self._part = 1.0
+                try:
+                    if self._attempt(1.0, between):
+                        return True
+                except StepFailed:
+                    pass
+                self._part = 1.0
+                self._q = between
+            before, q0 = point.part, point.q
+        return False
+
+    def _relax(self) -> None:
+        """Let the system come to rest, from a shape that is a little off where it is balanced but not stable."""
+        q = self._q
+        if self._part > 0.0:
+            push = np.random.default_rng(0).standard_normal(q.shape) * (_PUSHED * self._balance.length)
+            push[self._system.fixed] = 0.0
+            pushed = q + push
+            if not self._system.changing:
+                q = pushed
+        self._q, count = relaxed(self._balance, q, self._part, self._solver)
+        self._corrections += count
+        self._part, self._stable = 1.0, None
+        try:
+            self._system.renew(self._q)
+            self._attempt(1.0, self._q)
+        except StepFailed:  # it may slide, or roll
+            self._stable = None
+
+
+def _found(
+    system: System, balance: StaticBalance, q: Array, way: Way, steps: int, corrections: int, stable: bool | None
+) -> StaticEquilibrium:
+    residual = float(np.linalg.norm(balance.residual(q), axis=1).max(initial=0.0))
+    at_rest = np.zeros_like(q)
+    state = State(balance.t, q, at_rest, at_rest.copy())
+    return StaticEquilibrium(system, state, way, steps, corrections, residual, stable)
