@@ -90,10 +90,13 @@ class DeckGeometry:
             (number, int(label[1:])) for item, label in surface.items for number in _members(sets, item).tolist()
         ]
 
-    def has_all(self, who: str) -> bool:
-        """Return whether a set has all solid elements."""
+    def has_all(self, sets: Iterable[str]) -> bool:
+        """Return whether some elements and sets of elements are all solid elements together."""
         volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
-        return bool(np.isin(np.concatenate(volume), _members(self._numbered.element_sets, who)).all())
+        return bool(np.isin(np.concatenate(volume), self._elements(sets)).all())
+
+    def _elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
+        return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
 
     def faces(self, sides: Iterable[tuple[int, int]]) -> list[Face]:
         """Return the faces on sides of elements, outward.
@@ -142,6 +145,16 @@ class DeckGeometry:
         """Return the name of a group of nodes: one of the deck, or a new one, named after ``name``."""
         return self._groups.of_points(np.unique(np.fromiter(nodes, np.int64)), name)
 
+    def element_group(self, sets: Iterable[str], name: str) -> str:
+        """Return the name of a new group of the solid elements of some sets, named after ``name``."""
+        numbers = self._elements(sets)
+        blocks: dict[str, list[NDArray[np.int64]]] = {}
+        for kind, table in self._numbered.elements:
+            if dimension_of(kind) == 3:
+                blocks.setdefault(kind, []).append(table[:, 0])
+        chosen = {kind: np.flatnonzero(np.isin(np.concatenate(parts), numbers)) for kind, parts in blocks.items()}
+        return self._groups.of_cells({kind: index for kind, index in chosen.items() if len(index)}, _writable(name))
+
     def face_group(self, faces: list[Face], name: str) -> str:
         """Return the name of a new group of faces, named after ``name``."""
         return self._groups.of_faces(faces, name)
@@ -165,6 +178,7 @@ class _Groups:
         self._taken = {name.upper() for name in mesh.groups}
         self._points: dict[str, NDArray[np.int64]] = {}
         self._faces: dict[str, list[Face]] = {}
+        self._cells: dict[str, dict[str, NDArray[np.int64]]] = {}
         self._new: dict[tuple[str, Face], int] = {}
 
     def of_points(self, nodes: NDArray[np.int64], name: str) -> str:
@@ -181,6 +195,14 @@ class _Groups:
                 return known
         name = self._free(name)
         self._faces[name] = faces
+        return name
+
+    def of_cells(self, cells: dict[str, NDArray[np.int64]], name: str) -> str:
+        for known, members in self._cells.items():
+            if members.keys() == cells.keys() and all(np.array_equal(members[k], cells[k]) for k in cells):
+                return known
+        name = self._free(name)
+        self._cells[name] = cells
         return name
 
     def _free(self, name: str) -> str:
@@ -201,6 +223,10 @@ class _Groups:
             count[kind] = len(known)
             place |= {frozenset(row): k for k, row in enumerate(known.tolist())}
         groups = {name: dict(members) for name, members in mesh.cell_groups.items()}
+        groups |= {
+            name: {kind: index.astype(np.int32) for kind, index in members.items()}
+            for name, members in self._cells.items()
+        }
         for name, faces in self._faces.items():
             members: dict[str, list[int]] = {}
             for face in faces:

@@ -50,7 +50,7 @@ class Reading:
     def __init__(self, path: Path):
         self.path = path
         self.deck = Deck()
-        self.mesh = DeckMesh()
+        self.mesh = DeckMesh(flat=True)
         self.material: MaterialData | None = None
         self.in_step = False
         self.nonlinear = False

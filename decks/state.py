@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Conditions, Deck, Step, System
+from symplex.decks.deck import Conditions, Deck, Step, System, Weight
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
 
@@ -31,13 +31,13 @@ class Acting:
         Nodes are places in the mesh.
     forces : dict of (node, component) to list of Value
     pressures : dict of (element, side) to list of Value
-    weights : list of (acceleration, Value)
+    weights : list of (Weight, Value)
     """
 
     supports: dict[tuple[int, int], Value] = field(default_factory=dict)
     forces: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
     pressures: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
-    weights: dict[str, tuple[tuple[float, float, float], Value]] = field(default_factory=dict)
+    weights: list[tuple[Weight, Value]] = field(default_factory=list)
 
     @property
     def loaded(self) -> bool:
@@ -84,9 +84,12 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
             earlier = [v for v in now.pressures.get(side, []) if v.step == step]
             now.pressures[side] = [*earlier, Value(item.value, item.amplitude, step)]
     for item in given.weights:
-        if not geometry.has_all(item.elements):
-            raise NotUnderstood(f"gravity acts on '{item.elements}' only, not on all elements")
-        now.weights[item.elements.upper()] = (item.acceleration, Value(1.0, item.amplitude, step))
+        now.weights = [
+            (weight, value)
+            for weight, value in now.weights
+            if value.step == step or weight.elements.upper() != item.elements.upper()
+        ]
+        now.weights.append((item, Value(1.0, item.amplitude, step)))
 
 
 def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -78,8 +78,6 @@ def _take_frequency(reading: Reading, block: Block) -> None:
     step.modes = int(found[0]) if found[0].isdecimal() else 0
     if step.modes < 1:
         raise NotUnderstood("it does not say how many frequencies")
-    if any(word for word in found[1:]):
-        raise NotUnderstood("bounds of frequencies are not known")
 
 
 def _take_modal_dynamic(reading: Reading, block: Block) -> None:

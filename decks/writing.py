@@ -99,18 +99,29 @@ class StepWriter:
         unknown = materials - {*self._deck.materials}
         if unknown:
             raise NotUnderstood(f"there is no material '{min(unknown)}'")
-        if len(materials) != 1:
-            raise NotUnderstood("it has no section" if not materials else "it has several materials")
+        if not materials:
+            raise NotUnderstood("it has no section")
         scale = self._units.length
         body: Table = {"name": BODY, "mesh": self._file}
         if scale != 1.0:
             body["scale"] = scale
-        body["material"] = self._material(self._deck.materials[materials.pop()])
+        if len(materials) == 1:
+            body["material"] = self._material(self._deck.materials[materials.pop()])
+        else:
+            body["materials"] = {
+                self._geometry.element_group(self._elements_of(name), f"material_{name}"): self._material(
+                    self._deck.materials[name]
+                )
+                for name in sorted(materials)
+            }
         if self._step.procedure != "explicit":
             body["mass"] = "consistent"
         if self._moves and self._deck.velocities:
             body["velocity"] = self._velocity()
         return body
+
+    def _elements_of(self, material: str) -> list[str]:
+        return [section.elements for section in self._deck.sections if section.material.upper() == material]
 
     def _material(self, material: MaterialData) -> Table:
         units, step = self._units, self._step
@@ -291,7 +302,12 @@ class StepWriter:
 
     def _gravity(self, acts: Acting) -> Table:
         total = np.zeros(3)
-        for acceleration, value in acts.weights.values():
+        alike: dict[tuple[tuple[float, ...], Value], list[str]] = {}
+        for weight, value in acts.weights:
+            alike.setdefault((weight.acceleration, value), []).append(weight.elements)
+        for (acceleration, value), elements in alike.items():
+            if not self._geometry.has_all(elements):
+                raise NotUnderstood(f"gravity acts on '{elements[0]}' only, not on all elements")
             size, _, changes = self._course(value)
             if changes:
                 raise NotUnderstood("gravity that changes with time is not known")

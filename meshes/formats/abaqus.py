@@ -110,13 +110,19 @@ class Numbered(NamedTuple):
 class DeckMesh:
     """The mesh of a deck, taken keyword by keyword, by the file's own numbers of nodes and elements.
 
+    Parameters
+    ----------
+    flat : bool, default False
+        Whether nodes may leave out coordinates that are 0, as in decks of plane models and by hasty hands.
+
     Attributes
     ----------
     formulations : dict of str to list of str
         The types of solid elements that are of another formulation than the plain one, by cell type.
     """
 
-    def __init__(self):
+    def __init__(self, *, flat: bool = False):
+        self._flat = flat
         self._nodes: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self._elements: list[tuple[str, NDArray[np.int64]]] = []
         self._types: list[str] = []
@@ -155,7 +161,7 @@ class DeckMesh:
         system = block.parameters.get("SYSTEM", "R").upper()
         if system not in ("R", "C"):
             raise MeshError(f"it uses *NODE, SYSTEM={system}, which is not supported; {_MAKE_MESH['SYSTEM']}.")
-        ids, table = _nodes(block.lines)
+        ids, table = _nodes(block.lines, self._flat)
         if system == "C":  # radius, angle in degrees, height
             angle = np.radians(table[:, 1])
             table = np.column_stack([table[:, 0] * np.cos(angle), table[:, 0] * np.sin(angle), table[:, 2]])
@@ -247,14 +253,14 @@ def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, 
             element_sets[f"{name}.elements"] = element_sets.pop(name)
 
 
-def _nodes(lines: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _nodes(lines: list[str], flat: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return numbers [n] and coordinates [n, 3] of nodes: all at once if all lines are plain, else line by line."""
     if all(line.count(",") == 3 and line.partition(",")[0].strip().isdecimal() for line in lines):
         values = _numbers(lines, np.float64, "+-.eE")
         if values is not None and len(values) == 4 * len(lines):
             table = values.reshape(-1, 4)
             return table[:, 0].astype(np.int64), np.ascontiguousarray(table[:, 1:])
-    rows = [_node(line) for line in lines]
+    rows = [_node(line, flat) for line in lines]
     return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], float).reshape(-1, 3)
 
 
@@ -272,11 +278,13 @@ def _numbers(lines: list[str], dtype: type, signs: str) -> NDArray | None:
     return values if values.max(initial=0) < _EXACT else None
 
 
-def _node(line: str) -> tuple[int, list[float]]:
+def _node(line: str, flat: bool) -> tuple[int, list[float]]:
     """Return number and coordinates of a node; an empty field between commas is 0, normals may follow."""
     number, *fields = (word.strip() for word in line.split(","))
     if not is_number(number) or len(fields) > 7:
         raise ValueError(f"the line of a node is '{line[:60]}'")
+    if flat:
+        fields += [""] * (3 - len(fields))
     if len(fields) < 3:
         raise MeshError(f"node {number} has {len(fields)} coordinates; a volume mesh needs three of each node.")
     return int(number), [_float(word, line) if word else 0.0 for word in fields[:3]]
