@@ -104,18 +104,20 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
     if not compared:
         yield "no reference", np.nan, np.nan, np.nan
     scenario = problem.scenario
-    if problem.integrator.__class__.__name__ == "EnergyMomentum" or "static" in text.split("[integrator]")[0]:
+    if scenario.tables.integrator.kind == "energy-momentum":
         if compared:
             last = max(compared)
             u = (problem.state.q[:n] - mesh.points) / length
             yield "u", *_difference(u, numbers, compared[last])
         return
     begun, worst = time.process_time(), (0.0, 0.0, 0.0)
+    largest = max((np.abs(u).max() for table in compared.values() for u in table.values()), default=0.0)
     for state in march(problem.system, problem.integrator, problem.state, scenario.times):
         u = (state.q[:n] - mesh.points) / length
         for t, theirs in compared.items():
             if abs(state.t - t) < 1e-6 * scenario.times[-1] and state.t > 0:
-                row = _difference(u, numbers, theirs)
+                mine, size, difference = _difference(u, numbers, theirs)
+                row = (mine, size, difference * size / largest if largest else np.nan)
                 worst = max(worst, row, key=lambda r: r[2] if r[2] == r[2] else -1.0)
         if time.process_time() - begun > _LONGEST:
             yield f"u to t = {state.t:.3g}", *worst

@@ -123,7 +123,7 @@ def import_deck(
     try:
         geometry = DeckGeometry.of(reading.mesh, path.name)
     except MeshError as error:
-        told = str(error)
+        told = str(deck.missed[0]) if deck.missed else str(error)
         raise MeshError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
     _check_density(deck, system, path.name)
     scenarios = _scenarios(deck, geometry, system, path)

@@ -8,6 +8,7 @@ from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
 _SOLVING = ("SOLVER", "DIRECT")
+_SCALED = "masses that are scaled for longer steps are not known"
 
 
 def _take_step(reading: Reading, block: Block) -> None:
@@ -70,6 +71,8 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
         if not -1 / 3 <= step.alpha <= 0:
             raise NotUnderstood(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
     _times(step, block, needed=True)
+    if any(words(block.lines[0])[4:]):
+        raise NotUnderstood(_SCALED)
 
 
 def _take_frequency(reading: Reading, block: Block) -> None:
@@ -78,6 +81,8 @@ def _take_frequency(reading: Reading, block: Block) -> None:
     step.modes = int(found[0]) if found[0].isdecimal() else 0
     if step.modes < 1:
         raise NotUnderstood("it does not say how many frequencies")
+    if any(found[3:]):
+        raise NotUnderstood(_SCALED)
 
 
 def _take_modal_dynamic(reading: Reading, block: Block) -> None:
