@@ -198,4 +198,4 @@ def _upright(view: View | None, folder: Folder) -> View:
 
 def _field(series: Series) -> str:
     """Return what colours show where nothing is asked for."""
-    return "von_mises" if "von_mises" in series.cell_fields else "displacement"
+    return next((name for name in ("von_mises", "axial_force") if name in series.cell_fields), "displacement")

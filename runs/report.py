@@ -13,9 +13,12 @@ import numpy as np
 from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, OutputError, StepFailed
 from symplex.fem.energy import Array
-from symplex.fem.solids.elements import SOLIDS
+from symplex.fem.measures.anchors import Anchors
+from symplex.fem.measures.bars import Bars
+from symplex.fem.solids.elements import LINE, SOLIDS
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import MeshInfo, describe
 from symplex.meshes.series.series import read_series
 from symplex.runs.progress import clock, si
@@ -224,8 +227,12 @@ def check_report(problem: Problem) -> tuple[str, str]:
     for name, solids in problem.parts.items():
         rows.append((f"body '{name}'", _body(mesh.points[mesh.nodes_of(name)], solids)))
         rows += [(f"  {part}", _material(solid)) for part, solid in solids.items() if len(solids) > 1]
+    for name, bars in problem.trusses.items():
+        rows.append((f"truss '{name}'", _truss(bars, mesh, name)))
+    for name, springs in problem.springs.items():
+        rows.append((f"spring '{name}'", _springs(springs, problem.state.q)))
     pieces = describe(mesh).bodies
-    if pieces > len(tables.body):
+    if pieces > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
     for name, contact in problem.contacts.items():
         gap = float(np.min(contact.gaps(problem.state.q), initial=np.inf))
@@ -264,6 +271,32 @@ def _body(points: Array, solids: Mapping[str, Solid]) -> str:
     return f"{size} m, {cells}, {mass:.6g} kg"
 
 
+def _truss(bars: Bars, mesh: Mesh, name: str) -> str:
+    """Return size, members, lengths and prestress of a truss."""
+    points, lengths = mesh.points, bars.lengths(mesh.points)
+    size = " × ".join(f"{length:.4g}" for length in np.ptp(points[mesh.nodes_of(name)], axis=0))
+    return f"{size} m, {len(bars.nodes):,} members of {_range(lengths, 'm')}, {_forces(bars, points)}"
+
+
+def _springs(springs: Bars | Anchors, q: Array) -> str:
+    """Return the number of springs, their lengths and forces at the start."""
+    return f"{len(springs.nodes):,} of {_range(springs.lengths(q), 'm')}, {_forces(springs, q)}"
+
+
+def _range(values: Array, unit: str) -> str:
+    low, high = float(values.min()), float(values.max())
+    return si(high, unit) if high - low <= _NOISE * abs(high) else f"{si(low, unit)} to {si(high, unit)}"
+
+
+def _forces(bars: Bars | Anchors, q: Array) -> str:
+    """Return the forces along bars, if there are any but rounding."""
+    forces, lengths = bars.tensions(q), bars.lengths(q)
+    stiffness = 4.0 * lengths**2 * bars.law.curvature(lengths**2) + 2.0 * bars.law.slope(lengths**2)  # d²φ/dl²
+    if (np.abs(forces) <= _NOISE * np.abs(stiffness * lengths)).all():
+        return "without forces at the start"
+    return f"forces of {_range(forces, 'N')} at the start"
+
+
 def _material(solid: Solid) -> str:
     """Return the mass of a part of a body and what its material is like."""
     material = solid.material
@@ -287,7 +320,7 @@ def _body_contact(contact: BodyContact, q: Array) -> str:
 
 def _elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many elements of each type bodies have."""
-    counts = {element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in SOLIDS}
+    counts = {element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in (*SOLIDS, LINE)}
     return ", ".join(f"{count:,} {plural}" for plural, count in counts.items() if count)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from symplex.base.files import aside_of, damage_reported, is_file, read_whole, replacing
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
+from symplex.fem.measures.bars import Bars
 from symplex.fem.system import State
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
@@ -300,6 +301,15 @@ class Shown:
     def __init__(self, problem: Problem):
         mesh = problem.mesh
         self.blocks = {name: Block.of(joined_cells(solids)) for name, solids in problem.parts.items()}
+        self.blocks |= {name: Block.of({"line": bars.nodes}) for name, bars in problem.trusses.items()}
+        self.blocks |= {
+            name: Block.of({"line": springs.nodes})
+            for name, springs in problem.springs.items()
+            if isinstance(springs, Bars)
+        }
+        self.blocks |= {
+            name: Block.of({"vertex": np.array([[node]], np.int32)}) for name, node in problem.point_masses.items()
+        }
         self._start = problem.state.q
         self._nodes = [np.arange(len(mesh.points))]
         points = [mesh.points]
@@ -334,9 +344,12 @@ def fields_of(
         at_points["velocity"] = shown.at_points(state.v)
     at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, motion, state, wanted).items()}
     at_cells = {}
-    if "von_mises" in wanted:
+    if "von_mises" in wanted and problem.solids:
         stresses = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
         at_cells["von_mises"] = {name: joined_values(solids, stresses) for name, solids in problem.parts.items()}
+    bars = {name: energy for name, energy in (problem.trusses | problem.springs).items() if name in shown.blocks}
+    if bars and "axial_force" in wanted:
+        at_cells["axial_force"] = {name: energy.tensions(state.q) for name, energy in bars.items()}
     return at_points, at_cells
 
 

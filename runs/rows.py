@@ -27,7 +27,7 @@ class RowsOfRun:
         self._problem, self._motion = problem, motion
         self._declared = {column.name: column for column in motion.columns}
         self._has_temperature = any(column.kind == "temperature" for column in motion.columns)
-        for name in problem.carriers:
+        for name in (*problem.carriers, *problem.point_masses):
             columns = vector_columns(f"position_{name}", "m", "length", plot=f"position of {name}")
             self._declared |= {column.name: column for column in columns}
 
@@ -45,7 +45,7 @@ class RowsOfRun:
         row |= components("momentum", problem.system.momentum(state))
         row |= components("angular_momentum", problem.system.angular_momentum(state))
         row |= problem.system.observed(state, motion.gradient)
-        for name, node in problem.carriers.items():
+        for name, node in (*problem.carriers.items(), *problem.point_masses.items()):
             row |= components(f"position_{name}", state.q[node])
         if self._has_temperature:
             row["temperature"] = problem.temperature(state)

@@ -152,7 +152,8 @@ def summarize(
         "elements": {
             name: {kind: len(cells) for kind, cells in joined_cells(solids).items()}
             for name, solids in problem.parts.items()
-        },
+        }
+        | {name: {"line": len(bars.nodes)} for name, bars in problem.trusses.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
         "loads": _loads(problem),
@@ -176,7 +177,7 @@ def _loads(problem: Problem) -> list[str]:
 
 def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:
     values, units, works = _summarised(history)
-    strain = sum(history[name] for name in problem.solids)
+    strain = sum(history[name] for name in (*problem.solids, *problem.trusses, *problem.springs))
     found = {
         "t_end": float(history["t"][-1]),
         "samples": len(history["t"]) - 1,

@@ -57,7 +57,11 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
     points = mesh.points
     if body.rotate is not None:
         points = points @ body.rotate.matrix.T
-    points = np.ascontiguousarray(points + np.array(body.translate))
+    points = points + np.array(body.translate)
+    for copy in body.instance:
+        turned = points if copy.rotate is None else points @ copy.rotate.matrix.T
+        points = turned + np.array(copy.translate)
+    points = np.ascontiguousarray(points)
     far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
     if np.finfo(float).eps * far > _ROUNDED * size:
         raise MeshError(

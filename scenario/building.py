@@ -20,6 +20,7 @@ from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
+from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
@@ -29,8 +30,11 @@ from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.obstacles import obstacle_of
 from symplex.scenario.parts import Part, parts_of
 from symplex.scenario.prescribed import factor, support_motion
-from symplex.scenario.quantities import listed, shown
+from symplex.scenario.selections import group_in
+from symplex.scenario.springs import spring_of
 from symplex.scenario.tables import ObstacleTable, Tables
+from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
+from symplex.scenario.trusses import MEMBERS, Truss, truss_mesh
 from symplex.scenario.validation import mistakes, place
 from symplex.time.integrator import Integrator
 
@@ -72,13 +76,8 @@ class Builder:
         ScenarioError
             With one line for each mistake.
         """
-        bodies = {
-            body.name: mesh
-            for k, body in enumerate(self._tables.body)
-            if (mesh := self._try(place("body", k, body.name), mesh_of, body, self._path.parent)) is not None
-        }
+        self._mesh = self._tied(merge(self._meshes()))
         self._raise_mistakes()
-        self._mesh = merge(bodies)
         n = len(self._mesh.points)
         self._carriers = {table.name: n + k for k, table in enumerate(self._tables.moving_obstacles)}
         self._n_nodes = n + len(self._carriers)
@@ -112,7 +111,36 @@ class Builder:
         if self._lines:
             raise mistakes(self._path.name, self._lines)
 
-    # -- bodies -----------------------------------------------------------------------------------------------
+    # -- bodies, trusses, point masses ------------------------------------------------------------------------
+
+    def _meshes(self) -> dict[str, Mesh]:
+        """Return the meshes of all that has nodes, by name."""
+        tables, folder = self._tables, self._path.parent
+        meshes: dict[str, Mesh | None] = {}
+        for k, body in enumerate(tables.body):
+            meshes[body.name] = self._try(place("body", k, body.name), mesh_of, body, folder)
+        for k, truss in enumerate(tables.truss):
+            meshes[truss.name] = self._try(place("truss", k, truss.name), truss_mesh, truss, folder)
+        meshes |= {table.name: table.own_mesh() for table in tables.point_mass if table.has_node}
+        self._raise_mistakes()
+        return {name: mesh for name, mesh in meshes.items() if mesh is not None}
+
+    def _tied(self, mesh: Mesh) -> Mesh:
+        """Return the mesh in which tied nodes are one, or are on the surfaces that they are held on."""
+        ties = [(place("tie", k, table.name), table) for k, table in enumerate(self._tables.tie)]
+        pairs = [self._try(here, tied_pairs, table, mesh) for here, table in ties if table.kind == "nodes"]
+        self._raise_mistakes()
+        if pairs:
+            joined = self._try(
+                "[[tie]]", join_nodes, mesh, np.concatenate([some for some in pairs if some is not None])
+            )
+            mesh = mesh if joined is None else joined
+        self._on_surface: dict[str, tuple[TieTable, IntArray, IntArray]] = {}
+        for here, table in ties:
+            if table.kind == "surface" and (found := self._try(here, on_surface, table, mesh)) is not None:
+                mesh = drawn_to(mesh, *found)
+                self._on_surface[str(table.name)] = (table, *found)
+        return mesh
 
     def _nodes_of(self, body: str) -> IntArray:
         return self._mesh.nodes_of(body)
@@ -123,24 +151,51 @@ class Builder:
         return {body.name: parts_of(body, self._mesh) for body in self._tables.body}
 
     @cached_property
-    def _body_mass(self) -> dict[str, Array]:
-        """Lumped nodal masses [n] of each body."""
-        points, n = self._mesh.points, self._n_nodes
+    def _trusses(self) -> dict[str, Truss]:
+        """The bars of each truss."""
         return {
+            table.name: Truss(table, self._mesh.cells_of("line", f"{table.name}.{MEMBERS}"))
+            for table in self._tables.truss
+        }
+
+    @cached_property
+    def _body_mass(self) -> dict[str, Array]:
+        """Lumped nodal masses [n] of each body and truss, and of each point mass."""
+        points, n = self._mesh.points, self._n_nodes
+        found = {
             name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self._parts.items()
         }
+        found |= {name: truss.lumped_mass(points, n) for name, truss in self._trusses.items()}
+        for k, table in enumerate(self._tables.point_mass):
+            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n)
+            found[table.name] = np.zeros(n) if mass is None else mass
+        return found
 
     def _mass(self) -> Array | csr_array:
         """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
-        bodies = self._tables.body
-        lumped = sum((self._body_mass[body.name] for body in bodies if body.mass == "lumped"), self._carried_mass)
-        consistent = [body.name for body in bodies if body.mass == "consistent"]
+        tables, points, n = self._tables, self._mesh.points, self._n_nodes
+        consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
+        lumped = sum((mass for name, mass in self._body_mass.items() if name not in consistent), self._carried_mass)
+        self._require_mass(np.sum([*self._body_mass.values(), self._carried_mass], axis=0))
         if not consistent:
             return lumped
         mass = diags_array(lumped).tocsr()
-        for part in (part for name in consistent for part in self._parts[name]):
-            mass = mass + part.consistent_mass(self._mesh.points, self._n_nodes)
+        for name in consistent:
+            for part in self._parts.get(name, []) or [self._trusses[name]]:
+                mass = mass + part.consistent_mass(points, n)
         return mass.tocsr()
+
+    def _require_mass(self, mass: Array) -> None:
+        """Refuse nodes of trusses without mass."""
+        for truss in self._tables.truss:
+            nodes = self._nodes_of(truss.name)
+            bare = nodes[mass[nodes] == 0.0]
+            if len(bare):
+                at = ", ".join(f"{x:.6g}" for x in self._mesh.points[bare[0]])
+                raise ScenarioError(
+                    f"{len(bare)} of {len(nodes)} nodes of the truss '{truss.name}' have no mass, the first at ({at}) "
+                    "m; give member_mass, or a [[point_mass]] on its nodes."
+                )
 
     @property
     def _carried_mass(self) -> Array:
@@ -157,29 +212,40 @@ class Builder:
 
     @cached_property
     def _velocities(self) -> Array:
-        """The velocities v + ω × (x − centre of mass) [n, 3], body by body."""
+        """The velocities v + ω × (x − centre of mass) [n, 3], body by body, and what is added to them."""
         points = self._positions()
         v = np.zeros_like(points)
         for table in self._tables.moving_obstacles:
             v[self._carriers[table.name]] = table.velocity
-        for body in self._tables.body:
+        for table in (item for item in self._tables.point_mass if item.has_node):
+            v[self._nodes_of(table.name)] = table.velocity or 0.0
+        given = np.full_like(v, np.nan)
+        for body in (*self._tables.body, *self._tables.truss):
             nodes, mass = self._nodes_of(body.name), self._body_mass[body.name]
-            centre = mass @ points / mass.sum()
-            v[nodes] = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
+            centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
+            own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
+            self._require_same(body.name, nodes, given[nodes], own)
+            given[nodes] = v[nodes] = own
+        for k, table in enumerate(self._tables.velocity):
+            self._try(place("velocity", k), table.add, self._mesh, self._body_mass, v)
         return v
+
+    def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array) -> None:
+        """Refuse nodes that bodies share and that would start with two velocities."""
+        off = np.nan_to_num(np.linalg.norm(own - before, axis=1))
+        k = int(np.argmax(off))
+        if off[k] > _TOUCH * np.abs(own).max():
+            at = ", ".join(f"{x:.6g}" for x in self._mesh.points[nodes[k]])
+            self._lines.append(
+                f"'{name}' is tied at ({at}) m to another body that starts with another velocity, by {off[k]:.3g} m/s; "
+                "let both move alike, and add the rest by [[velocity]]."
+            )
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
     def _group(self, table: Support | Rod | LoadTable) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
-        if table.group is None:
-            return table.body
-        group = f"{table.body}.{table.group}"
-        if group not in self._mesh.groups:
-            prefix = f"{table.body}."
-            known = listed(g.removeprefix(prefix) for g in self._mesh.groups if g.startswith(prefix))
-            raise ScenarioError(f"body '{table.body}' has no group {shown(table.group)}; it has: {known}.")
-        return group
+        return group_in(self._mesh, table.body, table.group)
 
     def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
         """Return which coordinates [n, 3] do not move, and what moves in a given way by name."""
@@ -239,6 +305,14 @@ class Builder:
                 solid = self._try(place("body", k, body.name), part.solid, self._mesh.points)
                 if solid is not None:
                     energies[part.name] = solid
+        energies |= {name: truss.bars(self._mesh.points) for name, truss in self._trusses.items()}
+        for k, table in enumerate(tables.spring):
+            spring = self._try(place("spring", k, table.name), spring_of, table, self._mesh)
+            if spring is not None:
+                energies[table.name] = spring
+        for name, (table, nodes, triangles) in self._on_surface.items():
+            young = min(part.material.material().young for part in self._parts[table.to])
+            energies[name] = surface_tie(table, self._mesh, young, nodes, triangles)
         for k, obstacle in enumerate(tables.obstacle):
             contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
             if contact is not None:
@@ -266,10 +340,16 @@ class Builder:
                 loads[table.name] = load
         return energies, loads
 
+    @cached_property
+    def _surface_nodes(self) -> IntArray:
+        """The nodes on the boundary of bodies, and all of trusses and point masses."""
+        bare = [name for name in self._tables.names if name not in self._parts]
+        return np.unique(np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)]))
+
     def _contact(self, table: ObstacleTable) -> RigidContact:
-        bodies = table.bodies if table.bodies is not None else [body.name for body in self._tables.body]
+        bodies = table.bodies if table.bodies is not None else self._tables.names
         of_bodies = np.concatenate([np.empty(0, np.int32), *(self._nodes_of(name) for name in bodies)])
-        nodes = np.intersect1d(self._mesh.boundary_nodes, of_bodies)
+        nodes = np.intersect1d(self._surface_nodes, of_bodies)
         carrier = self._carriers.get(table.name)
         contact = RigidContact(nodes, obstacle_of(table, carrier is not None), table.contact_stiffness, carrier)
         if len(nodes) and not table.allow_initial_penetration:
@@ -281,7 +361,7 @@ class Builder:
         node, depth = contact.deepest(points)
         if depth > _TOUCH * np.ptp(self._mesh.points, axis=0).max():
             inside = int(np.sum(contact.gaps(points) < 0))
-            body = next(body.name for body in self._tables.body if node in self._nodes_of(body.name))
+            body = next(name for name in self._tables.names if node in self._nodes_of(name))
             at = ", ".join(f"{x:.6g}" for x in points[node])
             raise ScenarioError(
                 f"body '{body}' starts inside it: {inside} nodes, the deepest at ({at}) m by {depth:.3g} m. "

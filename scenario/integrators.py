@@ -90,7 +90,7 @@ def taken_by_kind() -> dict[str, frozenset[Trait]]:
     for kind, model in METHODS.items():
         sizes = {name: 1.0 for name, item in model.model_fields.items() if item.is_required() and name != "kind"}
         table = cast(IntegratorTable, model.model_validate({"kind": kind, **sizes}))
-        taken[kind] = integrator_of(Tables(body=[], integrator=table, run=Run(duration=1.0))).takes
+        taken[kind] = integrator_of(Tables(integrator=table, run=Run(duration=1.0))).takes
     return taken
 
 
@@ -282,7 +282,9 @@ def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
     if not table.takes_external or table.external is not None:
         return tuple(table.external or ())
     moving = tables.moving_obstacles  # which have a secant form, as pairs do
-    return *(obstacle.name for obstacle in tables.obstacle if obstacle not in moving), *tables.constant_forces
+    anchored = (table.name for table in tables.spring if table.to is not None)
+    fixed = (obstacle.name for obstacle in tables.obstacle if obstacle not in moving)
+    return *fixed, *anchored, *tables.constant_forces
 
 
 def axes_along(normal: Array) -> Array:

@@ -77,9 +77,7 @@ def require_materials(body: Body, mesh: Mesh, called: str) -> None:
         if group not in mesh.groups:
             raise MeshError(f"materials: group '{group}' is not in {called}; it has: {listed(mesh.groups)}.")
         if set(group) & set(',"'):
-            raise MeshError(
-                f"materials: the group {shown(group)} names a column: no commas, no quotes."
-            )
+            raise MeshError(f"materials: the group {shown(group)} names a column: no commas, no quotes.")
         if not any(map(len, members.values())):
             raise MeshError(f"materials: group '{group}' has no elements, only cells of other types or points.")
         for kind, index in members.items():

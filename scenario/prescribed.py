@@ -119,10 +119,16 @@ _DIGIT = re.compile(r"(?<![\w^\[(/*+\-−.])[+\-−.]*\d")
 
 
 def read_table(path: Path, called: str) -> tuple[list[float], list[float]]:
-    """Return the two columns of a file of comma-separated numbers.
+    """Return the two columns of a file of times and factors (see `read_numbers`)."""
+    times, factors = zip(*read_numbers(path, called, 2, "time (s) and factor"), strict=True)
+    return list(times), list(factors)
 
-    The first row may be a heading: one without any number. Empty lines are left out. All else must be two finite
-    numbers; nothing is skipped.
+
+def read_numbers(path: Path, called: str, columns: int, wanted: str) -> list[list[float]]:
+    """Return the rows of a file of comma-separated numbers.
+
+    The first row may be a heading: one without any number. Empty lines are left out. All else must be as many finite
+    numbers as there are columns; nothing is skipped.
 
     Parameters
     ----------
@@ -130,12 +136,16 @@ def read_table(path: Path, called: str) -> tuple[list[float], list[float]]:
         Text in UTF-8, with or without the mark of byte order that spreadsheets put in front.
     called : str
         What messages call the file.
+    columns : int
+    wanted : str
+        What messages call the columns.
 
     Raises
     ------
     ScenarioError
-        If it cannot be read, or a row is not two numbers; with the number of its line in the file.
+        If it cannot be read, or a row is not as many numbers; with the number of its line in the file.
     """
+    many = {2: "two", 3: "three"}[columns]
     try:
         if path.exists() and not path.is_file():
             raise ScenarioError(f"{called} is not a file.")
@@ -146,18 +156,17 @@ def read_table(path: Path, called: str) -> tuple[list[float], list[float]]:
     if rows and _is_heading(rows[0][1]):
         del rows[0]
     if not rows:
-        raise ScenarioError(f"{called} has no numbers; wanted two columns, times (s) and factors.")
+        raise ScenarioError(f"{called} has no numbers; wanted {many} columns, {wanted}.")
     numbers = [[_number(word) for word in row] for _, row in rows]
     for (line, row), values in zip(rows, numbers, strict=True):
-        if len(values) != 2 or not all(map(math.isfinite, values)):
+        if len(values) != columns or not all(map(math.isfinite, values)):
             raise ScenarioError(
-                f"{called}, line {line} is {shown(','.join(row))}; wanted two numbers with a comma between them and "
-                "points for decimals, time (s) and factor. Only a first line without any number is a heading."
+                f"{called}, line {line} is {shown(','.join(row))}; wanted {many} numbers with a comma between them and "
+                f"points for decimals, {wanted}. Only a first line without any number is a heading."
             )
         if max(map(abs, values)) > MOST:
             raise ScenarioError(f"{called}, line {line} is {shown(','.join(row))}; numbers must be below {MOST:g}.")
-    times, factors = zip(*numbers, strict=True)
-    return list(times), list(factors)
+    return numbers
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -16,6 +16,8 @@ from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidArgument, ScenarioError
 from symplex.fem.energy import Array
+from symplex.fem.measures.anchors import Anchors
+from symplex.fem.measures.bars import Bars
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
@@ -106,6 +108,7 @@ class Scenario:
         tables = self.tables
         histories = [item.history for item in (*tables.support, *tables.load) if item.history is not None]
         names = [body.mesh.file for body in tables.body] + [history.file for history in histories]
+        names += [name for truss in tables.truss for name in truss.mesh.files]
         return {name: self.path.parent / name for name in names if name is not None}
 
     @property
@@ -175,6 +178,26 @@ class Problem:
     def parts(self) -> dict[str, dict[str, Solid]]:
         """The strain energies of each body by name: one, or one for each type of elements and each material."""
         return parts_by_body([body.name for body in self.scenario.tables.body], self.solids)
+
+    @cached_property
+    def trusses(self) -> dict[str, Bars]:
+        """The energies of trusses by name."""
+        energies = self.system.energies
+        found = {table.name: energies[table.name] for table in self.scenario.tables.truss}
+        return {name: energy for name, energy in found.items() if isinstance(energy, Bars)}
+
+    @cached_property
+    def springs(self) -> dict[str, Bars | Anchors]:
+        """The energies of springs by name."""
+        energies = self.system.energies
+        found = {table.name: energies[table.name] for table in self.scenario.tables.spring}
+        return {name: energy for name, energy in found.items() if isinstance(energy, Bars | Anchors)}
+
+    @cached_property
+    def point_masses(self) -> dict[str, int]:
+        """The nodes of point masses that have one of their own, by name."""
+        tables = self.scenario.tables.point_mass
+        return {table.name: int(self.mesh.nodes_of(table.name)[0]) for table in tables if table.has_node}
 
     @cached_property
     def contacts(self) -> dict[str, RigidContact]:

@@ -41,6 +41,10 @@ from symplex.scenario.quantities import (
     vector,
     whole,
 )
+from symplex.scenario.springs import PointMassTable, SpringTable
+from symplex.scenario.ties import TieTable
+from symplex.scenario.trusses import TrussTable
+from symplex.scenario.velocities import VelocityTable
 
 _MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
@@ -178,8 +182,18 @@ class MaterialTable(Table):
         raise ValueError("needs either lambda and mu, or young and poisson")
 
 
+class Instance(Table):
+    """A copy of a body, turned and moved from where that is."""
+
+    name: Name
+    rotate: Rotation | None = None
+    translate: Annotated[Triple, vector("m")] = ZERO
+    velocity: Annotated[Triple | None, vector("m/s")] = None
+    angular_velocity: Annotated[Triple | None, vector("rad/s")] = None
+
+
 class Body(Table):
-    """A deformable body."""
+    """A deformable body, or several copies of it."""
 
     name: Name
     mesh: MeshTable
@@ -195,6 +209,7 @@ class Body(Table):
     mass: Literal["lumped", "consistent"] = "lumped"
     quadratic: bool = False
     formulation: Literal["standard"] | None = None
+    instance: list[Instance] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _check(self) -> Body:
@@ -205,6 +220,25 @@ class Body(Table):
         if self.materials == {}:
             raise ValueError("materials is empty; give a material for each group of elements")
         return self
+
+    @property
+    def instances(self) -> list[Body]:
+        """The bodies that it stands for: itself, or, each with one instance, these, with velocities of their own."""
+        if not self.instance:
+            return [self]
+        return [
+            self.model_copy(
+                update={
+                    "name": copy.name,
+                    "instance": [copy],
+                    "velocity": self.velocity if copy.velocity is None else copy.velocity,
+                    "angular_velocity": (
+                        self.angular_velocity if copy.angular_velocity is None else copy.angular_velocity
+                    ),
+                }
+            )
+            for copy in self.instance
+        ]
 
     @property
     def material_of_group(self) -> dict[str | None, MaterialTable]:
@@ -255,8 +289,8 @@ class Run(Table):
         return key in self.model_fields_set
 
 
-# Of bodies; the last two where bodies touch each other.
-OutputField = Literal["velocity", "von_mises", "contact_force", "contact_pressure", "gap"]
+# Of bodies and trusses; the last two where bodies touch each other.
+OutputField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
 
 
 class Output(Table):
@@ -273,10 +307,15 @@ class Output(Table):
 class Tables:
     """All tables of a scenario file."""
 
-    body: list[Body]
     integrator: IntegratorTable
     run: Run
     title: str = ""
+    body: list[Body] = field(default_factory=list)
+    truss: list[TrussTable] = field(default_factory=list)
+    point_mass: list[PointMassTable] = field(default_factory=list)
+    spring: list[SpringTable] = field(default_factory=list)
+    tie: list[TieTable] = field(default_factory=list)
+    velocity: list[VelocityTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
@@ -292,6 +331,12 @@ class Tables:
         return [item for item in self.obstacle if isinstance(item, SphereTable) and item.mass is not None]
 
     @property
+    def names(self) -> list[str]:
+        """The names of all that has nodes in the mesh: bodies, trusses, and point masses at points of their own."""
+        points = [table.name for table in self.point_mass if table.has_node]
+        return [*(body.name for body in self.body), *(truss.name for truss in self.truss), *points]
+
+    @property
     def constant_forces(self) -> list[str]:
         """The names of the energies of gravity and of loads that have a potential."""
         gravity = ["gravity"] if self.gravity is not None else []
@@ -301,6 +346,11 @@ class Tables:
 # For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
 MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "body": Body,
+    "truss": TrussTable,
+    "point_mass": PointMassTable,
+    "spring": SpringTable,
+    "tie": TieTable,
+    "velocity": VelocityTable,
     "obstacle": OBSTACLES,
     "contact": ContactTable,
     "support": Support,
@@ -312,5 +362,6 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
 }
-SEVERAL = ("body", "obstacle", "contact", "support", "rod", "load")
-NEEDED = ("body", "integrator", "run")
+WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
+SEVERAL = (*WITH_NODES, "spring", "tie", "velocity", "obstacle", "contact", "support", "rod", "load")
+NEEDED = ("integrator", "run")

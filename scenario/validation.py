@@ -15,7 +15,7 @@ from symplex.errors import ScenarioError
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
 from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
-from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, Tables
+from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
 from symplex.time.traits import Trait
@@ -60,11 +60,14 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
             found[key] = _validated(key, value, place(key), lines)
     meant = {close for key in data if key not in MODELS for close in difflib.get_close_matches(key, MODELS, n=1)}
     absent = [key for key in NEEDED if not data.get(key) and key not in meant]
+    if not any(data.get(key) or key in meant for key in WITH_NODES):
+        absent.insert(0, WITH_NODES[0])
     if absent:
         named = (f"[[{key}]]" if key in SEVERAL else f"[{key}]" for key in absent)
         lines.append(f"there is no {' and no '.join(named)} table.")
     if not lines:
         tables = Tables(**found)
+        tables = replace(tables, body=[each for body in tables.body for each in body.instances])
         lines = [*_wrong_names(tables), *_unsupported(tables)]
     if lines:
         raise mistakes(name, lines)
@@ -136,7 +139,8 @@ def _wrong_names(tables: Tables) -> list[str]:
     lines, seen = [], {}
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
-    reserved |= {f"position_{item.name}_{axis}" for item in tables.moving_obstacles for axis in AXES}
+    followed = [*tables.moving_obstacles, *(item for item in tables.point_mass if item.has_node)]
+    reserved |= {f"position_{item.name}_{axis}" for item in followed for axis in AXES}
     bodies = [body.name for body in tables.body]
     between = [f"{one}_{other}" for contact in tables.contact for one, other in contact.pairs(bodies)]
     reserved |= {f"contact_force_{pair}_{axis}" for pair in between for axis in AXES}
@@ -157,16 +161,20 @@ def _wrong_names(tables: Tables) -> list[str]:
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
-    for table in ("support", "rod", "load"):
+    known = tables.names
+    for table in ("point_mass", "spring", "tie", "velocity", "support", "rod", "load"):
         for k, item in enumerate(getattr(tables, table)):
-            if item.body not in bodies:
-                here = place(table, k, getattr(item, "name", None))
-                lines.append(f"{here}: there is no body {shown(item.body)}; {suggestion(item.body, bodies)}")
+            named = [getattr(item, key, None) for key in ("body", "to_body", "to")]
+            lines += [
+                f"{place(table, k, item.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
+                for name in named
+                if isinstance(name, str) and name not in known
+            ]
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:
-            if name not in bodies:
+            if name not in known:
                 lines.append(
-                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, bodies)}"
+                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
                 )
     lines += _wrong_contacts(tables, bodies)
     planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
@@ -177,7 +185,8 @@ def _wrong_names(tables: Tables) -> list[str]:
         )
     if isinstance(tables.integrator, ZhangSkeelTable):
         of_contact = [table.name for table in (*tables.obstacle, *tables.contact)]
-        energies = [*bodies, *of_contact, *tables.constant_forces]
+        of_bars = [table.name for table in (*tables.truss, *tables.spring)]
+        energies = [*bodies, *of_bars, *of_contact, *tables.constant_forces]
         lines += [
             f"[integrator]: stiff names no energy: there is no {shown(name)}; {suggestion(name, energies)}"
             for name in tables.integrator.stiff
@@ -213,10 +222,8 @@ def _unsupported(tables: Tables) -> list[str]:
     lines = []
     if "consistent mass" not in method.takes:
         lines += [
-            f'{place("body", k, body.name)}: mass = "consistent" needs an implicit integrator; '
-            f'with {explicit}{kind} take mass = "lumped".'
-            for k, body in enumerate(tables.body)
-            if body.mass == "consistent"
+            f'{here}: mass = "consistent" needs an implicit integrator; with {explicit}{kind} take mass = "lumped".'
+            for here in _consistent(tables)
         ]
     if "moving supports" not in method.takes:
         lines += [
@@ -243,6 +250,12 @@ def _unsupported(tables: Tables) -> list[str]:
         ]
     lines += _unsupported_contacts(tables, method, explicit)
     return [*lines, *_wrong_rods(tables, method), *_wrong_thermostat(tables, method)]
+
+
+def _consistent(tables: Tables) -> list[str]:
+    """Return which bodies and trusses have a consistent mass, as messages call them."""
+    named = [(table, k, item) for table in ("body", "truss") for k, item in enumerate(getattr(tables, table))]
+    return [place(table, k, item.name) for table, k, item in named if item.mass == "consistent"]
 
 
 def _unsupported_contacts(tables: Tables, method: Integrator, explicit: str) -> list[str]:
@@ -300,9 +313,8 @@ def _wrong_thermostat(tables: Tables, method: Integrator) -> list[str]:
             why = f"it acts after steps of one size, which {kind} has not"
         return [f"[thermostat]: {why}; take {_kinds('thermostat', method)}."]
     lines = [
-        f'{place("body", k, body.name)}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'
-        for k, body in enumerate(tables.body)
-        if body.mass == "consistent"
+        f'{here}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'
+        for here in _consistent(tables)
     ]
     if "constraints" in method.takes and thermostat.rate is None:
         lines.append("[thermostat]: with rods friction must be in proportion to mass; give a rate (1/s) instead.")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
+from symplex.meshes.kinds import dimension_of
 from symplex.meshes.pictures.section import Plane, Section
 from symplex.meshes.pictures.view import Camera, View
 from symplex.meshes.series.frames import Block, Frame, Series
@@ -24,12 +25,15 @@ _OBSTACLE = "#8a94a3"
 _BODIES = ("#5b8fd0", "#e39a4a", "#6bb36b", "#c46a6a", "#9a7fc4", "#c2b04a", "#5fb3b3", "#b57b9e")
 _BODY = "body"  # the field by which each body has a colour of its own
 _EDGES = "#1c2833"
+_WIDTH, _POINT = 3.0, 14.0  # of bars and of points, in pixels
+_ROUND = {"render_points_as_spheres": True}
 # Name in the series or here -> words for it and its unit.
 _FIELDS = {
     "displacement": ("displacement", "m"),
     "speed": ("speed", "m/s"),
     "velocity": ("speed", "m/s"),
     "acceleration": ("acceleration", "m/s²"),
+    "axial_force": ("axial force", "N"),
     "von_mises": ("von Mises stress", "Pa"),
     "pressure": ("pressure", "Pa"),
     "contact_force": ("contact force", "N"),
@@ -199,8 +203,11 @@ class Scene:
             look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
         light = {"lighting": plane is None, "ambient": 0.45, "diffuse": 0.65}
         edges = {"edge_color": _EDGES, "edge_opacity": 0.55, "line_width": 1.0}
+        is_thin = dimension_of(next(iter(self._bodies[name].cells), "tetra")) < 2
+        if is_thin:
+            light, edges = {"lighting": False}, {"line_width": _WIDTH, "point_size": _POINT, **_ROUND}
         actor = _show(plotter, f"body {name}", shown, **look, **light, **edges)
-        if actor is not None:
+        if actor is not None and not is_thin:
             # Where edges are short, they only blacken the picture.
             length = float(np.sqrt(shown.area / max(shown.n_cells, 1)))
             actor.GetProperty().SetEdgeVisibility(length >= 5 * self._camera.pixel(plotter))

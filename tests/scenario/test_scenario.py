@@ -427,7 +427,7 @@ def test_inverted_cells_and_loose_nodes_are_refused_and_can_be_repaired(tmp_path
     assert problem.system.n_nodes == 71
 
 
-def test_elements_that_are_not_known_or_mixed_are_refused(tmp_path):
+def test_elements_that_are_not_known_or_do_not_fit_are_refused(tmp_path):
     from symplex.meshes.generate import box
 
     text = BODY.replace("{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1] }", '"odd.vtu"') + REST
@@ -438,7 +438,7 @@ def test_elements_that_are_not_known_or_mixed_are_refused(tmp_path):
     mixed = {"hexahedron": mesh.cells["hexahedron"], "tetra": mesh.cells["hexahedron"][:, [0, 1, 3, 4]]}
     save_mesh(Mesh(mesh.points, mixed), tmp_path / "odd.vtu")
     (line,) = lines(text, tmp_path / "test.toml")
-    assert line.endswith("cells; a body has elements of one type.")
+    assert "odd.vtu is not conforming: 4 triangular faces lie on quadrilateral ones, the first at (0.3333" in line
 
 
 @pytest.mark.parametrize(

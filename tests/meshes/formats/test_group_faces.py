@@ -155,6 +155,8 @@ def test_a_part_keeps_its_own_faces_and_no_others(tmp_path):
         quadratic=False,
         rotate=None,
         translate=(0.0, 0.0, 0.0),
+        instance=[],
+        material_of_group={None: None},
     )
     part = mesh_of(body, tmp_path)
     assert len(part.cells["hexahedron"]) == 2

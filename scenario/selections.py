@@ -1,0 +1,81 @@
+"""What tables of springs, point masses, velocities and ties have in common: which nodes are meant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import model_validator
+
+from symplex.errors import ScenarioError
+from symplex.fem.energy import Array, IntArray
+from symplex.meshes.joining import nearest_nodes
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.quantities import Table, Text, Triple, listed, shown, vector
+
+_NEAR = 1e-6  # of the size of a body: how near to a given point its node must be
+
+
+class Nodes(Table):
+    """Nodes of a body: of one of its groups, the one at a point, or all."""
+
+    body: Text
+    group: Text | None = None
+    at: Annotated[Triple | None, vector("m")] = None
+
+    @model_validator(mode="after")
+    def _check_nodes(self) -> Nodes:
+        if self.group is not None and self.at is not None:
+            raise ValueError("has group and at; give the name of a group, or the place of one node")
+        return self
+
+
+def nodes_named(body: str, group: str | None = None, at: Triple | None = None) -> Nodes:
+    """Return the nodes of a body that keys of another table name."""
+    return Nodes.model_construct(body=body, group=group, at=at)
+
+
+def group_in(mesh: Mesh, body: str, group: str | None) -> str:
+    """Return the name of a body's group in the mesh of all bodies.
+
+    Raises
+    ------
+    ScenarioError
+        If it does not exist.
+    """
+    if group is None:
+        return body
+    name = f"{body}.{group}"
+    if name not in mesh.groups:
+        prefix = f"{body}."
+        known = listed(g.removeprefix(prefix) for g in mesh.groups if g.startswith(prefix))
+        raise ScenarioError(f"body '{body}' has no group {shown(group)}; it has: {known}.")
+    return name
+
+
+def nodes_in(mesh: Mesh, selection: Nodes) -> IntArray:
+    """Return the nodes [m] that are meant, sorted.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such group, or no node at the place.
+    """
+    nodes = mesh.nodes_of(group_in(mesh, selection.body, selection.group))
+    if selection.at is None:
+        return nodes
+    points = np.concatenate([mesh.points, [selection.at]])
+    (node,), (away,) = nearest_nodes(points, np.array([len(mesh.points)]), nodes)
+    if away > _NEAR * size_of(mesh.points[nodes], selection.at):
+        at = ", ".join(f"{x:.6g}" for x in mesh.points[node])
+        raise ScenarioError(
+            f"body '{selection.body}' has no node at {list(selection.at)} m; the nearest is {away:.3g} m from there, "
+            f"at ({at}) m."
+        )
+    return np.array([node], np.int32)
+
+
+def size_of(points: Array, at: Triple = (0.0, 0.0, 0.0)) -> float:
+    """Return the size in m of a body; of a single point its distance from the origin, or from a place."""
+    size = float(np.ptp(points, axis=0).max())
+    return size or float(np.abs([*points[0], *at]).max())

@@ -1,0 +1,158 @@
+"""The tables of springs and of point masses, and what they describe."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import model_validator
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from symplex.errors import ScenarioError
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.measures.anchors import Anchors
+from symplex.fem.measures.bars import Bars
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.quantities import (
+    Name,
+    Table,
+    Text,
+    Triple,
+    not_negative,
+    one_of,
+    positive,
+    vector,
+)
+from symplex.scenario.selections import Nodes, nodes_in, nodes_named
+from symplex.scenario.trusses import LawName, law_of
+
+_MOST_PAIRED = 2000  # nodes of two groups that are paired with each other
+
+
+class SpringTable(Nodes):
+    """Springs from nodes of a body to nodes of a body, or to a fixed point."""
+
+    name: Name
+    to: Annotated[Triple | None, vector("m")] = None
+    to_body: Text | None = None
+    to_group: Text | None = None
+    to_at: Annotated[Triple | None, vector("m")] = None
+    stiffness: Annotated[float, positive("N/m of each spring")]
+    length: Annotated[float | None, not_negative("m")] = None
+    law: LawName = "engineering-strain"
+
+    @model_validator(mode="after")
+    def _check(self) -> SpringTable:
+        one_of(self, ["to", "to_body"], "other end")
+        if self.to is not None and (self.to_group is not None or self.to_at is not None):
+            raise ValueError("to_group and to_at go with to_body, not with a fixed point (to)")
+        if self.to_group is not None and self.to_at is not None:
+            raise ValueError("has to_group and to_at; give the name of a group, or the place of one node")
+        if self.law == "green-strain" and self.length == 0.0:
+            raise ValueError('law "green-strain" needs a natural length above 0')
+        return self
+
+
+class PointMassTable(Table):
+    """A mass at a point of its own, or at nodes of a body."""
+
+    name: Name
+    mass: Annotated[float | None, positive("kg")] = None
+    total: Annotated[float | None, positive("kg")] = None
+    position: Annotated[Triple | None, vector("m")] = None
+    body: Text | None = None
+    group: Text | None = None
+    at: Annotated[Triple | None, vector("m")] = None
+    velocity: Annotated[Triple | None, vector("m/s")] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> PointMassTable:
+        one_of(self, ["mass", "total"], "mass")
+        one_of(self, ["position", "body"], "place")
+        if self.position is None:
+            if self.velocity is not None:
+                raise ValueError("is on nodes of a body, whose velocity it has; leave velocity out")
+            if self.group is not None and self.at is not None:
+                raise ValueError("has group and at; give the name of a group, or the place of one node")
+        elif self.group is not None or self.at is not None:
+            raise ValueError("group and at go with body, not with position")
+        return self
+
+    @property
+    def has_node(self) -> bool:
+        """Whether it has a node of its own."""
+        return self.position is not None
+
+    def own_mesh(self) -> Mesh:
+        """Return the mesh of its own node."""
+        return Mesh(np.array([self.position], float), {"vertex": np.zeros((1, 1), np.int32)})
+
+    def masses(self, mesh: Mesh, n_nodes: int) -> Array:
+        """Return what it adds to the nodal masses [n_nodes] in kg.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, or no node at the place.
+        """
+        if self.has_node:
+            nodes = mesh.nodes_of(self.name)
+        else:
+            nodes = nodes_in(mesh, nodes_named(self.body or "", self.group, self.at))
+        result = np.zeros(n_nodes)
+        result[nodes] = self.mass if self.mass is not None else (self.total or 0.0) / len(nodes)
+        return result
+
+
+Spring = Bars | Anchors
+
+
+def spring_of(table: SpringTable, mesh: Mesh) -> Spring:
+    """Return the energy of springs, by default of the lengths that they have at the start.
+
+    From one node they go to each node of the other end, and from each one to the only one there. Of groups of equal
+    size each node has one spring, so that the sum of the squared lengths is the least.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such group, no node at a place, groups do not fit, or a spring joins a node with itself.
+    """
+    nodes = nodes_in(mesh, table)
+    if table.to is not None:
+        lengths = np.linalg.norm(mesh.points[nodes] - table.to, axis=1)
+        return Anchors(nodes, table.to, law_of(table.law, table.stiffness, _natural(table, lengths)))
+    assert table.to_body is not None
+    others = nodes_in(mesh, nodes_named(table.to_body, table.to_group, table.to_at))
+    pairs = _paired(mesh.points, nodes, others)
+    same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if len(same):
+        at = ", ".join(f"{x:.6g}" for x in mesh.points[pairs[same[0], 0]])
+        raise ScenarioError(f"a spring would join the node at ({at}) m with itself; name two groups without it.")
+    lengths = np.linalg.norm(mesh.points[pairs[:, 1]] - mesh.points[pairs[:, 0]], axis=1)
+    return Bars(pairs, law_of(table.law, table.stiffness, _natural(table, lengths)))
+
+
+def _natural(table: SpringTable, lengths: Array) -> Array | float:
+    """Return the natural lengths of springs: the given one, or those that they have."""
+    if table.length is not None:
+        return table.length
+    if table.law == "green-strain" and not lengths.min() > 0.0:
+        raise ScenarioError('a spring of law "green-strain" has no length at the start; give its natural length.')
+    return lengths
+
+
+def _paired(points: Array, nodes: IntArray, others: IntArray) -> IntArray:
+    if len(nodes) == 1 or len(others) == 1:
+        m = max(len(nodes), len(others))
+        return np.column_stack([np.broadcast_to(nodes, m), np.broadcast_to(others, m)]).astype(np.int32)
+    if len(nodes) != len(others):
+        raise ScenarioError(
+            f"springs are between {len(nodes)} nodes and {len(others)} others; give groups of the same size, or a "
+            "single node (at) on one side."
+        )
+    if len(nodes) > _MOST_PAIRED:
+        raise ScenarioError(f"springs are between {len(nodes):,} nodes each; at most {_MOST_PAIRED:,} can be paired.")
+    rows, columns = linear_sum_assignment(cdist(points[nodes], points[others], "sqeuclidean"))
+    return np.column_stack([nodes[rows], others[columns]]).astype(np.int32)

@@ -1,0 +1,133 @@
+"""The table of ties between bodies, and what it describes: nodes that are one, or that are held on a surface."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import model_validator
+
+from symplex.contact.surfaces import Surface
+from symplex.errors import ScenarioError
+from symplex.fem.energy import IntArray
+from symplex.fem.interpolation import InterpolatedEnergy
+from symplex.fem.ties import feet, tie_to_surface
+from symplex.meshes.joining import nearest_nodes
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.quantities import Name, Table, Text, positive
+from symplex.scenario.selections import group_in, nodes_in, nodes_named, size_of
+
+_STIFF = 10.0  # of a tie, as a multiple of E h
+_NEAR = 1e-6  # of the size of the body: how far nodes that are one may be from each other by default
+
+
+class TieTable(Table):
+    """Nodes of a body that are those of another one, or that are held on its surface."""
+
+    name: Name | None = None
+    kind: Literal["nodes", "surface"] = "nodes"
+    body: Text
+    group: Text | None = None
+    to: Text
+    to_group: Text | None = None
+    tolerance: Annotated[float | None, positive("m")] = None
+    stiffness: Annotated[float | None, positive("N/m of each node")] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> TieTable:
+        if self.body == self.to:
+            raise ValueError(f"ties '{self.body}' to itself; name two bodies")
+        if self.kind == "nodes":
+            if self.stiffness is not None:
+                raise ValueError('stiffness goes with kind = "surface"; nodes that are one need none')
+            return self
+        if self.name is None:
+            raise ValueError('of kind "surface" needs a name, for the column of its energy')
+        return self
+
+    def tolerance_in(self, mesh: Mesh) -> float:
+        """Return how far in m a node may be from where it is tied to."""
+        if self.tolerance is not None:
+            return self.tolerance
+        return _NEAR * max(size_of(mesh.points[mesh.nodes_of(name)]) for name in (self.body, self.to))
+
+
+def tied_pairs(table: TieTable, mesh: Mesh) -> IntArray:
+    """Return the pairs [p, 2] of nodes that a tie makes one, in the mesh of all bodies.
+
+    Of a group each node must have another one; of a body without a group those are tied that have.
+
+    Raises
+    ------
+    ScenarioError
+        If a node has none, with the distance.
+    """
+    nodes = nodes_in(mesh, nodes_named(table.body, table.group))
+    others = nodes_in(mesh, nodes_named(table.to, table.to_group))
+    nearest, away = nearest_nodes(mesh.points, nodes, others)
+    near = away <= table.tolerance_in(mesh)
+    if not (near.all() if table.group is not None else near.any()):
+        k = int(np.argmax(away) if table.group is not None else np.argmin(away))
+        raise ScenarioError(f"{_far(table, mesh, nodes[k], away[k], int((~near).sum()), len(nodes))}")
+    return np.column_stack([nodes[near], nearest[near]])
+
+
+def _far(table: TieTable, mesh: Mesh, node: int, away: float, far: int, total: int) -> str:
+    at = ", ".join(f"{x:.6g}" for x in mesh.points[node])
+    whose = f"group '{table.group}' of '{table.body}'" if table.group is not None else f"'{table.body}'"
+    what = "node" if table.kind == "nodes" else "point of the surface"
+    which = "farthest" if table.group is not None else "nearest"
+    return (
+        f"{far} of {total} nodes of {whose} have no {what} of '{table.to}' within {table.tolerance_in(mesh):.3g} m: "
+        f"the {which}, at ({at}) m, is {away:.3g} m away. Move the body, give a larger tolerance, or another group."
+    )
+
+
+def on_surface(table: TieTable, mesh: Mesh) -> tuple[IntArray, IntArray]:
+    """Return the nodes [m] that are held on the surface of another body, and its triangles [f, 3].
+
+    Of a group all nodes must be near it; of a body without a group those are held that are.
+
+    Raises
+    ------
+    ScenarioError, MeshError
+        If a node is farther from the surface than the tolerance, all belong to it, or there is no surface.
+    """
+    triangles = Surface.of(mesh, group_in(mesh, table.to, table.to_group)).triangles
+    every = nodes_in(mesh, nodes_named(table.body, table.group))
+    nodes = np.setdiff1d(every, triangles).astype(np.int32)
+    if not len(nodes):
+        raise ScenarioError(f"all {len(every)} nodes that it names belong to the surface of '{table.to}' already.")
+    away = feet(mesh.points, nodes, triangles).distances
+    near = away <= table.tolerance_in(mesh)
+    if not (near.all() if table.group is not None else near.any()):
+        k = int(np.argmax(away) if table.group is not None else np.argmin(away))
+        raise ScenarioError(_far(table, mesh, nodes[k], away[k], int((~near).sum()), len(near)))
+    return nodes[near], triangles
+
+
+def drawn_to(mesh: Mesh, nodes: IntArray, triangles: IntArray) -> Mesh:
+    """Return the mesh with nodes moved to the points of a surface that are nearest to them."""
+    found = feet(mesh.points, nodes, triangles)
+    points = mesh.points.copy()
+    points[nodes] = np.einsum("ma,mai->mi", found.weights, mesh.points[found.triangles])
+    return replace(mesh, points=points)
+
+
+def surface_tie(table: TieTable, mesh: Mesh, young: float, nodes: IntArray, triangles: IntArray) -> InterpolatedEnergy:
+    """Return the energy that holds nodes on a surface; by default k = 10 E h, h the mean edge of the surface.
+
+    Parameters
+    ----------
+    table : TieTable
+    mesh : Mesh
+    young : float
+        E in Pa, of the body that the surface is of.
+    nodes, triangles
+        As `on_surface` returns them.
+    """
+    corners = mesh.points[triangles]
+    edge = float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean())
+    stiffness = _STIFF * young * edge if table.stiffness is None else table.stiffness
+    return tie_to_surface(mesh.points, nodes, triangles, stiffness)

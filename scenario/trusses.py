@@ -1,0 +1,292 @@
+"""The table of trusses, and what it describes: a mesh of lines, bars with a law of two points, and their mass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import model_validator
+from scipy.sparse import csr_array
+
+from symplex.errors import MeshError, ScenarioError
+from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.pair_laws import CompiledLaw, CompressionOnly, EngineeringStrain, GreenStrain, TensionOnly
+from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
+from symplex.meshes.mesh import Mesh, distinct, take
+from symplex.scenario.prescribed import read_numbers
+from symplex.scenario.quantities import (
+    ZERO,
+    FilePath,
+    Name,
+    Quantity,
+    Rotation,
+    Table,
+    Text,
+    Triple,
+    between,
+    check_path,
+    number,
+    one_of,
+    positive,
+    shown,
+    vector,
+    whole,
+)
+
+MEMBERS = "members"  # the group of all of them
+_MOST = 2**31 - 1
+_LAWS: dict[str, type[EngineeringStrain | GreenStrain | TensionOnly | CompressionOnly]] = {
+    "engineering-strain": EngineeringStrain,
+    "green-strain": GreenStrain,
+    "tension-only": TensionOnly,
+    "compression-only": CompressionOnly,
+}
+LawName = Literal["engineering-strain", "green-strain", "tension-only", "compression-only"]
+
+
+def law_of(name: LawName, stiffness: Any, length: Any) -> CompiledLaw:
+    """Return a law of two points by name, with its stiffness in N/m and natural length in m."""
+    return _LAWS[name](stiffness, length)
+
+
+# -- the table ----------------------------------------------------------------------------------------------------
+
+
+def _rows(value: Any, size: int, of: Quantity, what: str) -> Any:
+    """Return rows of numbers, or the path of a file of them."""
+    if isinstance(value, str):
+        return check_path(value)
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError(f"is {shown(value)}, must be a list of {what}, or the name of a file of them")
+    for row in value:
+        if not isinstance(row, list | tuple) or len(row) != size:
+            raise ValueError(f"has {shown(row)}, must have {what}")
+    return tuple(tuple(of.check(x) for x in row) for row in value)
+
+
+_COORDINATES = Quantity(lambda value: _rows(value, 3, number("m"), "points [x, y, z] (m)"), "m")
+_PAIRS = Quantity(lambda value: _rows(value, 2, whole(0, _MOST), "pairs of nodes, which are counted from 0"))
+
+
+def _counts(value: Any) -> tuple[int, int, int]:
+    if not isinstance(value, list | tuple) or len(value) != 3 or not any(value):
+        raise ValueError(f"is {shown(value)}, must be three whole numbers, not all of them 0")
+    x, y, z = (whole(0, _MOST).check(count) for count in value)
+    return x, y, z
+
+
+def _lengths(value: Any) -> Triple:
+    x, y, z = vector("m").check(value)
+    if min(x, y, z) < 0:
+        raise ValueError(f"is {shown(value)}, must be three lengths (m), 0 where there are no cells")
+    return x, y, z
+
+
+class TrussMesh(Table):
+    """Where the lines of a truss come from: ``file``, ``line``, ``ring``, ``lattice``, or ``nodes`` and ``members``."""
+
+    file: FilePath | None = None
+    line: Annotated[float | None, positive("m")] = None
+    ring: Annotated[float | None, positive("m")] = None
+    bars: Annotated[int | None, whole(1, _MOST)] = None
+    lattice: Annotated[Triple | None, Quantity(_lengths, "m")] = None
+    cells: Annotated[tuple[int, int, int] | None, Quantity(_counts)] = None
+    diagonals: Literal["none", "single", "cross", "body", "all"] | None = None
+    nodes: Annotated[FilePath | tuple[Triple, ...] | None, _COORDINATES] = None
+    members: Annotated[FilePath | tuple[tuple[int, int], ...] | None, _PAIRS] = None
+    groups: dict[Text, list[Annotated[int, whole(0, _MOST)]]] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_file_name(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _check(self) -> TrussMesh:
+        needs = {"line": {"bars"}, "ring": {"bars"}, "lattice": {"cells"}, "nodes": {"members"}}
+        may = {"lattice": {"diagonals"}, "nodes": {"groups"}}
+        source = one_of(self, ["file", "line", "ring", "lattice", "nodes"], "source")
+        given = {key for key in ("bars", "cells", "diagonals", "members", "groups") if getattr(self, key) is not None}
+        wanted = needs.get(source, set())
+        if missing := sorted(wanted - given):
+            raise ValueError(f"{source} needs {missing[0]}")
+        if odd := sorted(given - wanted - may.get(source, set())):
+            raise ValueError(f"{odd[0]} does not go with {source}")
+        return self
+
+    @property
+    def files(self) -> list[str]:
+        """The files that it names."""
+        return [path for path in (self.file, self.nodes, self.members) if isinstance(path, str)]
+
+
+class BarMaterial(Table):
+    """The material of bars: Young's modulus and density."""
+
+    young: Annotated[float, positive("Pa")]
+    density: Annotated[float, positive("kg/m³")]
+
+
+class TrussTable(Table):
+    """Bars between nodes, which carry forces along themselves only."""
+
+    name: Name
+    mesh: TrussMesh
+    group: Text | None = None
+    scale: Annotated[float, positive("m per unit of the file")] = 1.0
+    rotate: Rotation | None = None
+    translate: Annotated[Triple, vector("m")] = ZERO
+    section: Annotated[float | None, positive("m²")] = None
+    material: BarMaterial | None = None
+    stiffness: Annotated[float | None, positive("N/m of each member")] = None
+    member_mass: Annotated[float | None, positive("kg of each member")] = None
+    law: LawName = "engineering-strain"
+    prestrain: Annotated[float, between(-0.9, 9.0)] = 0.0
+    mass: Literal["lumped", "consistent"] = "lumped"
+    velocity: Annotated[Triple, vector("m/s")] = ZERO
+    angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
+
+    @model_validator(mode="after")
+    def _check(self) -> TrussTable:
+        by_material = {key for key in ("section", "material") if getattr(self, key) is not None}
+        if by_material and (self.stiffness is not None or self.member_mass is not None):
+            raise ValueError(
+                "has a stiffness or member_mass beside section and material; give section and material, from which "
+                "stiffness EA/L and mass ρAL follow, or stiffness and member_mass"
+            )
+        if self.stiffness is None and by_material != {"section", "material"}:
+            raise ValueError("needs section (m²) and material, or the stiffness of each member (N/m)")
+        return self
+
+
+# -- what it describes --------------------------------------------------------------------------------------------
+
+
+def truss_mesh(table: TrussTable, folder: Path) -> Mesh:
+    """Return the lines of a truss in their place, with the group ``members`` of all; files are looked for in a folder.
+
+    Raises
+    ------
+    MeshError, ScenarioError
+        If they cannot be read, or there are none.
+    """
+    mesh = _lines_of(table, folder)
+    points = mesh.points * (1.0 if table.mesh.file is not None else table.scale)
+    if table.rotate is not None:
+        points = points @ table.rotate.matrix.T
+    points = np.ascontiguousarray(points + np.array(table.translate))
+    lines = mesh.cells["line"]
+    lengths = np.linalg.norm(points[lines[:, 1]] - points[lines[:, 0]], axis=1)
+    if not lengths.min() > 0.0:
+        a, b = lines[int(np.argmin(lengths))]
+        raise MeshError(f"the member between the nodes {a} and {b} has no length; both are at {points[a].tolist()} m.")
+    every = {MEMBERS: {"line": np.arange(len(lines), dtype=np.int32)}}
+    return Mesh(points, {"line": lines}, {**mesh.cell_groups, **every}, mesh.point_groups)
+
+
+def _lines_of(table: TrussTable, folder: Path) -> Mesh:
+    source = table.mesh
+    if source.file is not None:
+        return _read_lines(table, folder / source.file)
+    if table.group is not None:
+        raise ScenarioError("group is of a mesh file, and there is none.")
+    if source.line is not None:
+        return bar_lattice((source.line, 0.0, 0.0), (source.bars or 1, 0, 0))
+    if source.ring is not None:
+        flat = ring(source.ring, source.bars or 1)
+        points = np.column_stack([flat.points, np.zeros(len(flat.points))])
+        return Mesh(points, flat.cells, flat.cell_groups, flat.point_groups)
+    if source.lattice is not None:
+        assert source.cells is not None
+        return bar_lattice(source.lattice, source.cells, diagonals=source.diagonals or DIAGONALS[1])
+    return _given(source, folder)
+
+
+def _read_lines(table: TrussTable, path: Path) -> Mesh:
+    """Return the lines of a mesh file, all or those of a group, with their nodes only."""
+    mesh = read_mesh(path, scale=table.scale)
+    if mesh.points.shape[1] != 3:
+        raise MeshError(f"{path.name} is not in space: its points have {mesh.points.shape[1]} coordinates.")
+    lines = mesh.cells.get("line", np.empty((0, 2), np.int32))
+    if table.group is not None and table.group not in mesh.groups:
+        raise MeshError(f"group '{table.group}' is not in {path.name}; it has: {', '.join(mesh.groups) or 'none'}.")
+    chosen = np.arange(len(lines))
+    if table.group is not None:
+        chosen = mesh.cell_groups.get(table.group, {}).get("line", chosen[:0])
+    if not len(chosen):
+        whose = f"group '{table.group}' of {path.name}" if table.group is not None else path.name
+        raise MeshError(f"{whose} has no line cells, of which a truss is made.")
+    return take(mesh, distinct(lines[chosen].ravel(), len(mesh.points)), {"line": chosen})
+
+
+def _given(source: TrussMesh, folder: Path) -> Mesh:
+    """Return the mesh of nodes and members that are given, in the scenario or in files."""
+    points = np.array(_table(source.nodes, folder, 3, "x, y, z (m)"))
+    ends = np.array(_table(source.members, folder, 2, "two nodes, counted from 0"))
+    members = ends.astype(np.int64)
+    n = len(points)
+    for k, (row, (a, b)) in enumerate(zip(ends, members, strict=True)):
+        if (row != (a, b)).any() or min(a, b) < 0 or max(a, b) >= n:
+            raise ScenarioError(
+                f"mesh: member {k + 1} is {row.tolist()}, must be two of the {n} nodes, which are counted from 0."
+            )
+        if a == b:
+            raise ScenarioError(f"mesh: member {k + 1} joins node {a} with itself.")
+    loose = np.setdiff1d(np.arange(n), members)
+    if len(loose):
+        raise ScenarioError(f"mesh: node {loose[0]} has no member; {len(loose)} of {n} nodes belong to none.")
+    groups = {}
+    for name, index in (source.groups or {}).items():
+        if not index or max(index) >= n:
+            raise ScenarioError(f"mesh: groups.{name} is {shown(index)}, must be some of the {n} nodes from 0.")
+        groups[name] = np.unique(index).astype(np.int32)
+    return Mesh(points, {"line": members.astype(np.int32)}, {}, groups)
+
+
+def _table(value: Any, folder: Path, columns: int, wanted: str) -> Any:
+    """Return rows of numbers, from a file if it is the name of one."""
+    return read_numbers(folder / value, value, columns, wanted) if isinstance(value, str) else value
+
+
+class Truss(NamedTuple):
+    """The bars of a truss in the mesh of all bodies."""
+
+    table: TrussTable
+    members: IntArray  # [m, 2]
+
+    def bars(self, points: Array) -> Bars:
+        """Return the energy of bars whose natural lengths are L/(1 + ε) with the prestrain ε, at positions [n, 3]."""
+        table = self.table
+        lengths = self._lengths(points)
+        if table.stiffness is not None:
+            stiffness: Any = table.stiffness
+        else:
+            assert table.section is not None
+            assert table.material is not None
+            stiffness = table.material.young * table.section * (1.0 + table.prestrain) / lengths
+        return Bars(self.members, law_of(table.law, stiffness, lengths / (1.0 + table.prestrain)))
+
+    def lumped_mass(self, points: Array, n_nodes: int) -> Array:
+        """Return the lumped nodal masses [n_nodes] in kg, 0 of bars that have none."""
+        density = self._mass_per_length(points)
+        return np.zeros(n_nodes) if density is None else bar_mass(points, self.members, density, 1.0, n_nodes)
+
+    def consistent_mass(self, points: Array, n_nodes: int) -> csr_array:
+        """Return the consistent mass matrix [n_nodes, n_nodes] in kg."""
+        density = self._mass_per_length(points)
+        if density is None:
+            return csr_array((n_nodes, n_nodes))
+        return consistent_bar_mass(points, self.members, density, 1.0, n_nodes)
+
+    def _mass_per_length(self, points: Array) -> Array | None:
+        table = self.table
+        if table.material is not None and table.section is not None:
+            return np.full(len(self.members), table.material.density * table.section)
+        return None if table.member_mass is None else table.member_mass / self._lengths(points)
+
+    def _lengths(self, points: Array) -> Array:
+        return np.linalg.norm(points[self.members[:, 1]] - points[self.members[:, 0]], axis=1)
