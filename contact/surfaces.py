@@ -20,13 +20,15 @@ from symplex.fem.copying import Copyable
 from symplex.fem.nodes import connectivity, require_nodes
 from symplex.meshes.mesh import Mesh, distinct
 
-# Triangles that faces are cut into, by type: of corners first, then nodes in the middle of edges. What is left is a
-# quadrilateral, cut along the diagonal at its smallest node, so that the cut does not depend on where a face begins.
-_TRIANGLES = {
-    "triangle": ([(0, 1, 2)], None),
-    "triangle6": ([(0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)], None),
-    "quad": ([], (0, 1, 2, 3)),
-    "quad8": ([(0, 4, 7), (4, 1, 5), (5, 2, 6), (6, 3, 7)], (4, 5, 6, 7)),
+# What faces are cut into at their nodes, by type: triangles, of quadratic faces of corners first, then of the nodes in
+# the middle of edges; and quadrilaterals, each cut along the diagonal at its smallest node, so that the cut does not
+# depend on where a face begins.
+_PIECES = {
+    "triangle": ([(0, 1, 2)], []),
+    "triangle6": ([(0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)], []),
+    "quad": ([], [(0, 1, 2, 3)]),
+    "quad8": ([(0, 4, 7), (4, 1, 5), (5, 2, 6), (6, 3, 7)], [(4, 5, 6, 7)]),
+    "quad9": ([], [(0, 4, 8, 7), (4, 1, 5, 8), (8, 5, 2, 6), (7, 8, 6, 3)]),
 }
 
 
@@ -286,11 +288,11 @@ def _triangulated(faces: Mapping[str, IntArray]) -> IntArray:
 
 def _cut(faces: Mapping[str, IntArray]) -> Iterator[IntArray]:
     for kind, rows in faces.items():
-        corners, inside = _TRIANGLES[kind]
-        for columns in corners:
+        triangles, quadrilaterals = _PIECES[kind]
+        for columns in triangles:
             yield rows[:, columns]
-        if inside is not None:
-            quads = _from_smallest(rows[:, inside])
+        for columns in quadrilaterals:
+            quads = _from_smallest(rows[:, columns])
             yield quads[:, [0, 1, 2]]
             yield quads[:, [0, 2, 3]]
 

@@ -1,41 +1,25 @@
-"""Structured meshes: boxes of tetrahedra or hexahedra, the cubes of the force-stepping paper, lattices of bars."""
+"""Structured meshes: boxes of any linear cells, the cubes of the force-stepping paper, lattices of bars."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked, described
 from symplex.errors import MeshError
-from symplex.meshes.kinds import FACES
+from symplex.meshes.box_cuts import CUTS, Blocks, Grid, flat_index, lattice
+from symplex.meshes.kinds import FACE_KINDS
 from symplex.meshes.memory import require_memory
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.renumber import renumber
 
-SPLITS = ("24", "6", "hexahedra", "body-centred")
-# Name of each side of a box, and the corners of a cell on it (in the order of FACES["hexahedron"], outward).
-SIDES: dict[str, tuple[int, ...]] = {
-    "z_min": FACES["hexahedron"][0],
-    "z_max": FACES["hexahedron"][1],
-    "y_min": FACES["hexahedron"][2],
-    "x_max": FACES["hexahedron"][3],
-    "y_max": FACES["hexahedron"][4],
-    "x_min": FACES["hexahedron"][5],
-}
-# Corners of a cell in meshio's order of a hexahedron, in units of the cell.
-_CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)])
-
-Blocks = dict[str, NDArray[np.int32]]
-
-# What a cell of a box takes of memory while it is cut and renumbered, in bytes, as measured, and into how many parts it
-# is cut.
-_COST = {"24": (3000, 24), "6": (900, 6), "hexahedra": (300, 1), "body-centred": (1800, 12)}
-_COST_OF_BAR = 120
+SPLITS = tuple(CUTS)
+_COST_OF_BAR = 120  # bytes, as measured
 
 
 @partial(checked, but=("cells",))
@@ -54,13 +38,14 @@ def box(
         Edge lengths in m.
     cells : three ints
         Number of cells along each edge.
-    split : {"24", "6", "hexahedra", "body-centred"}
+    split : {"24", "6", "hexahedra", "body-centred", "wedges", "pyramids"}
         How a cell is cut. ``"24"``: into 24 tetrahedra through its centre and the centres of its six faces; no
         direction is preferred. ``"6"``: into the 6 tetrahedra around one diagonal (Kuhn), on the vertices only.
         ``"hexahedra"``: not at all. ``"body-centred"``: tetrahedra of the body-centred cubic lattice, each on one
         edge of a cell face and the centres of the two cells beside it, the best-shaped ones that repeat; on the
         boundary, where there is one centre only, the face is halved along alternating diagonals. All have the same
-        volume, a twelfth of a cell.
+        volume, a twelfth of a cell. ``"wedges"``: into two, on triangles across z. ``"pyramids"``: into six, on its
+        faces with their tips in its centre.
     origin : three floats, default 0
         The corner with the smallest coordinates, in m.
 
@@ -68,7 +53,7 @@ def box(
     -------
     Mesh
         Positively oriented, with the group ``body`` (all volume cells) and the groups ``x_min``, ``x_max``,
-        ``y_min`` … (the sides, as outward triangles or quads), numbered as by ``renumber``.
+        ``y_min`` … (the sides, as outward triangles or quads, of wedges both), numbered as by ``renumber``.
 
     Raises
     ------
@@ -79,21 +64,14 @@ def box(
     lengths, counts = _checked(size, cells, dim=3)
     if counts.min() < 1 or lengths.min() <= 0:
         raise MeshError(f"a box needs positive sizes and at least one cell each way, not {size} m and {cells} cells.")
-    if split not in _COST:
+    if split not in CUTS:
         raise MeshError(f"a box cannot be split by '{split}'; it can by: {', '.join(SPLITS)}.")
-    _require_size("box", counts, *_COST[split])
-    grid = _Grid(counts)
-    if split == "24":
-        lattice, kind, body, sides = _cut_in_24(grid)
-    elif split == "6":
-        lattice, kind, body, sides = _cut_in_6(grid)
-    elif split == "hexahedra":
-        lattice, kind, body, sides = _uncut(grid)
-    else:
-        lattice, kind, body, sides = _body_centred(grid)
+    cut, parts, cost = CUTS[split]
+    _require_size("box", counts, cost, parts)
+    lattice_points, kind, body, sides = cut(Grid(counts))
     if len(origin) != 3 or not np.isfinite(origin).all():
         raise MeshError(f"the origin of a box must be three finite numbers, not {described(origin)}.")
-    points = np.asarray(origin, float) + lattice * (lengths / counts)
+    points = np.asarray(origin, float) + lattice_points * (lengths / counts)
     return renumber(_with_sides(points, kind, body, sides))
 
 
@@ -127,114 +105,18 @@ def cube_mesh(name: str, size: float = 0.1) -> Mesh:
     return box((size,) * 3, (n,) * 3, split=split)
 
 
-# -- boxes ------------------------------------------------------------------------------------------------------
-
-
-class _Grid:
-    """The cells of a box with their vertices, and where further nodes are numbered."""
-
-    def __init__(self, counts: NDArray[np.int64]):
-        self.counts = counts
-        self.cells = _lattice(counts)
-        self.vertices = _lattice(counts + 1)
-        corner = self.cells[:, None, :] + _CORNERS
-        self.corners = _flat_index(corner, counts + 1).astype(np.int32)
-
-    def on_side(self, side: str) -> NDArray[np.intp]:
-        """Return the indices of the cells along a side."""
-        axis, end = "xyz".index(side[0]), side.endswith("max")
-        return np.flatnonzero(self.cells[:, axis] == (self.counts[axis] - 1 if end else 0))
-
-
-def _cut_in_24(grid: _Grid):
-    n_cells = len(grid.cells)
-    first_centre = len(grid.vertices)
-    centre = np.arange(first_centre, first_centre + n_cells, dtype=np.int32)
-    points = [grid.vertices, grid.cells + 0.5]
-    # Centres of the faces across each axis: those with the cell's own index and, on its far side, the next.
-    face_centre: Blocks = {}
-    first = first_centre + n_cells
-    for axis, letter in enumerate("xyz"):
-        step = np.eye(3, dtype=np.int64)[axis]
-        faces = _lattice(grid.counts + step)
-        points.append(faces + 0.5 * (1 - step))
-        for end, shift in (("min", 0 * step), ("max", step)):
-            face_centre[f"{letter}_{end}"] = (first + _flat_index(grid.cells + shift, grid.counts + step)).astype(
-                np.int32
-            )
-        first += len(faces)
-    tetrahedra, sides = [], {}
-    for side, face in SIDES.items():
-        edges = list(zip(face, (*face[1:], face[0]), strict=True))
-        for a, b in edges:
-            a_node, b_node = grid.corners[:, a], grid.corners[:, b]
-            tetrahedra.append(np.stack([b_node, a_node, face_centre[side], centre], axis=1))
-        at = grid.on_side(side)
-        sides[side] = np.concatenate(
-            [np.stack([grid.corners[at, a], grid.corners[at, b], face_centre[side][at]], axis=1) for a, b in edges]
-        )
-    return np.concatenate(points), "tetra", np.concatenate(tetrahedra), sides
-
-
-def _cut_in_6(grid: _Grid):
-    corner_of = {tuple(int(c) for c in corner): k for k, corner in enumerate(_CORNERS)}
-    local = []
-    for path in permutations(range(3)):
-        steps = np.cumsum([np.zeros(3, int), *np.eye(3, dtype=int)[list(path)]], axis=0)
-        a, b, c, d = (corner_of[tuple(int(c) for c in step)] for step in steps)
-        even = np.linalg.det(np.eye(3)[list(path)]) > 0
-        local.append((a, b, c, d) if even else (a, c, b, d))
-    tetrahedra = np.concatenate([grid.corners[:, tetrahedron] for tetrahedron in np.array(local)])
-    sides = {}
-    for side, face in SIDES.items():
-        triangles = [
-            [tetrahedron[k] for k in triangle]
-            for tetrahedron in local
-            for triangle in FACES["tetra"]
-            if {tetrahedron[k] for k in triangle} <= set(face)
-        ]
-        at = grid.on_side(side)
-        sides[side] = np.concatenate([grid.corners[at][:, triangle] for triangle in triangles])
-    return grid.vertices, "tetra", tetrahedra, sides
-
-
-def _uncut(grid: _Grid):
-    sides = {side: grid.corners[grid.on_side(side)][:, face] for side, face in SIDES.items()}
-    return grid.vertices, "hexahedron", grid.corners, sides
-
-
-def _body_centred(grid: _Grid):
-    n_cells = len(grid.cells)
-    centre = np.arange(len(grid.vertices), len(grid.vertices) + n_cells, dtype=np.int32)
-    tetrahedra, sides = [], {}
-    for axis, letter in enumerate("xyz"):
-        inner = np.flatnonzero(grid.cells[:, axis] < grid.counts[axis] - 1)
-        next_cell = _flat_index(grid.cells[inner] + np.eye(3, dtype=np.int64)[axis], grid.counts)
-        face = SIDES[f"{letter}_max"]
-        for a, b in zip(face, (*face[1:], face[0]), strict=True):
-            ends = grid.corners[inner, b], grid.corners[inner, a]
-            tetrahedra.append(np.stack([*ends, centre[next_cell], centre[inner]], axis=1))
-    for side, face in SIDES.items():
-        at = grid.on_side(side)
-        odd = (grid.cells[at].sum(axis=1) % 2).astype(bool)
-        a, b, c, d = grid.corners[at][:, face].T
-        first = np.where(odd, [a, b, c], [a, b, d]).T
-        second = np.where(odd, [a, c, d], [b, c, d]).T
-        sides[side] = np.concatenate([first, second])
-        for triangle in (first, second):
-            tetrahedra.append(np.column_stack([triangle[:, [0, 2, 1]], centre[at]]).astype(np.int32))
-    return np.concatenate([grid.vertices, grid.cells + 0.5]), "tetra", np.concatenate(tetrahedra), sides
-
-
 def _with_sides(points: NDArray[np.float64], kind: str, body: NDArray[np.int32], sides: Blocks) -> Mesh:
-    face_kind = "quad" if kind == "hexahedron" else "triangle"
     groups: dict[str, Mapping[str, NDArray[np.int32]]] = {"body": {kind: np.arange(len(body), dtype=np.int32)}}
-    first = 0
+    faces: dict[str, list[NDArray[np.int32]]] = {}
+    count: dict[str, int] = {}
     for side in sorted(sides):
-        groups[side] = {face_kind: np.arange(first, first + len(sides[side]), dtype=np.int32)}
-        first += len(sides[side])
-    faces = np.concatenate([sides[side] for side in sorted(sides)])
-    return Mesh(points, {kind: body, face_kind: faces.astype(np.int32)}, groups)
+        rows = sides[side].astype(np.int32)
+        face_kind = FACE_KINDS[rows.shape[1]]
+        first = count.get(face_kind, 0)
+        groups[side] = {face_kind: np.arange(first, first + len(rows), dtype=np.int32)}
+        count[face_kind] = first + len(rows)
+        faces.setdefault(face_kind, []).append(rows)
+    return Mesh(points, {kind: body, **{k: np.concatenate(rows) for k, rows in faces.items()}}, groups)
 
 
 # -- lattices of bars -------------------------------------------------------------------------------------------
@@ -286,12 +168,12 @@ def bar_lattice(
         raise MeshError(f"a lattice cannot have diagonals '{diagonals}'; it can have: {', '.join(DIAGONALS)}.")
     directions = _bar_directions(dim, diagonals)
     _require_size("lattice", counts + 1, _COST_OF_BAR * len(directions), len(directions))
-    vertices = _lattice(counts + 1)
+    vertices = lattice(counts + 1)
     bars = {"axial": [], "diagonal": []}
     for offset in directions:
         ends = vertices + offset
         inside = np.all((ends >= 0) & (ends <= counts), axis=1)
-        pair = np.stack([np.flatnonzero(inside), _flat_index(ends[inside], counts + 1)], axis=1)
+        pair = np.stack([np.flatnonzero(inside), flat_index(ends[inside], counts + 1)], axis=1)
         bars["axial" if np.abs(offset).sum() == 1 else "diagonal"].append(pair.astype(np.int32))
     groups, first = {}, 0
     for name, parts in bars.items():
@@ -373,15 +255,3 @@ def _require_size(what: str, counts: NDArray[np.int64], cost: int, parts: int) -
     require_memory(called, float(n) * cost)
     if n * parts > np.iinfo(np.int32).max:
         raise MeshError(f"{called} would have more elements than can be numbered, {n * parts:.3g}; take fewer cells.")
-
-
-def _lattice(shape: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index vectors [n, dim] of a grid, the first index fastest."""
-    grids = np.meshgrid(*(np.arange(n) for n in shape[::-1]), indexing="ij")
-    return np.stack([grid.ravel() for grid in grids[::-1]], axis=1)
-
-
-def _flat_index(index: NDArray[np.int64], shape: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of index vectors [..., dim] in the numbering of ``_lattice``."""
-    strides = np.concatenate([[1], np.cumprod(shape[:-1])])
-    return index @ strides

@@ -2,53 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import MeshError
-from symplex.meshes.mesh import Mesh
+from symplex.meshes.kinds import EDGES, MIDDLES
+from symplex.meshes.mesh import Mesh, row_order
 
-# The edges of linear cells in the order of the nodes of the quadratic ones (meshio's, which is VTK's).
-_EDGES = {
-    "tetra": ("tetra10", [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]),
-    "triangle": ("triangle6", [(0, 1), (1, 2), (2, 0)]),
-    "line": ("line3", [(0, 1)]),
+# The quadratic cells of each type of linear ones, and those with nodes in quadrilaterals and in the middle as well.
+_QUADRATIC = {
+    "line": "line3",
+    "triangle": "triangle6",
+    "quad": "quad8",
+    "tetra": "tetra10",
+    "hexahedron": "hexahedron20",
+    "wedge": "wedge15",
+    "pyramid": "pyramid13",
 }
+_WITH_MIDDLES = {**_QUADRATIC, "quad": "quad9", "hexahedron": "hexahedron27"}
+# Whose quadrilaterals have nodes on edges only, so that they would not meet those of hexahedra with 27 nodes.
+_WITHOUT_MIDDLES = ("wedge", "pyramid")
 
 
 @checked
-def quadratic(mesh: Mesh) -> Mesh:
-    """Return the mesh with tetrahedra, triangles and lines made quadratic, with nodes in the middle of straight edges.
+def quadratic(mesh: Mesh, *, centres: bool = False) -> Mesh:
+    """Return the mesh with all its cells made quadratic, with nodes in the middle of straight edges.
 
-    Points keep their indices, the new ones follow. Groups of cells keep their members, under the new type of cells.
+    Tetrahedra get 10 nodes, hexahedra 20, wedges 15, pyramids 13, triangles 6, quadrilaterals 8, lines 3. Points keep
+    their indices, the new ones follow. Groups of cells keep their members, under the new type of cells.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Of linear cells.
+    centres : bool, default False
+        Whether hexahedra shall have nodes in their middle and in that of their faces too: 27, and quadrilaterals 9.
 
     Raises
     ------
     MeshError
-        If there are cells of other types than tetrahedra, triangles, lines and vertices.
+        If there are cells of other types, or, with centres, wedges or pyramids, which have no node in the middle of
+        their quadrilaterals.
     """
-    others = sorted({*mesh.cells} - {*_EDGES, "vertex"})
+    others = sorted({*mesh.cells} - {*_QUADRATIC, "vertex"})
     if others:
+        raise MeshError(f"only linear cells can be made quadratic; the mesh has {', '.join(others)}.")
+    kinds = [kind for kind in mesh.cells if kind in _QUADRATIC and len(mesh.cells[kind])]
+    odd = [kind for kind in kinds if kind in _WITHOUT_MIDDLES]
+    if centres and odd:
         raise MeshError(
-            f"only tetrahedra, triangles and lines can be made quadratic; the mesh has {', '.join(others)}."
+            f"hexahedra of 27 nodes (centres=True) do not fit to {odd[0]} cells, which have no node in the middle of "
+            "quadrilaterals; leave centres away for hexahedra of 20."
         )
-    kinds = [kind for kind in mesh.cells if kind in _EDGES and len(mesh.cells[kind])]
-    # Each edge of each cell, lower node first, as one number.
-    n = len(mesh.points)
-    ends = [np.sort(mesh.cells[kind][:, np.array(_EDGES[kind][1])], axis=2).astype(np.int64) for kind in kinds]
-    keys = [pairs[..., 0] * n + pairs[..., 1] for pairs in ends]
-    edges, place = np.unique(np.concatenate([np.empty(0, np.int64), *map(np.ravel, keys)]), return_inverse=True)
-    middles = 0.5 * (mesh.points[edges // n] + mesh.points[edges % n])
-    cells: dict[str, NDArray[np.int32]] = {k: c for k, c in mesh.cells.items() if k == "vertex"}
-    first = 0
-    for kind, key in zip(kinds, keys, strict=True):
-        new = (n + place[first : first + key.size].reshape(key.shape)).astype(np.int32)
-        cells[_EDGES[kind][0]] = np.ascontiguousarray(np.hstack([mesh.cells[kind], new]))
-        first += key.size
-    names = {kind: new for kind, (new, _) in _EDGES.items()}
-    groups = {
+    names = _WITH_MIDDLES if centres else _QUADRATIC
+    points, rows = mesh.points, {kind: mesh.cells[kind] for kind in kinds}
+    for corners in (2, 4, 8) if centres else (2,):  # of edges, of quadrilaterals, of hexahedra
+        inside = {kind: [*EDGES[kind], *MIDDLES.get(kind, ())] for kind in kinds}
+        groups = {kind: [group for group in inside[kind] if len(group) == corners] for kind in kinds}
+        points, new = _with_middles(points, mesh.cells, {kind: group for kind, group in groups.items() if group})
+        rows |= {kind: np.hstack([rows[kind], nodes]) for kind, nodes in new.items()}
+    cells = {
+        names.get(kind, kind): rows.get(kind, mesh.cells[kind]) for kind in (*kinds, "vertex") if kind in mesh.cells
+    }
+    cell_groups = {
         name: {names.get(kind, kind): index for kind, index in members.items()}
         for name, members in mesh.cell_groups.items()
     }
-    return Mesh(np.concatenate([mesh.points, middles]), cells, groups, mesh.point_groups)
+    return Mesh(points, cells, cell_groups, mesh.point_groups)
+
+
+def _with_middles(
+    points: NDArray[np.float64], cells: Mapping[str, NDArray[np.int32]], groups: Mapping[str, Sequence[Sequence[int]]]
+) -> tuple[NDArray[np.float64], dict[str, NDArray[np.int32]]]:
+    """Return the points followed by the middles of groups of corners, all of one size, of cells; and these as nodes.
+
+    Groups of the same corners have one middle, whatever cells they are of.
+    """
+    corners = {kind: cells[kind][:, np.array(columns)] for kind, columns in groups.items()}
+    if not corners:
+        return points, {}
+    rows = np.concatenate([part.reshape(-1, part.shape[2]) for part in corners.values()])
+    order, first = row_order(rows)
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.cumsum(first) - 1
+    middles = points[rows[order[first]]].mean(axis=1)
+    new, start = {}, 0
+    for kind, part in corners.items():
+        m, n, _ = part.shape
+        new[kind] = (len(points) + place[start : start + m * n].reshape(m, n)).astype(np.int32)
+        start += m * n
+    return np.concatenate([points, middles]), new

@@ -1,7 +1,8 @@
 """Rules of quadrature on reference cells.
 
-The reference triangle has the corners 0, e_1, e_2, the reference tetrahedron 0, e_1, e_2, e_3; lines, quadrilaterals and
-hexahedra are [−1, 1]^dim, a wedge is the triangle times [−1, 1], a pyramid [−1, 1]² at its base ζ = 0 and its tip at ζ = 1.
+The reference triangle has the corners 0, e_1, e_2, the reference tetrahedron 0, e_1, e_2, e_3; lines, quadrilaterals
+and hexahedra are [−1, 1]^dim, a wedge is the triangle times [−1, 1], a pyramid has the base [−1, 1]² at ζ = 0 and its
+tip at ζ = 1.
 """
 
 from __future__ import annotations

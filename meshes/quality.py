@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.kinds import FACES
+from symplex.meshes.kinds import FACE_KINDS, FACES
 from symplex.meshes.mesh import Mesh, row_order
+from symplex.meshes.quadrature import conical, gauss
+from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 
 # For each corner of a cell the nodes at the far ends of its three edges, right-handed in a positively oriented cell;
 # quadratic cells are taken as if their edges were straight. Four edges meet at the tip of a pyramid, which is left out.
@@ -26,6 +28,7 @@ _CORNER_EDGES = {
     "tetra10": _TETRA,
     "hexahedron": _HEXAHEDRON,
     "hexahedron20": _HEXAHEDRON,
+    "hexahedron27": _HEXAHEDRON,
     "wedge": _WEDGE,
     "wedge15": _WEDGE,
     "pyramid": _PYRAMID,
@@ -56,7 +59,7 @@ def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) ->
     # Divergence theorem: V = ∮ x·n dA / 3.
     total = np.zeros(len(cells))
     for face in FACES[kind]:
-        if len(face) in (6, 8):
+        if len(face) > 4:
             total += _quadratic_flux(points[cells[:, list(face)]] - points[cells[:, 0], None])
         else:
             # The mean of both ways to halve a quadrilateral is exact for the bilinear one.
@@ -68,52 +71,12 @@ def volumes(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) ->
 
 def _quadratic_flux(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ∫ x·(∂x/∂u × ∂x/∂v) du dv / 3 [m] over quadratic faces with nodes at x [m, k, 3]."""
-    u, v, weights = _FACE_RULES[x.shape[1]]
-    shapes, along_u, along_v = _FACE_SHAPES[x.shape[1]](u, v)
-    at, du, dv = (np.einsum("gk,mki->mgi", N, x) for N in (shapes, along_u, along_v))
-    return np.einsum("mgi,mgi,g->m", at, np.cross(du, dv), weights) / 3.0
-
-
-def _triangle6(u: NDArray[np.float64], v: NDArray[np.float64]):
-    """Return the shape functions [g, 6] of a quadratic triangle and their derivatives by u and v."""
-    L = np.stack([1 - u - v, u, v], axis=1)
-    slopes = np.array([(-1.0, -1.0), (1.0, 0.0), (0.0, 1.0)])
-    b, c = [0, 1, 2], [1, 2, 0]
-    shapes = np.hstack([L * (2 * L - 1), 4 * L[:, b] * L[:, c]])
-    derivatives = [np.hstack([(4 * L - 1) * s, 4 * (L[:, b] * s[c] + L[:, c] * s[b])]) for s in slopes.T]
-    return shapes, *derivatives
-
-
-def _quad8(u: NDArray[np.float64], v: NDArray[np.float64]):
-    """Return the shape functions [g, 8] of a serendipity quadrilateral and their derivatives by u and v."""
-    u, v = u[:, None], v[:, None]
-    a, b = np.array([-1, 1, 1, -1]), np.array([-1, -1, 1, 1])
-    corner = (1 + a * u) * (1 + b * v) * (a * u + b * v - 1) / 4
-    corner_u = a * (1 + b * v) * (2 * a * u + b * v) / 4
-    corner_v = b * (1 + a * u) * (a * u + 2 * b * v) / 4
-    edge = [(1 - u * u) * (1 - v), (1 + u) * (1 - v * v), (1 - u * u) * (1 + v), (1 - u) * (1 - v * v)]
-    edge_u = [-2 * u * (1 - v), 1 - v * v, -2 * u * (1 + v), v * v - 1]
-    edge_v = [u * u - 1, -2 * v * (1 + u), 1 - u * u, -2 * v * (1 - u)]
-    return (
-        np.hstack([corner, *(e / 2 for e in edge)]),
-        np.hstack([corner_u, *(e / 2 for e in edge_u)]),
-        np.hstack([corner_v, *(e / 2 for e in edge_v)]),
-    )
-
-
-def _face_rules() -> dict[int, tuple[NDArray[np.float64], ...]]:
-    """Return points u, v and weights on [−1, 1]² and on the unit triangle, by the number of nodes of a face.
-
-    Four points each way are exact for the sixth degree in each coordinate, and, folded, for the fourth of both.
-    """
-    x, w = np.polynomial.legendre.leggauss(4)
-    u, v = (grid.ravel() for grid in np.meshgrid(x, x, indexing="ij"))
-    weights = np.outer(w, w).ravel()
-    s, t = (1 + u) / 2, (1 + v) / 2
-    return {8: (u, v, weights), 6: (s, t * (1 - s), weights * (1 - s) / 4)}
-
-
-_FACE_RULES, _FACE_SHAPES = _face_rules(), {6: _triangle6, 8: _quad8}
+    kind = FACE_KINDS[x.shape[1]]
+    # exact for the fifth degree in each coordinate, and, folded, for the fifth of both
+    rule = conical(4, 2) if kind == "triangle6" else gauss(3, 2)
+    shapes, slopes = SHAPE_FUNCTIONS[kind](rule.points)
+    at, du, dv = (np.einsum("gk,mki->mgi", N, x) for N in (shapes, slopes[..., 0], slopes[..., 1]))
+    return np.einsum("mgi,mgi,g->m", at, np.cross(du, dv), rule.weights) / 3.0
 
 
 def shape_quality(points: NDArray[np.float64], cells: NDArray[np.int32], kind: str) -> NDArray[np.float64]:
@@ -262,7 +225,7 @@ class MeshInfo:
     inverted, flat, duplicates, unconnected : int
         Numbers of bad cells and of nodes in no volume cell.
     unjudged : tuple of str
-        Types of volume cells of which neither volume nor shape is known, such as ``hexahedron27``.
+        Types of volume cells of which neither volume nor shape is known, such as ``wedge18``.
     """
 
     n_points: int

@@ -15,7 +15,7 @@ many as it has nodes, and each is 1 at its node and 0 at the others, which deter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
@@ -133,7 +133,7 @@ _WEDGE15 = [*((*plane, z) for plane in _simplex(2, 2) for z in (0, 1)), *((*plan
 _PYRAMID = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, -1)]
 _PYRAMID13 = [*_simplex(2, 3), (1, 1, -1), (2, 1, -1), (1, 2, -1)]
 
-SHAPE_FUNCTIONS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
+SHAPE_FUNCTIONS: dict[str, ShapeFunctions] = {
     "line": ShapeFunctions.of(_CORNERS["line"], _full(1, 1)),
     "triangle": ShapeFunctions.of(_CORNERS["triangle"], _simplex(1, 2)),
     "triangle6": ShapeFunctions.of(_nodes("triangle"), _simplex(2, 2)),

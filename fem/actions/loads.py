@@ -17,6 +17,8 @@ from symplex.fem.actions.mass import nodal_masses, require_points
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
+from symplex.meshes.quadrature import centre, conical, gauss
+from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
@@ -213,8 +215,8 @@ class SurfaceTraction(ProportionalLoad):
     ----------
     points : float64 [n, 3]
         Undeformed positions in m.
-    faces : int [f, 3, 4 or 6], or mapping of str to such
-        Triangles (linear or quadratic), quadrilaterals, or all by cell type (`Mesh.boundary_faces`).
+    faces : int [f, k], or mapping of str to such
+        Triangles (k = 3 or 6), quadrilaterals (4, 8 or 9), or all by cell type (`Mesh.boundary_faces`).
     traction : float64 [3]
         Force per undeformed area in Pa.
     history : float, callable or (times, factors)
@@ -254,9 +256,9 @@ class Pressure:
 
     Parameters
     ----------
-    faces : int [f, 3, 4 or 6], or mapping of str to such
-        Triangles (linear or quadratic), quadrilaterals, or all by cell type, numbered so that their normals point out
-        of the body (`Mesh.boundary_faces`).
+    faces : int [f, k], or mapping of str to such
+        Triangles (k = 3 or 6), quadrilaterals (4, 8 or 9), or all by cell type, numbered so that their normals point
+        out of the body (`Mesh.boundary_faces`).
     pressure : float
         In Pa; positive pushes into the body.
     history : float, callable or (times, factors)
@@ -357,30 +359,19 @@ def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) 
 
 # -- faces ---------------------------------------------------------------------------------------------------
 
-# Shape functions [g, k], their derivatives [g, k, 2] and weights [g] at Gauss points: one for triangles (the normal
-# is constant), 2 × 2 for quadrilaterals (exact for the area normals of bilinear ones), 3 × 3 folded for quadratic
-# triangles (exact up to degree 4, that of a shape function times the area normal).
-_CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-_GAUSS = _CORNERS / np.sqrt(3.0)
-_QUAD = 1.0 + _GAUSS[:, None] * _CORNERS
-
-
-def _quadratic_triangle() -> tuple[Array, Array, Array]:
-    """N_a = L_a (2 L_a − 1) at corners, 4 L_b L_c between; ξ = (u, (1 − u) v) with u, v on [0, 1]."""
-    x, w = np.polynomial.legendre.leggauss(3)
-    u, v = (0.5 * (1.0 + axis.ravel()) for axis in np.meshgrid(x, x))
-    weights = 0.25 * np.outer(w, w).ravel() * (1.0 - u)
-    L = np.column_stack([1.0 - u - (1.0 - u) * v, u, (1.0 - u) * v])
-    slopes, b, c = np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]), [0, 1, 2], [1, 2, 0]
-    shape = np.hstack([L * (2.0 * L - 1.0), 4.0 * L[:, b] * L[:, c]])
-    between = 4.0 * (L[:, b, None] * slopes[c] + L[:, c, None] * slopes[b])
-    return shape, np.concatenate([(4.0 * L - 1.0)[:, :, None] * slopes, between], axis=1), weights
-
-
+# The shape functions and slopes of faces at the points of a rule, and its weights, by the number of their nodes: one
+# point for triangles (the normal is constant), 2 × 2 for quadrilaterals (exact for the area normals of bilinear ones),
+# 3 × 3 for quadratic faces (exact up to degree 4 on triangles and degree 5 in each coordinate on quadrilaterals, those
+# of a shape function times the area normal).
 _RULES = {
-    3: (np.full((1, 3), 1 / 3), np.array([[[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]]), np.array([0.5])),
-    6: _quadratic_triangle(),
-    4: (0.25 * _QUAD[..., 0] * _QUAD[..., 1], 0.25 * _CORNERS * _QUAD[..., ::-1], np.ones(4)),
+    len(SHAPE_FUNCTIONS[kind].nodes): (*SHAPE_FUNCTIONS[kind](rule.points), rule.weights)
+    for kind, rule in (
+        ("triangle", centre(2)),
+        ("quad", gauss(2, 2)),
+        ("triangle6", conical(3, 2)),
+        ("quad8", gauss(3, 2)),
+        ("quad9", gauss(3, 2)),
+    )
 }
 
 
@@ -400,7 +391,8 @@ def _faces(owner: str, faces: Nodes | Mapping[str, IntArray]) -> list[IntArray]:
     for part in parts:
         if part.ndim != 2 or part.shape[1] not in _RULES:
             raise InvalidSystem(
-                f"{owner}: faces have shape {part.shape}, wanted triangles [f, 3] or [f, 6], or quads [f, 4]."
+                f"{owner}: faces have shape {part.shape}, wanted triangles [f, 3] or [f, 6], or quads [f, 4], [f, 8] "
+                "or [f, 9]."
             )
     return parts
 

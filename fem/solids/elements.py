@@ -54,9 +54,9 @@ def _element(kind: str, plural: str, stiffness: Rule, mass: Rule, positive: bool
     return Element(kind, plural, len(shapes.nodes), shapes, stiffness, mass, positive)
 
 
-# Rules for energies integrate the tangents of undeformed cells with straight, parallel edges exactly, but those of
-# tetra10 and wedge15, which take the smallest rules without zero-energy modes but rigid motions, and pass the patch test.
-# A pyramid's slopes do not depend on ζ, so that one level of points is exact for any law.
+# Rules for energies integrate the tangent of an undeformed cell exactly if its edges are straight and opposite ones
+# parallel; but on a wedge15 this would take twice as many points as without zero-energy modes are enough. Slopes on a
+# pyramid of 5 nodes do not depend on ζ, so that one level of points is exact for any law.
 LINE = _element("line", "lines", gauss(1, 1), gauss(2, 1))
 TETRAHEDRON = _element("tetra", "tetrahedra", centre(3), conical(3))
 QUADRATIC_TETRAHEDRON = _element("tetra10", "quadratic tetrahedra", four_points(), conical(5), positive=False)

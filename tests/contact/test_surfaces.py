@@ -32,6 +32,10 @@ CUBES = {
     "hexahedron": box((1, 1, 1), (3, 2, 1), split="hexahedra"),
     "wedge": WEDGES,
     "pyramid": PYRAMIDS,
+    "hexahedron20": quadratic(box((1, 1, 1), (3, 2, 1), split="hexahedra")),
+    "hexahedron27": quadratic(box((1, 1, 1), (3, 2, 1), split="hexahedra"), centres=True),
+    "wedge15": quadratic(WEDGES),
+    "pyramid13": quadratic(PYRAMIDS),
 }
 
 

@@ -5,12 +5,12 @@ import pytest
 
 from symplex.errors import MeshError
 from symplex.meshes.generate import DIAGONALS, SPLITS, bar_lattice, box, cube_mesh, ring
-from symplex.meshes.kinds import FACES
+from symplex.meshes.kinds import FACES, dimension_of
 from symplex.meshes.quality import check_mesh, describe, shape_quality, volumes
 from symplex.meshes.renumber import renumber
 
 SIZE, CELLS, ORIGIN = (0.2, 0.3, 0.6), (2, 3, 4), (1.0, -1.0, 0.5)
-PER_CELL = {"24": 24, "6": 6, "hexahedra": 1}
+PER_CELL = {"24": 24, "6": 6, "hexahedra": 1, "wedges": 2, "pyramids": 6}
 
 
 def example(split):
@@ -47,25 +47,27 @@ def test_box_conforms(split):
     """Each face belongs to two cells, with opposite sense, or to one and lies on a side, outward."""
     mesh = example(split)
     kind = body_kind(mesh)
-    face_kind = "quad" if kind == "hexahedron" else "triangle"
     count = {}
     for face in FACES[kind]:
         for row in np.sort(mesh.cells[kind][:, face], axis=1).tolist():
             count[tuple(row)] = count.get(tuple(row), 0) + 1
     assert set(count.values()) == {1, 2}
-    assert sum(n == 1 for n in count.values()) == len(mesh.cells[face_kind])
-    assert faces_from_smallest(mesh.cells[face_kind]) == faces_from_smallest(mesh.boundary_faces[face_kind])
+    sides = {name: faces for name, faces in mesh.cells.items() if dimension_of(name) == 2}
+    assert sum(n == 1 for n in count.values()) == sum(map(len, sides.values()))
+    for name, boundary in mesh.boundary_faces.items():
+        faces = sides.get(name, np.empty((0, 3), np.int32))
+        assert faces_from_smallest(faces) == faces_from_smallest(boundary)
 
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_sides_of_a_box_are_groups_that_face_outward(split):
     mesh = example(split)
-    face_kind = "quad" if split == "hexahedra" else "triangle"
     assert mesh.groups == ["body", "x_max", "x_min", "y_max", "y_min", "z_max", "z_min"]
     low, high = np.array(ORIGIN), np.add(ORIGIN, SIZE)
     for axis, letter in enumerate("xyz"):
         for end, place, sign in (("min", low, -1), ("max", high, 1)):
-            faces = mesh.points[mesh.cells_of(face_kind, f"{letter}_{end}")]
+            ((face_kind, index),) = mesh.cell_groups[f"{letter}_{end}"].items()
+            faces = mesh.points[mesh.cells[face_kind][index]]
             assert faces[:, :, axis] == pytest.approx(place[axis])
             # Vector areas by the diagonals of a quad, or two edges of a triangle.
             area = np.cross(faces[:, 2] - faces[:, 0], faces[:, -1] - faces[:, 1]) / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from reference.boxes import QUADRATIC, SOLID_KINDS, box_of, mixed_box, shaken
 from scipy.linalg import expm
 from scipy.optimize import brentq
 from scipy.sparse.linalg import eigsh, spsolve
@@ -16,13 +17,12 @@ from symplex.fem.solids.elements import element_of, jacobians
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
-from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.trajectory import march
 
-KINDS = ["tetra", "hexahedron", "tetra10"]
+KINDS = SOLID_KINDS
 LAWS = [
     NeoHookean(3.0, 1.0, 1.0),
     SaintVenantKirchhoff(3.0, 1.0, 1.0),
@@ -38,13 +38,10 @@ def law_name(law):
 
 def block(kind, size, cells, shake=0.0):
     """A box of one type of cells, with the corners inside moved by a part of their distance."""
-    mesh = box(size, cells, split="hexahedra" if kind == "hexahedron" else "6")
-    inside = np.setdiff1d(np.arange(len(mesh.points)), mesh.boundary_nodes)
-    noise = np.random.default_rng(0).uniform(-1.0, 1.0, (len(inside), 3))
-    points = mesh.points.copy()
-    points[inside] += shake * np.array(size) / cells * noise
-    mesh = Mesh(points, mesh.cells)
-    return quadratic(mesh) if kind == "tetra10" else mesh
+    linear = kind.rstrip("0123456789")
+    mesh = shaken(box_of(linear, size, cells), shake * np.array(size) / cells)
+    mesh = Mesh(mesh.points, {linear: mesh.cells[linear]})
+    return mesh if kind == linear else quadratic(mesh, centres=kind == "hexahedron27")
 
 
 def on_the_surface(points):
@@ -53,14 +50,15 @@ def on_the_surface(points):
     return (np.isclose(points, low) | np.isclose(points, high)).any(axis=1)
 
 
-def equilibrium(solid, q, free, load):
+def equilibrium(solids, q, free, load):
     """Move the free nodes from q to where ∇V = load, by Newton's method that halves steps into inverted elements."""
-    pattern = Pattern(len(q), [solid.nodes])
+    pattern = Pattern(len(q), [solid.nodes for solid in solids])
     unknown = np.repeat(free, 3)
     for _ in range(30):
         values, gradient = pattern.zeros(3), np.zeros_like(q)
-        solid.add_hessian(q, pattern.slots[0], values)
-        solid.add_gradient(q, gradient)
+        for solid, slots in zip(solids, pattern.slots, strict=True):
+            solid.add_hessian(q, slots, values)
+            solid.add_gradient(q, gradient)
         residual = (gradient - load).ravel()[unknown]
         step = np.zeros(q.size)
         matrix = sp.csc_array(pattern.matrix(values))[:, unknown][unknown]
@@ -68,7 +66,7 @@ def equilibrium(solid, q, free, load):
         step = step.reshape(q.shape)
         while True:
             try:
-                solid.total(q - step)
+                sum(solid.total(q - step) for solid in solids)
                 break
             except InvertedElement:
                 step *= 0.5
@@ -86,17 +84,29 @@ def equilibrium(solid, q, free, load):
 def test_patch(kind, law):
     """A uniform deformation of the surface is the deformation everywhere, on an irregular mesh."""
     mesh = block(kind, (1.0, 1.2, 0.8), (2, 2, 2), shake=0.2)
+    require_patch(mesh, [Solid(mesh.points, mesh.cells[kind], law)])
+
+
+@pytest.mark.parametrize("law", [LAWS[0], LAWS[3]], ids=law_name)
+@pytest.mark.parametrize("order", ["linear", "quadratic"])
+def test_patch_of_several_types_of_elements(order, law):
+    """Hexahedra, wedges, pyramids and tetrahedra in one irregular mesh."""
+    mesh = shaken(mixed_box(), 0.15)
+    mesh = quadratic(mesh) if order == "quadratic" else mesh
+    require_patch(mesh, [Solid(mesh.points, mesh.cells[kind], law) for kind in mesh.volume_types])
+
+
+def require_patch(mesh, solids):
     points = mesh.points
-    solid = Solid(points, mesh.cells[kind], law)
     F = ONE + np.array([[0.1, 0.05, 0.0], [0.0, -0.06, 0.08], [0.03, 0.0, 0.02]])
     free = ~on_the_surface(points)
     assert free.any()
     q = points @ F.T
     q[free] = points[free] @ (ONE + 0.5 * (F - ONE)).T  # a start that is not the solution
     assert np.abs(q - points @ F.T).max() > 1e-3
-    q = equilibrium(solid, q, free, 0.0)
-    np.testing.assert_allclose(q, points @ F.T, atol=1e-13)
-    sigma = solid.cauchy(q)
+    q = equilibrium(solids, q, free, 0.0)
+    np.testing.assert_allclose(q, points @ F.T, atol=1e-13 * np.ptp(points))
+    sigma = np.concatenate([solid.cauchy(q) for solid in solids])
     np.testing.assert_allclose(sigma, np.broadcast_to(sigma[0], sigma.shape), atol=1e-12)
 
 
@@ -147,7 +157,7 @@ class Manufactured:
         load = np.zeros_like(points)
         np.add.at(load, nodes, np.einsum("eg,ga,egi->eai", w, N, b))
         q = points + self.displacement(points)
-        q = equilibrium(Solid(points, nodes, self.law), q, ~on_the_surface(points), load)
+        q = equilibrium([Solid(points, nodes, self.law)], q, ~on_the_surface(points), load)
 
         u = (q - points)[nodes]
         difference = np.einsum("ga,eai->egi", N, u) - self.displacement(X.reshape(-1, 3)).reshape(m, g, 3)
@@ -166,6 +176,12 @@ class Manufactured:
         ("hexahedron", 4, LAWS[3]),
         ("tetra10", 2, LAWS[1]),
         ("tetra10", 2, LAWS[2]),
+        ("wedge", 4, LAWS[0]),
+        ("pyramid", 3, LAWS[0]),
+        ("hexahedron20", 4, LAWS[0]),
+        ("hexahedron27", 2, LAWS[0]),
+        ("wedge15", 2, LAWS[0]),
+        ("pyramid13", 2, LAWS[0]),
     ],
 )
 @pytest.mark.slow
@@ -173,7 +189,7 @@ def test_rates_for_a_manufactured_solution(kind, cells, law):
     """Errors fall as h² and h in L² and H¹ for linear elements, as h³ and h² for quadratic ones."""
     exact = Manufactured(law)
     coarse, fine = exact.errors(kind, cells), exact.errors(kind, 2 * cells)
-    wanted = np.array([3.0, 2.0]) if kind == "tetra10" else np.array([2.0, 1.0])
+    wanted = np.array([3.0, 2.0] if kind in QUADRATIC else [2.0, 1.0])
     rates = np.log2(coarse / fine)
     assert fine[0] < 0.05 * Manufactured.amplitude
     assert np.all(np.abs(rates - wanted) < 0.1)
@@ -266,10 +282,15 @@ def test_frequencies_of_linear_elements_converge_from_above():
         assert 1.6 < np.log2(first / second) < 2.4
 
 
-def test_modes_of_a_free_body():
-    """Six of them are rigid motions, and cost no energy; the seventh does."""
-    mesh = block("tetra10", (1.0, 0.8, 0.6), (2, 2, 2), shake=0.2)
-    points, nodes = mesh.points, mesh.cells["tetra10"]
+@pytest.mark.parametrize("cells", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_modes_of_a_free_body(kind, cells):
+    """Six of them are rigid motions, and cost no energy; the seventh does. Also of one element."""
+    mesh = block(kind, (1.0, 0.8, 0.6), (2, 2, 2), shake=0.2)
+    points, nodes = mesh.points, mesh.cells[kind]
+    if cells == 1:
+        used, nodes = np.unique(nodes[:1], return_inverse=True)
+        points, nodes = points[used], nodes.reshape(1, -1).astype(np.int32)
     pattern = Pattern(len(points), [nodes])
     values = pattern.zeros(3)
     Solid(points, nodes, LAWS[2]).add_hessian(points, pattern.slots[0], values)
