@@ -38,6 +38,7 @@ NOT_CALLED = {
     *("BodyPotential", "Constraint", "DifferentiableLoad", "Energy", "Integrator", "ManifoldMethod", "Material"),
     *("FormulaMaterial", "Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
     *("BodyState", "PlanarState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
+    *("Imported", "Modes"),
     *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad"),
 }
 
