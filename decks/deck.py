@@ -20,6 +20,9 @@ class Where(NamedTuple):
         return f"{self.file}, line {self.line}" if self.file else f"line {self.line}"
 
 
+NOWHERE = Where("", 0)
+
+
 class Missed(NamedTuple):
     """A keyword that was not understood.
 
@@ -161,7 +164,7 @@ class Step(Conditions):
     """
 
     number: int = 0
-    where: Where = Where("", 0)
+    where: Where = NOWHERE
     nonlinear: bool = False
     perturbation: bool = False
     procedure: Procedure | None = None

@@ -86,9 +86,7 @@ class DeckGeometry:
         surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
         if surface is None or surface.of_nodes or any(label[:1] != "S" or not label[1:] for _, label in surface.items):
             raise MeshError(f"'{who}' is no surface of sides of elements.")
-        return [
-            (number, int(label[1:])) for item, label in surface.items for number in _members(sets, item).tolist()
-        ]
+        return [(number, int(label[1:])) for item, label in surface.items for number in _members(sets, item).tolist()]
 
     def has_all(self, sets: Iterable[str]) -> bool:
         """Return whether some elements and sets of elements are all solid elements together."""

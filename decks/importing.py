@@ -83,9 +83,7 @@ def read_deck(path: Path) -> Reading:
 
 
 @checked
-def import_deck(
-    path: str | Path, folder: str | Path, *, units: str = "si", overwrite: bool = False
-) -> Imported:
+def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", overwrite: bool = False) -> Imported:
     """Write the mesh of an Abaqus or CalculiX input file, and a scenario for each step that is understood.
 
     A step is imported only where all its keywords were understood, and all before the first step, and those of the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from symplex.decks.deck import (
     Amplitude,
     Conditions,
@@ -27,7 +29,7 @@ def _take_amplitude(reading: Reading, block: Block) -> None:
         raise NotUnderstood(f"amplitudes with DEFINITION={definition} are not known")
     values = reals(",".join(line.rstrip(",") for line in block.lines))
     times, factors = values[::2], values[1::2]
-    if len(times) != len(factors) or not times or any(b <= a for a, b in zip(times, times[1:], strict=False)):
+    if len(times) != len(factors) or not times or any(b <= a for a, b in pairwise(times)):
         raise NotUnderstood("its times do not ascend, or have no factors")
     total = block.parameters.get("TIME", "STEPTIME").upper().replace(" ", "") == "TOTALTIME"
     name = block.parameter("NAME").upper()

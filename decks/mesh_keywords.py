@@ -67,9 +67,7 @@ MESH_KEYWORDS = {
     "NSET": Keyword(
         _take_mesh, ("NSET", "GENERATE", "ELSET", "UNSORTED", "INPUT", "INTERNAL", "INSTANCE"), "a group of points"
     ),
-    "ELSET": Keyword(
-        _take_mesh, ("ELSET", "GENERATE", "INPUT", "INTERNAL", "INSTANCE"), "a group of elements"
-    ),
+    "ELSET": Keyword(_take_mesh, ("ELSET", "GENERATE", "INPUT", "INTERNAL", "INSTANCE"), "a group of elements"),
     "SURFACE": Keyword(_take_surface, ("NAME", "TYPE", "INTERNAL", "INPUT"), "a group of faces, or of points"),
     "TRANSFORM": Keyword(
         _take_transform,

@@ -53,7 +53,7 @@ def _times(step: Step, block: Block, *, needed: bool) -> None:
     if values and values[0]:
         step.dt = values[0]
     step.period = values[1] if len(values) > 1 and values[1] else 1.0
-    if not 0.0 < step.dt or not 0.0 < step.period:
+    if min(step.dt, step.period) <= 0.0:
         raise ValueError(f"the step of time is {step.dt:g} and the duration {step.period:g}; both must be positive")
 
 
@@ -104,7 +104,9 @@ STEP_KEYWORDS = {
     ),
     "ENDSTEP": Keyword(_end_step, (), ""),
     "STATIC": Keyword(
-        _take_static, _SOLVING, '`[start] kind = "static"` under what acts at the end of the step; it does not depend on the way there'
+        _take_static,
+        _SOLVING,
+        '`[start] kind = "static"` under what acts at the end of the step; it does not depend on the way there',
     ),
     "DYNAMIC": Keyword(
         _take_dynamic,
@@ -117,7 +119,7 @@ STEP_KEYWORDS = {
         "a scenario of the state whose frequencies are asked for",
     ),
     "MODALDYNAMIC": Keyword(
-        _take_modal_dynamic, _SOLVING, "integrated in time instead: `kind = \"newmark\"`, `beta = 0.25`, linear-elastic"
+        _take_modal_dynamic, _SOLVING, 'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic'
     ),
     "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[damping]`"),
 }

@@ -303,7 +303,9 @@ def _add_import(commands) -> None:
     deck = _add(commands, "import", _import, "write mesh and scenarios of an Abaqus or CalculiX deck to a folder")
     deck.add_argument("deck", metavar="DECK", help="input file (.inp)")
     deck.add_argument("--output", metavar="DIR", help="folder for what is written; default: DECK-imported")
-    deck.add_argument("--units", choices=UNITS, default="si", help="the deck's units, which it does not tell; default: si")
+    deck.add_argument(
+        "--units", choices=UNITS, default="si", help="the deck's units, which it does not tell; default: si"
+    )
     deck.add_argument("--overwrite", action="store_true", help="replace files that are there")
 
 

@@ -77,9 +77,7 @@ def natural_modes(system: System, state: State, n: int) -> Modes:
         shift = -_SHIFT * abs(stiffness.diagonal()).mean() / inertia.diagonal().mean()
         start = np.random.default_rng(0).standard_normal(len(free))  # the same for every call
         try:
-            squares, vectors = eigsh(
-                stiffness.tocsc(), n, inertia.tocsc(), sigma=shift, which="LM", v0=start
-            )
+            squares, vectors = eigsh(stiffness.tocsc(), n, inertia.tocsc(), sigma=shift, which="LM", v0=start)
         except (ArpackError, RuntimeError) as error:
             raise NoEquilibrium(f"the natural frequencies were not found: {error}.") from error
     order = np.argsort(squares)
