@@ -19,6 +19,7 @@ from symplex.decks.units import UNITS, Units, units_named
 from symplex.decks.writing import StepWriter
 from symplex.errors import MeshError, OutputError, ScenarioError
 from symplex.meshes.formats.abaqus_deck import blocks_of
+from symplex.meshes.formats.abaqus_instances import placed
 from symplex.meshes.formats.formats import format_of
 from symplex.meshes.formats.save import save_mesh
 from symplex.scenario.scenario import Scenario
@@ -73,10 +74,12 @@ def read_deck(path: Path) -> Reading:
     format_of(path)
     reading = Reading(path)
     try:
-        for block in blocks_of(path):
+        for block in placed(blocks_of(path)):
             reading.take(block, KEYWORDS)
     except MeshError as error:
         raise MeshError(f"{path.name}: {error}") from None
+    except ValueError as error:
+        raise MeshError(f"{path.name}: {error}.") from None
     except OSError as error:
         raise MeshError(f"{path} cannot be read: {error.strerror}.") from error
     return reading

@@ -5,6 +5,7 @@ from __future__ import annotations
 from symplex.decks.deck import MaterialData, Section
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, one_line, reals
 from symplex.meshes.formats.abaqus_deck import Block
+from symplex.meshes.formats.abaqus_sets import of_instance
 
 # Strain energies as Abaqus writes them: the formula, and its constants in the order of the data line. D are
 # compressibilities; an incompressible material (D = 0) has no formula here.
@@ -71,8 +72,11 @@ def _parameter(block: Block, name: str) -> float:
 
 def _take_section(reading: Reading, block: Block) -> None:
     area = reals(block.lines[0]) if block.lines else []
+    elements = block.parameter("ELSET")
+    if block.placement is not None:
+        elements = of_instance(elements, block.placement)
     reading.deck.sections.append(
-        Section(block.parameter("ELSET"), block.parameter("MATERIAL"), area[0] if area else None, reading.where(block))
+        Section(elements, block.parameter("MATERIAL"), area[0] if area else None, reading.where(block))
     )
 
 

@@ -74,10 +74,10 @@ MESH_KEYWORDS = {
         ("NSET", "TYPE"),
         "directions of forces on nodes; of supports only where all three directions are held",
     ),
-    "PART": Keyword(_take_mesh, ("NAME",), "as long as there is one"),
+    "PART": Keyword(_take_mesh, ("NAME",), "geometry that instances have"),
     "ENDPART": Keyword(_take_mesh, (), ""),
     "ASSEMBLY": Keyword(_take_mesh, ("NAME",), ""),
     "ENDASSEMBLY": Keyword(_take_mesh, (), ""),
-    "INSTANCE": Keyword(_take_mesh, ("NAME", "PART"), "as long as there is one, and it is not moved"),
+    "INSTANCE": Keyword(_take_mesh, ("NAME", "PART"), "one or several, shifted and turned; sets are `INSTANCE.SET`"),
     "ENDINSTANCE": Keyword(_take_mesh, (), ""),
 }

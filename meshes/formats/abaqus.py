@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block, blocks_of
+from symplex.meshes.formats.abaqus_instances import STRIDE, placed
 from symplex.meshes.formats.abaqus_sets import Sets, Surface, surface_of
 from symplex.meshes.formats.numbering import Numbering, is_number, sorted_distinct
 from symplex.meshes.formats.raw import RawCells, RawMesh
@@ -62,20 +63,21 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 def read_abaqus(path: Path) -> RawMesh:
     """Return nodes, elements, sets and surfaces of an input file as meshio would.
 
-    One part, or nodes and elements without parts; ``*INCLUDE`` is followed. Surfaces of elements are groups of faces,
+    Parts and their instances, or nodes and elements without parts; ``*INCLUDE`` is followed. Of several instances, or
+    one that is moved, sets are called ``INSTANCE.SET``. Surfaces of elements are groups of faces,
     surfaces of nodes are groups of points. In ``info`` are the types of the elements that are of another formulation
     than the plain one (``C3D8R``), by cell type.
 
     Raises
     ------
     MeshError
-        If the file has several parts or a moved instance, makes nodes or elements by keywords such as ``*NGEN``, has an
+        If the file has several parts without instances, makes nodes or elements by keywords such as ``*NGEN``, has an
         unknown element type, or an undefined set.
     ValueError
         If a line is not what its keyword asks for.
     """
     deck = DeckMesh()
-    for block in blocks_of(path):
+    for block in placed(blocks_of(path)):
         deck.take(block)
     return deck.whole()
 
@@ -127,13 +129,19 @@ class DeckMesh:
         self._elements: list[tuple[str, NDArray[np.int64]]] = []
         self._types: list[str] = []
         self._surfaces: list[Surface] = []
-        self._part, self._instances = "", 0
+        self._part, self._placed = "", False
         self.formulations: dict[str, list[str]] = {}
         self._node_sets, self._element_sets = Sets("node"), Sets("element")
 
     def take(self, block: Block) -> None:
         """Take a keyword with its data; most keywords say nothing about the mesh."""
         word = block.keyword
+        if block.placement is not None:
+            self._part = block.placement.name
+            self._node_sets.prefixed = self._element_sets.prefixed = True
+        elif self._placed:
+            self._part = ""
+        self._placed = block.placement is not None
         if word == "NODE":
             self._take_nodes(block)
         elif word == "ELEMENT":
@@ -148,12 +156,6 @@ class DeckMesh:
             self._part = block.parameters.get("NAME", "")
         elif word == "END PART":
             self._part = ""
-        elif word == "INSTANCE":
-            self._instances += 1
-            if block.lines:
-                raise MeshError("an instance is moved or turned; write the input file without parts and instances.")
-            if self._instances > 1:
-                raise MeshError("there are several instances; write the input file without parts and instances.")
         elif word in _MAKE_MESH and (block.lines or block.parameters):
             raise MeshError(f"it uses *{word}, which is not supported; {_MAKE_MESH[word]}.")
 
@@ -165,6 +167,10 @@ class DeckMesh:
         if system == "C":  # radius, angle in degrees, height
             angle = np.radians(table[:, 1])
             table = np.column_stack([table[:, 0] * np.cos(angle), table[:, 0] * np.sin(angle), table[:, 2]])
+        if block.placement is not None:
+            _check_room(ids)
+            ids = ids + block.placement.offset
+            table = table @ block.placement.turn.T + block.placement.shift
         self._nodes.append((ids, table))
         if "NSET" in block.parameters:
             self._node_sets.add(block.parameter("NSET"), self._part, ids)
@@ -175,6 +181,9 @@ class DeckMesh:
         if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
             self.formulations[kind].append(name)
         table = _element_rows(name, k, block.lines)
+        if block.placement is not None:
+            _check_room(table)
+            table = table + block.placement.offset
         self._elements.append((kind, table))
         self._types.append(name)
         if "ELSET" in block.parameters:
@@ -228,6 +237,12 @@ class DeckMesh:
         point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
         blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
         return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=self.formulations)
+
+
+def _check_room(numbers: NDArray[np.int64]) -> None:
+    """Raise MeshError if numbers of one instance would reach those of the next."""
+    if numbers.max(initial=0) >= STRIDE:
+        raise MeshError(f"a part has the number {numbers.max()}; with several instances numbers must be below 10⁸.")
 
 
 def _add_node_surface(node_sets: dict[str, NDArray[np.int64]], surface: Surface) -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.includes import Includes
@@ -13,15 +17,29 @@ from symplex.meshes.formats.includes import Includes
 _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")
 
 
+class Placement(NamedTuple):
+    """Where an instance of a part is: x → turn x + shift; and by how much its numbers are larger than its part's."""
+
+    name: str
+    offset: int
+    turn: NDArray[np.float64]
+    shift: NDArray[np.float64]
+
+
 @dataclass
 class Block:
-    """A keyword with its parameters and the data lines below it, and where it stands: the file, and the line in it."""
+    """A keyword with its parameters and the data lines below it, and where it stands: the file, and the line in it.
+
+    Of an instance with others beside it there is a ``placement``; of a set of the assembly, that of its ``members``.
+    """
 
     keyword: str
     parameters: dict[str, str]
     lines: list[str] = field(default_factory=list)
     path: Path = Path()
     line: int = 0
+    placement: Placement | None = None
+    members: Placement | None = None
 
     def parameter(self, name: str) -> str:
         """Return a parameter that must be there.

@@ -71,17 +71,17 @@ def test_amplitudes_are_those_of_the_end_in_static_steps_and_histories_in_motion
 
 
 def test_a_suddenly_loaded_bar_swings_to_twice_its_static_length(tmp_path):
-    """With ν = 0 it is a rod: its end moves along a triangle between 0 and twice the static displacement."""
+    """With ν = 0 it is a rod: its end moves along a triangle, in 4 L/c to twice the static displacement and back."""
     text = bar(cells=(40, 1, 1)).replace(", 0.3\n", ", 0.0\n")
     c = float(np.sqrt(200e9 / 7800))
-    text += step(f"*DYNAMIC, DIRECT, ALPHA=0.\n{4 / c / 80!r}, {8 / c!r}", "*DLOAD", "END, P4, -2.0e6")
+    text += step(f"*DYNAMIC, DIRECT, ALPHA=0.\n{4 / c / 80!r}, {16 / c!r}", "*DLOAD", "END, P4, -2.0e6")
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
     problem = sx.Scenario.read(imported.scenarios[1]).build()
     end = problem.mesh.nodes_of("part.RIGHT")
     times = problem.scenario.times
     states = list(sx.march(problem.system, problem.integrator, problem.state, times))
     u = np.array([(state.q - problem.mesh.points)[end, 0].mean() for state in states])
-    exact = 2e6 / 200e9 * c * np.minimum(times, 8 / c - times)
+    exact = 2e6 / 200e9 * c * np.minimum(times, 16 / c - times)
     assert np.abs(u - exact).max() < 0.02 * exact.max()
 
 
@@ -167,6 +167,25 @@ def test_numbers_of_nodes_and_sets_are_kept(tmp_path):
     assert imported.numbers.tolist() == list(range(10, 10 + len(mesh.points)))
     assert {"ALL", "LEFT", "RIGHT", "BAR", "END"} <= {*mesh.groups}
     assert sorted(mesh.nodes_of("RIGHT")) == np.flatnonzero(mesh.points[:, 0] == 4.0).tolist()
+
+
+def test_instances_as_pre_processors_write_them(tmp_path):
+    model = bar(cells=(2, 1, 1))
+    mesh, rest = model.split("*MATERIAL")
+    material, section = ("*MATERIAL" + rest).split("*SOLID")
+    section = "*SOLID" + section.partition("*BOUNDARY")[0]
+    text = "*PART, NAME=P\n" + mesh.partition("** a comment\n")[2] + section + "*END PART\n*ASSEMBLY, NAME=A\n"
+    text += "*INSTANCE, NAME=one, PART=P\n*END INSTANCE\n*INSTANCE, NAME=two, PART=P\n0., 5., 0.\n*END INSTANCE\n"
+    text += "*ELSET, ELSET=ENDS, INSTANCE=one\n2,\n*ELSET, ELSET=ENDS, INSTANCE=two\n2,\n"
+    text += "*SURFACE, NAME=PULLED\nENDS, S4\n*END ASSEMBLY\n" + material
+    text += "*BOUNDARY\none.LEFT, ENCASTRE\ntwo.LEFT, XSYMM\ntwo.ORIGIN, PINNED\ntwo.EDGE, ZSYMM\n"
+    imported = import_deck(write(tmp_path, text + step("*STATIC", "*DSLOAD", "PULLED, P, -2e6")), tmp_path / "out")
+    assert not imported.missed
+    u, problem = displacements(imported)
+    x = problem.mesh.points
+    two = x[:, 1] > 4.0
+    assert np.abs(u[two] - 1e-5 * (x[two] - [0, 5, 0]) * [1, -0.3, -0.3]).max() < 1e-13
+    assert 0.9 < u[~two, 0].max() / 4e-5 < 1.0
 
 
 # -- what is not understood ---------------------------------------------------------------------------------------
