@@ -6,8 +6,10 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".bodies": ("BodyContact", "Contacts"),
+        ".framed": ("FramedContact",),
         ".friction": ("Friction",),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
+        ".obstacle_mass": ("obstacle_mass",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
         ".rigid_bodies": ("RigidBodies",),

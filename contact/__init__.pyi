@@ -2,9 +2,11 @@
 
 # Made by tests/write_stubs.py.
 from symplex.contact.bodies import BodyContact as BodyContact
+from symplex.contact.framed import FramedContact as FramedContact
 from symplex.contact.friction import Friction as Friction
 from symplex.contact.massless import mass_moved_inward as mass_moved_inward
 from symplex.contact.massless import redistributed_mass as redistributed_mass
+from symplex.contact.obstacle_mass import obstacle_mass as obstacle_mass
 from symplex.contact.obstacles import Box as Box
 from symplex.contact.obstacles import Capsule as Capsule
 from symplex.contact.obstacles import Cylinder as Cylinder

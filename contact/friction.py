@@ -11,7 +11,7 @@ from symplex.base.arguments import checked
 from symplex.contact.bodies import BodyContact
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.node_friction import NodeFriction
-from symplex.contact.rigid import RigidContact
+from symplex.contact.rigid import ObstacleContact
 from symplex.contact.surface_friction import SurfaceFriction
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import IncrementLoad
@@ -30,12 +30,13 @@ class Friction(IncrementLoad):
 
     It is a load: its work since the start, never positive under methods that take it at the middle of a step, is that
     of any load, and the balance of energy has it. With methods that take discrete gradients the normal force N is that
-    of the step, so that the balance is exact whatever the step; both momenta are kept between bodies. An obstacle that
-    is carried by a node does not turn, so that there friction keeps the linear momentum only.
+    of the step, so that the balance is exact whatever the step; both momenta are kept between bodies, and with an
+    obstacle on a frame. One that is carried by a node does not turn, so that there friction keeps the linear momentum
+    only.
 
     Parameters
     ----------
-    contact : BodyContact or RigidContact
+    contact : BodyContact, RigidContact or FramedContact
         One of the energies of the system. The slip velocity is that relative to the other body, or to the obstacle.
     coefficient : float
         μ, the dynamic one if both are given.
@@ -49,7 +50,7 @@ class Friction(IncrementLoad):
 
     Attributes
     ----------
-    energy : BodyContact or RigidContact
+    energy : BodyContact, RigidContact or FramedContact
         The contact.
 
     Raises
@@ -61,7 +62,7 @@ class Friction(IncrementLoad):
 
     def __init__(
         self,
-        contact: BodyContact | RigidContact,
+        contact: BodyContact | ObstacleContact,
         coefficient: float,
         *,
         static: float | None = None,

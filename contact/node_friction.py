@@ -3,9 +3,11 @@
 With the force F of the obstacle on a node (the discrete gradient of an increment, less its sign), N = |F|, n = F/N, w
 the velocity of the node relative to the obstacle and P = 1 − n ⊗ n,
 
-    σ = P w,    f = −t = −N σ μ ψ/|σ|,
+    σ = P w,    f = −t = −N σ μ ψ/|σ|.
 
-and the opposite on the node that carries the obstacle. f·w = −t·σ is never positive.
+w = Σ_a c_a v_a of the nodes of the stencil, 1 of the node and what is left of those that carry the obstacle, so that
+c_a f are the forces on them. Of a frame Σ_a c_a x_a = 0 as well: their moments sum to zero. f·w = −t·σ is never
+positive.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.contact.friction_law import FrictionLaw, pull
-from symplex.contact.rigid import RigidContact
+from symplex.contact.rigid import ObstacleContact
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.copying import Copyable
 from symplex.fem.kernels import formula, kernel
@@ -26,45 +28,49 @@ from symplex.fem.kernels import formula, kernel
 class NodeFriction(Copyable):
     """The friction of the nodes of a contact with an obstacle."""
 
-    def __init__(self, contact: RigidContact, friction: FrictionLaw):
+    def __init__(self, contact: ObstacleContact, friction: FrictionLaw):
         self._contact, self._friction = contact, friction
 
     @property
     def nodes(self) -> IntArray:
-        """The nodes [m, 1], or pairs of them with that which carries the obstacle [m, 2]."""
+        """The nodes [m, 1], or each with those that carry the obstacle [m, k]."""
         return self._contact.nodes
 
     def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
         """Add the forces to out [n, dim]; return a sum that is finite if all are."""
-        rows, F, w = self._acting(q0, q1, v)
+        rows, F, w, shares = self._acting(q0, q1, v)
         f = np.empty_like(F)
         check = _set_forces(F, w, self._friction, f)
-        nodes = self.nodes[rows]
-        scatter_vectors(np.stack([f, -f][: nodes.shape[1]], axis=1), nodes, out)
+        scatter_vectors(shares[:, :, None] * f[:, None], self.nodes[rows], out)
         return check
 
     def add_derivatives(
         self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
     ) -> float:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are."""
-        rows, F, w = self._acting(q0, q1, v)
-        nodes, dim = self.nodes, v.shape[1]
-        by_force, by_velocity = np.empty((2, len(rows), dim, dim))
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are.
+
+        The c_a of a frame are taken as constants: the derivative with positions is that of the forces F alone.
+        """
+        rows, F, w, shares = self._acting(q0, q1, v)
+        (m, k), dim = shares.shape, v.shape[1]
+        by_force, by_velocity = np.empty((2, m, dim, dim))
         check = _set_derivatives(F, w, self._friction, secant, by_force, by_velocity)
+        nodes = self.nodes
         of_first = self._contact.discrete_hessian(q0[nodes], q1[nodes])[rows, :dim]  # −∂F/∂q1
-        signs = [1.0, -1.0][: nodes.shape[1]]
-        change = by[1] * np.concatenate([sign * by_velocity for sign in signs], axis=2)
+        change = by[1] * np.einsum("mij,ma->miaj", by_velocity, shares).reshape(m, dim, k * dim)
         change -= 2.0 * by[0] * by_force @ of_first
-        scatter_blocks(np.concatenate([sign * change for sign in signs], axis=1), slots[rows], out)
+        blocks = np.einsum("ma,mij->maij", shares, change).reshape(m, k * dim, k * dim)
+        scatter_blocks(blocks, slots[rows], out)
         return check
 
-    def _acting(self, q0: Array, q1: Array, v: Array) -> tuple[NDArray[np.intp], Array, Array]:
-        """Return which stencils are in contact, and their F and w [m, dim]."""
+    def _acting(self, q0: Array, q1: Array, v: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
+        """Return which stencils are in contact, and their F and w [m, dim] and c [m, k]."""
         nodes = self.nodes
         F = -self._contact.discrete_gradient(q0[nodes], q1[nodes])[:, 0]
         rows = np.flatnonzero(F.any(axis=1))
-        x = v[nodes[rows]]
-        return rows, F[rows], x[:, 0] - x[:, 1] if nodes.shape[1] > 1 else x[:, 0]
+        acting = nodes[rows]
+        shares = self._contact.shares(0.5 * (q0[acting] + q1[acting]))
+        return rows, F[rows], np.einsum("ma,mai->mi", shares, v[acting]), shares
 
 
 @formula

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import final
 
 import numpy as np
@@ -10,7 +11,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, components, vector_columns
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, Energy
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.nodes import Nodes, distinct_nodes, node_pairs
 from symplex.fem.state import State
@@ -19,9 +20,72 @@ _PENETRATION = Column("penetration", "m", "length", plot="penetration", summary=
 COLUMNS = (*vector_columns("contact_force", "N", "force", plot="contact force", summary="peak"), _PENETRATION)
 
 
+class ObstacleContact(Energy):
+    """Contact of nodes with one rigid obstacle: what it tells of a state.
+
+    Attributes
+    ----------
+    nodes : int32 [m, k]
+        The stencils, each beginning with a node that may touch.
+    obstacle : Obstacle
+    stiffness : float
+        In N/m, if the gap is a distance.
+    """
+
+    obstacle: Obstacle
+    stiffness: float
+
+    @abstractmethod
+    def gaps(self, q: Array) -> Array:
+        """Return the gaps g [m] of the contact nodes at the nodal positions q [n, dim]; negative: inside."""
+
+    @abstractmethod
+    def shares(self, x: Array) -> Array:
+        """Return the weights [m, k] of the nodes of stencils in the velocity of the first relative to the obstacle.
+
+        Parameters
+        ----------
+        x : float64 [m, k, dim]
+            The positions of some stencils in m.
+        """
+
+    @property
+    def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The force of all obstacles on the bodies, and how deep nodes are inside at most."""
+        return (*COLUMNS[: self.obstacle.dim], _PENETRATION)
+
+    def observed(self, state: State, gradient: Array) -> dict[str, float]:
+        """Return the force on the nodes as it acts, and the depth of the deepest, at least 0."""
+        deepest = max(self.deepest(state.q)[1], 0.0) if len(self.nodes) else 0.0
+        return components("contact_force", -gradient[:, 0].sum(axis=0)) | {_PENETRATION.name: deepest}
+
+    def forces(self, q: Array) -> Array:
+        """Return the forces [m, dim] in N of the obstacle on the contact nodes at the positions q [n, dim]."""
+        return -self.gradient(q[self.nodes])[:, 0]
+
+    def resultant(self, q: Array) -> Array:
+        """Return the total force [dim] in N of the obstacle on the body at the positions q [n, dim]."""
+        return self.forces(q).sum(axis=0)
+
+    def deepest(self, q: Array) -> tuple[int, float]:
+        """Return the node that is deepest inside and its depth in m (negative: nothing is inside)."""
+        if not len(self.nodes):
+            raise InvalidSystem(f"{type(self).__name__} has no nodes.")
+        gaps = self.gaps(q)
+        first = int(np.argmin(gaps))
+        return int(self.nodes[first, 0]), -float(gaps[first]) / self.obstacle.slope
+
+
+def positive_stiffness(owner: str, stiffness: float) -> float:
+    """Return a stiffness in N/m, checked."""
+    if not (np.isfinite(stiffness) and stiffness > 0):
+        raise InvalidSystem(f"{owner}: the stiffness must be positive; it is {stiffness} N/m.")
+    return float(stiffness)
+
+
 @checked
 @final
-class RigidContact(MeasureEnergy):
+class RigidContact(MeasureEnergy, ObstacleContact):
     """Nodes that a rigid obstacle pushes out: φ = ½ k ⟨−g⟩² for each, ⟨·⟩ the positive part.
 
     Eqs. 76–77 of Gonzalez, Schmidt and Ortiz (2010) with k = 1/ε. The discrete gradient is exact across opening and
@@ -48,9 +112,8 @@ class RigidContact(MeasureEnergy):
     """
 
     def __init__(self, nodes: Nodes, obstacle: Obstacle, stiffness: float, carrier: int | None = None):
-        if not (np.isfinite(stiffness) and stiffness > 0):
-            raise InvalidSystem(f"RigidContact: the stiffness must be positive; it is {stiffness} N/m.")
-        self.obstacle, self.stiffness, self.carrier = obstacle, float(stiffness), carrier
+        self.obstacle, self.carrier = obstacle, carrier
+        self.stiffness = positive_stiffness("RigidContact", stiffness)
         stencils = distinct_nodes("RigidContact", nodes)[:, None]
         if carrier is not None:
             stencils = node_pairs("RigidContact", np.column_stack([stencils, np.full(len(stencils), carrier)]))
@@ -78,35 +141,11 @@ class RigidContact(MeasureEnergy):
             latent[self.carrier] = 2.0 * stiffness * len(self.nodes)
         return latent
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The force of all obstacles on the bodies, and how deep nodes are inside at most."""
-        return (*COLUMNS[: self.obstacle.dim], _PENETRATION)
-
-    def observed(self, state: State, gradient: Array) -> dict[str, float]:
-        """Return the force on the nodes as it acts, and the depth of the deepest, at least 0."""
-        deepest = max(self.deepest(state.q)[1], 0.0) if len(self.nodes) else 0.0
-        return components("contact_force", -gradient[:, 0].sum(axis=0)) | {_PENETRATION.name: deepest}
-
-    # -- for output -------------------------------------------------------------------------------------------
-
     def gaps(self, q: Array) -> Array:
         """Return the gaps g [m] of the contact nodes at the nodal positions q [n, dim]; negative: inside."""
         x = q[self.nodes[:, 0]]
         return self.obstacle.gap(x if self.carrier is None else x - q[self.carrier])
 
-    def forces(self, q: Array) -> Array:
-        """Return the forces [m, dim] in N of the obstacle on the contact nodes at the positions q [n, dim]."""
-        return -self.gradient(q[self.nodes])[:, 0]
-
-    def resultant(self, q: Array) -> Array:
-        """Return the total force [dim] in N of the obstacle on the body at the positions q [n, dim]."""
-        return self.forces(q).sum(axis=0)
-
-    def deepest(self, q: Array) -> tuple[int, float]:
-        """Return the node that is deepest inside and its depth in m (negative: nothing is inside)."""
-        if not len(self.nodes):
-            raise InvalidSystem("RigidContact has no nodes.")
-        gaps = self.gaps(q)
-        first = int(np.argmin(gaps))
-        return int(self.nodes[first, 0]), -float(gaps[first]) / self.obstacle.slope
+    def shares(self, x: Array) -> Array:
+        """Return 1 for the node, and −1 for its carrier if there is one [m, 1 or 2]."""
+        return np.tile([1.0, -1.0][: x.shape[1]], (len(x), 1))

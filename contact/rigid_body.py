@@ -75,7 +75,7 @@ class RigidBody(Copyable):
                 "its mass and inertia as MassProperties: RigidBody(mesh, properties)."
             )
         one = MassProperties.of_surface(mesh.points, surface.triangles, 1.0)
-        return cls(mesh, one.scaled(_mass(one.mass, density, mass) / one.mass))
+        return cls(mesh, one.scaled(mass_of(one.mass, density, mass) / one.mass))
 
     @classmethod
     @checked
@@ -101,7 +101,7 @@ class RigidBody(Copyable):
             If the radius is not positive, or there are too many triangles.
         """
         mesh = sphere_surface(radius, refinements)
-        mass = _mass(4.0 / 3.0 * np.pi * radius**3, density, mass)
+        mass = mass_of(4.0 / 3.0 * np.pi * radius**3, density, mass)
         return cls(mesh, MassProperties(mass, np.zeros(3), np.full(3, 0.4 * mass * radius**2)))
 
     @classmethod
@@ -167,7 +167,7 @@ class RigidBody(Copyable):
             If a length is not positive.
         """
         mesh = cylinder_surface(radius, length, rings, layers)
-        mass = _mass(np.pi * radius**2 * length, density, mass)
+        mass = mass_of(np.pi * radius**2 * length, density, mass)
         across = mass * (radius**2 / 4.0 + length**2 / 12.0)
         return cls(mesh, MassProperties(mass, np.zeros(3), [across, across, 0.5 * mass * radius**2]))
 
@@ -252,7 +252,7 @@ def _surface(mesh: Mesh, name: str = "body") -> Surface:
     return Surface.from_triangles(mesh.points, triangles, name)
 
 
-def _mass(volume: float, density: float | None, mass: float | None) -> float:
+def mass_of(volume: float, density: float | None, mass: float | None) -> float:
     """Return the mass in kg of a body of a volume in m³, given it or the density."""
     if (density is None) == (mass is None):
         raise InvalidSystem("a rigid body has a density or a mass: give one of both.")

@@ -13,14 +13,14 @@ from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.solids.constitutive import Material
 
-_SHARE = 0.1  # of the shortest edge
+SHARE = 0.1  # of the shortest edge, the default of d̂
 # χ of bodies that come close slowly, and what it grows by with ((v/c) h/d̂)².
 _FACTORS = {"barrier": (3.0, 0.12), "penalty": (10.0, 16.0)}
 
 
 def default_distance(surface: Surface) -> float:
     """Return d̂ in m: a tenth of the shortest edge at rest."""
-    return _SHARE * float(surface.edge_lengths.min())
+    return SHARE * float(surface.edge_lengths.min())
 
 
 @checked

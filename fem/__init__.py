@@ -10,5 +10,7 @@ __all__, __getattr__, __dir__ = public(
         ".mass_properties": ("MassProperties",),
         ".rigidity": ("Rigidity",),
         ".system": ("State", "System"),
+        ".ties": ("tie_to_surface",),
+        ".velocities": ("velocity_field",),
     },
 )

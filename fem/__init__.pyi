@@ -7,3 +7,5 @@ from symplex.fem.mass_properties import MassProperties as MassProperties
 from symplex.fem.rigidity import Rigidity as Rigidity
 from symplex.fem.state import State as State
 from symplex.fem.system import System as System
+from symplex.fem.ties import tie_to_surface as tie_to_surface
+from symplex.fem.velocities import velocity_field as velocity_field

@@ -114,6 +114,9 @@ class Energy(Copyable, ABC):
     bounded_stiffness: bool = True
     columns: tuple[Column, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({' stencils of '.join(map(str, self.nodes.shape))} nodes)"
+
     def observed(self, state: State, gradient: Array) -> dict[str, float]:
         """Return the numbers that ``columns`` declares, at a state.
 

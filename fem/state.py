@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from symplex.base.representation import Summarized
 from symplex.fem.assembly import Array
 
 
-@dataclass(frozen=True)
-class State:
+@dataclass(frozen=True, repr=False)
+class State(Summarized):
     """A moment of a motion.
 
     Attributes

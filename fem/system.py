@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
+from symplex.base.representation import names, table_html
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
@@ -117,6 +118,25 @@ class System(Potential):
                     f"load '{name}' ({type(load).__name__}) follows from a {type(load.energy).__name__} that is not "
                     "one of the system's energies; add that, the same object."
                 )
+
+    def __repr__(self) -> str:
+        return f"System({'; '.join(f'{name} {value}' for name, value in self._rows())})"
+
+    def _repr_html_(self) -> str:
+        return table_html("System", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return what the system is made of, as a table for people."""
+        mass = "lumped" if self.is_lumped else "consistent"
+        rows = [
+            ("nodes", f"{self.n_nodes:,} in {self.dim} dimensions"),
+            ("mass", f"{self.mass.sum():.6g} kg, {mass}"),
+            ("energies", names(f"{name} ({type(energy).__name__})" for name, energy in self.energies.items())),
+            ("fixed", f"{int(self.fixed.sum()):,} coordinates"),
+        ]
+        for what, parts in (("loads", self.loads), ("moving supports", self.moving.motions)):
+            rows += [(what, names(parts))] if parts else []
+        return rows
 
     def _shape_and_wanted(self, given: NDArray[Any]) -> str:
         """Return the end of a sentence about an array that should be [n, dim]."""

@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
         ".formats.read": ("read_mesh",),
         ".formats.save": ("save_mesh",),
         ".generate": ("box", "cube_mesh"),
+        ".joining": ("join_nodes",),
         ".mesh": ("Mesh", "merge"),
         ".midside_nodes": ("quadratic",),
         ".pictures.render": ("render_film", "render_snapshots"),

@@ -13,7 +13,6 @@ from symplex.errors import MeshError
 from symplex.meshes.mesh import Mesh, distinct
 
 
-@checked
 def nearest_nodes(
     points: NDArray[np.float64], nodes: NDArray[np.integer], others: NDArray[np.integer]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

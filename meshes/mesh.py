@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.representation import names, table_html
 from symplex.errors import MeshError
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells, require_kind
 
@@ -40,6 +41,21 @@ class Mesh:
     cell_groups: Mapping[str, Mapping[str, NDArray[np.int32]]] = field(default_factory=dict)
     point_groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     formulations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {what}" for what, count in self._counts())
+        return f"Mesh({counts}; groups: {names(self.groups)})"
+
+    def _repr_html_(self) -> str:
+        rows = [(what, f"{count:,}") for what, count in self._counts()]
+        if len(self.points):
+            ends = zip(self.points.min(axis=0), self.points.max(axis=0), strict=True)
+            rows.append(("box in m", " × ".join(f"{low:.4g} … {high:.4g}" for low, high in ends)))
+        return table_html("Mesh", [*rows, ("groups", names(self.groups))])
+
+    def _counts(self) -> list[tuple[str, int]]:
+        """Return how many points there are, and cells of each type."""
+        return [("points", len(self.points)), *((kind, len(cells)) for kind, cells in self.cells.items())]
 
     @property
     def groups(self) -> list[str]:

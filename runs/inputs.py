@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from symplex.base.checkpoint import Checkpoint
 from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.errors import OutputError
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
-from symplex.runs.checkpoint import Checkpoint
 from symplex.runs.results import Folder
 from symplex.scenario.scenario import Scenario
 
@@ -41,8 +41,8 @@ def _of_file(path: Path) -> str:
         raise OutputError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def fingerprint(mesh: Mesh, system: System) -> dict[str, str]:
-    """Return the hash of a mesh with its groups, and of the masses, supports and stencils of a system on it."""
+def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
+    """Return the hash of a mesh with its groups, and of masses, supports and stencils of the systems of a run on it."""
     digest = hashlib.sha256()
 
     def add(name: str, array: np.ndarray) -> None:
@@ -57,10 +57,11 @@ def fingerprint(mesh: Mesh, system: System) -> dict[str, str]:
             add(f"{name} {kind}", members[kind])
     for name, members in sorted(mesh.point_groups.items()):
         add(f"{name} points", members)
-    add("mass", system.apply_mass(np.ones((system.n_nodes, system.dim))))
-    add("fixed", system.fixed)
-    for name, energy in system.energies.items():
-        add(name, energy.nodes)
+    for system in systems:
+        add("mass", system.apply_mass(np.ones((system.n_nodes, system.dim))))
+        add("fixed", system.fixed)
+        for name, energy in system.energies.items():
+            add(name, energy.nodes)
     return {_MESHES: digest.hexdigest()}
 
 

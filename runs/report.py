@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -78,6 +78,7 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
     ]
+    rows[4:4] = [_stage(stage) for stage in summary.get("stages", ())]
     for name, unit in summary.get("units", _UNITS).items():
         if name in summary and name not in _OF_HEAT:
             sampled = " (at the samples)" if name.startswith(("peak_", "least_")) else ""
@@ -85,6 +86,19 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     rows.append(("wall time", _wall_time(summary["wall_time"])))
     rows.append(("results", f"{folder}: {', '.join(_files(Path(folder)))}"))
     return table(rows)
+
+
+def _stage(stage: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a row on a part of a run."""
+    span = f"{si(stage['start'], 's')} to {si(stage['end'], 's')}, {stage['integrator']}"
+    if "energy_end" not in stage:
+        return _called(stage["name"]), f"{span}: not reached"
+    total = f"total energy {si(stage['energy_end'], 'J', 6)} at its end"
+    return _called(stage["name"]), f"{span}: {total}, balance within {si(stage['balance_change'], 'J', 2)}"
+
+
+def _called(stage: str) -> str:
+    return f"stage '{stage}'" if stage else "part"
 
 
 def _status(summary: Mapping[str, Any]) -> str:
@@ -97,7 +111,8 @@ def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:
     if (balance := BALANCE.name) in drift:
         taken = [*([f"the work of {loads}"] if loads else []), *(["the heat"] if "heat" in summary else [])]
         discrete = "" if kept == balance else f"; {drift[kept]:.1e} of {kept}"
-        return "energy balance", f"{drift[balance]:.1e} (relative), {' and '.join(taken)} taken off{discrete}"
+        less = f", {' and '.join(taken)} taken off" if taken else ""
+        return "energy balance", f"{drift[balance]:.1e} (relative){less}{discrete}"
     total = f"{drift['total']:.1e}"
     if loads:
         return "energy change", f"{total} (relative); work is done by {loads}"
@@ -115,7 +130,9 @@ def _heat(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Return a row on what a thermostat has done, without a value if there is none."""
     if "heat" not in summary:
         return "heat", ""
-    temperatures = f"{summary['mean_temperature']:.4g}, wanted {summary['parameters']['temperature']:.4g}"
+    of = [summary, *summary.get("stages", ())]
+    wanted = next(item["parameters"]["temperature"] for item in of if "temperature" in item["parameters"])
+    temperatures = f"{summary['mean_temperature']:.4g}, wanted {wanted:.4g}"
     return "heat", f"{si(summary['heat'], 'J', 4)}; mean temperature {temperatures}"
 
 
@@ -234,13 +251,17 @@ def check_report(problem: Problem) -> tuple[str, str]:
     pieces = describe(mesh).bodies
     if pieces > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
+    points = problem.riders.points(problem.state.q)
     for name, contact in problem.contacts.items():
-        gap = float(np.min(contact.gaps(problem.state.q), initial=np.inf))
+        gap = float(np.min(contact.gaps(points), initial=np.inf))
         rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
+    for name, rider in problem.riders.riders.items():
+        if rider.mass > 0.0:
+            rows.append((f"rigid '{name}'", f"{rider.mass:.6g} kg, which moves freely"))
     if problem.n_rods:
         rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
     for name, contact in problem.body_contacts.items():
-        rows.append((f"contact '{name}'", _body_contact(contact, problem.state.q)))
+        rows.append((f"contact '{name}'", _body_contact(contact, points)))
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
     energies = system.energies_of(problem.state)
@@ -249,9 +270,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if system.is_lumped and all(energy.bounded_stiffness for energy in system.energies.values()):
         rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
-    dt = step_of(problem.integrator)
-    if dt is not None:
-        rows.append(("step", f"{si(dt, 's', 6)}, {round(tables.run.duration / dt):,} steps"))
+    rows += _steps(problem)
     run = tables.run
     rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))
     rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
@@ -304,6 +323,20 @@ def _material(solid: Solid) -> str:
     return f"{material.density * solid.volumes.sum():.6g} kg, waves {material.wave_speed:.5g} m/s{moduli}"
 
 
+def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
+    """Yield rows on the steps of each part of a run."""
+    legs = problem.scenario.timeline.legs
+    for leg, stage in zip(legs, problem.stages, strict=True):
+        dt = step_of(stage.integrator)
+        steps = "" if dt is None else f"{si(dt, 's', 6)}, {round((leg.end - leg.start) / dt):,} steps"
+        if len(legs) == 1:
+            yield "step", steps
+            continue
+        free = f"{int((~stage.system.fixed).sum()):,} degrees of freedom"
+        span = f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"
+        yield _called(stage.name), f"{span}, {free}{', step ' if steps else ''}{steps}"
+
+
 def _body_contact(contact: BodyContact, q: Array) -> str:
     """Return the law, the stiffness and the distance of contact between bodies, and what may touch."""
     surface, near = contact.surface, contact.contacts(q)
@@ -320,7 +353,9 @@ def _body_contact(contact: BodyContact, q: Array) -> str:
 
 def _elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many elements of each type bodies have."""
-    counts = {element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in (*SOLIDS, LINE)}
+    counts = {
+        element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in (*SOLIDS, LINE)
+    }
     return ", ".join(f"{count:,} {plural}" for plural, count in counts.items() if count)
 
 
@@ -336,9 +371,10 @@ def _disk(problem: Problem) -> float:
 
 def _estimate(problem: Problem) -> tuple[str, str]:
     """Return how long a run will take at the speed of its first moments, and why these fail, if they do."""
-    duration = problem.scenario.tables.run.duration
+    stage, several = problem.stages[0], len(problem.stages) > 1
+    duration = stage.end
     try:
-        motion = problem.integrator.start(problem.system, problem.state)
+        motion = stage.integrator.start(stage.system, problem.state)
         reached, spent = _trial(motion, duration)
     except (StepFailed, InvalidSystem) as error:
         return f"fails early: {error}", str(error)
@@ -346,7 +382,8 @@ def _estimate(problem: Problem) -> tuple[str, str]:
         return f"unknown: after {clock(spent)} its first moment is not over", ""
     left = spent * duration / reached
     length = clock(left) if left < _CENTURY else f"{left / _CENTURY:,.0f} centuries"
-    return f"about {length} at the speed of the first {si(reached, 's')}, plus output", ""
+    what = f" for the first of {len(problem.stages)} parts" if several else ""
+    return f"about {length}{what} at the speed of the first {si(reached, 's')}, plus output", ""
 
 
 def _trial(motion: Motion, duration: float) -> tuple[float, float]:

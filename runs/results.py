@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from symplex.base.files import aside_of, damage_reported, is_file, read_whole, replacing
 from symplex.errors import OutputError
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, IntArray
 from symplex.fem.measures.bars import Bars
 from symplex.fem.system import State
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.meshes.series.series import Block
 from symplex.runs.history import declaration_of
-from symplex.runs.shapes import block_of, globe
+from symplex.runs.shapes import block_of, surface_of
 from symplex.scenario.joined_parts import joined_cells, joined_values
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
@@ -299,7 +300,7 @@ class Shown:
     """
 
     def __init__(self, problem: Problem):
-        mesh = problem.mesh
+        mesh, riders = problem.mesh, problem.riders
         self.blocks = {name: Block.of(joined_cells(solids)) for name, solids in problem.parts.items()}
         self.blocks |= {name: Block.of({"line": bars.nodes}) for name, bars in problem.trusses.items()}
         self.blocks |= {
@@ -310,28 +311,51 @@ class Shown:
         self.blocks |= {
             name: Block.of({"vertex": np.array([[node]], np.int32)}) for name, node in problem.point_masses.items()
         }
-        self._start = problem.state.q
-        self._nodes = [np.arange(len(mesh.points))]
-        points = [mesh.points]
+        self._points_at = riders.points
+        self._start = self._points_at(problem.state.q)
+        n = len(self._start)
+        # What is drawn follows the points of contact: those of bodies as they are, others by weights [p, n].
+        drawn, follow = [mesh.points], [sp.eye_array(len(mesh.points), n)]
+
+        def add(name: str, shape: Array, cells: Mapping[str, IntArray], weights: sp.sparray) -> None:
+            first = np.int32(sum(map(len, drawn)))
+            self.blocks[name] = Block.of({kind: rows + first for kind, rows in cells.items()})
+            drawn.append(shape)
+            follow.append(weights)
+
         for name, contact in problem.contacts.items():
-            node = problem.carriers.get(name)
-            if node is None:
+            rider, (shape, cells) = riders.riders.get(name), surface_of(contact.obstacle, mesh.points)
+            if rider is None:
                 self.blocks[name] = block_of(contact.obstacle, mesh.points)
                 continue
-            shape, cells = globe(self._start[node], contact.obstacle.law[1])
-            first = sum(map(len, points))
-            self.blocks[name] = Block.of({kind: rows + np.int32(first) for kind, rows in cells.items()})
-            points.append(shape)
-            self._nodes.append(np.full(len(shape), node))
-        self.points = np.concatenate(points)
+            if rider.properties is None:
+                shape, weights = shape + rider.center, np.ones((len(shape), 1))
+            else:
+                weights = rider.properties.weights(shape)
+            add(name, shape, cells, _weights(weights, rider.nodes, n))
+        for name in riders.bodies.bodies if riders.bodies is not None else ():
+            own, body = riders.points_of(name), riders.bodies.bodies[name]
+            add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
+        self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
 
     def at_points(self, values: Array) -> Array:
-        """Return nodal values [n, …] at the points that are drawn."""
-        return values[np.concatenate(self._nodes)]
+        """Return values [n, …] of the points of contact at those that are drawn."""
+        return self._follow @ values
+
+    def velocities(self, v: Array) -> Array:
+        """Return the velocities [p, 3] in m/s of the points that are drawn, given those of nodes [n, 3]."""
+        return self.at_points(self._points_at(v))
 
     def displacement(self, q: Array) -> Array:
         """Return the displacements [p, 3] in m of the points at nodal positions [n, 3]."""
-        return self.at_points(q - self._start)
+        return self.at_points(self._points_at(q) - self._start)
+
+
+def _weights(values: Array, columns: IntArray, n: int) -> sp.csr_array:
+    """Return weights [p, k] of columns [k], or [p, k], as a matrix [p, n]."""
+    rows = np.repeat(np.arange(len(values)), values.shape[1])
+    every = np.broadcast_to(columns, values.shape).ravel()
+    return sp.csr_array((values.ravel(), (rows, every)), shape=(len(values), n))
 
 
 def fields_of(
@@ -341,7 +365,7 @@ def fields_of(
     wanted = problem.scenario.tables.output.fields
     at_points: dict[str, Array] = {}
     if "velocity" in wanted:
-        at_points["velocity"] = shown.at_points(state.v)
+        at_points["velocity"] = shown.velocities(state.v)
     at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, motion, state, wanted).items()}
     at_cells = {}
     if "von_mises" in wanted and problem.solids:
@@ -354,20 +378,25 @@ def fields_of(
 
 
 def _of_contact(problem: Problem, motion: Motion, state: State, wanted: Collection[str]) -> dict[str, Array]:
-    """Return the wanted nodal fields [n, …] of contact with obstacles and between bodies, as the motion feels it.
+    """Return the wanted fields [n, …] of contact with obstacles and between bodies at points, as the motion feels it.
 
     Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
     """
-    forces = np.zeros_like(state.q)
-    for contact in problem.contacts.values():
-        forces[contact.nodes[:, 0]] -= motion.gradient(contact, state)[:, 0]
+    points = problem.riders.points(state.q)
+    forces = np.zeros_like(points)
+    for name, contact in problem.contacts.items():
+        of_nodes = contact is problem.system.energies[name]
+        gradient = motion.gradient(contact, state) if of_nodes else contact.gradient(points[contact.nodes])
+        forces[contact.nodes[:, 0]] -= gradient[:, 0]
     fields = {"contact_force": forces} if problem.contacts or problem.body_contacts else {}
     if problem.body_contacts:
-        energies = problem.body_contacts.values()
-        states = [energy.at(state.q, motion.gradient(energy, state)) for energy in energies]
+        states = []
+        for name, energy in problem.body_contacts.items():
+            of_nodes = energy is problem.system.energies[name]
+            states.append(energy.at(points, motion.gradient(energy, state) if of_nodes else None))
         forces += np.sum([one.nodal_forces() for one in states], axis=0)
-        pressures = np.zeros(len(state.q))
-        for surface in (energy.surface for energy in energies):
+        pressures = np.zeros(len(points))
+        for surface in (energy.surface for energy in problem.body_contacts.values()):
             pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
         farthest = max(one.reach for one in states)
         gaps = [np.where(gap < one.reach, gap, farthest) for one in states for gap in [one.nodal_gaps()]]

@@ -8,9 +8,19 @@ from typing import final
 
 from symplex.base.columns import Column, components, vector_columns
 from symplex.fem.system import State
+from symplex.scenario.riders import Rider
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 from symplex.time.totals import kept_energy
+
+_POSITION, _VELOCITY, _SPIN = ("position", "m", "length"), ("velocity", "m/s", ""), ("spin", "rad/s", "")
+
+
+def _told_of(rider: Rider) -> tuple[tuple[str, str, str], ...]:
+    """Return what is told of something rigid, its unit and kind: nothing if it stands still."""
+    if not (rider.table.is_free or rider.table.is_driven):
+        return ()
+    return (_POSITION, _VELOCITY, _SPIN) if rider.mass > 0.0 and len(rider.nodes) > 1 else (_POSITION,)
 
 
 @final
@@ -27,7 +37,11 @@ class RowsOfRun:
         self._problem, self._motion = problem, motion
         self._declared = {column.name: column for column in motion.columns}
         self._has_temperature = any(column.kind == "temperature" for column in motion.columns)
-        for name in (*problem.carriers, *problem.point_masses):
+        for name, rider in problem.riders.riders.items():
+            for what, unit, kind in _told_of(rider):
+                columns = vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")
+                self._declared |= {column.name: column for column in columns}
+        for name in problem.point_masses:
             columns = vector_columns(f"position_{name}", "m", "length", plot=f"position of {name}")
             self._declared |= {column.name: column for column in columns}
 
@@ -42,10 +56,13 @@ class RowsOfRun:
         """Return a row: energies, momenta, what parts of the system tell, and the counts of the motion."""
         problem, motion = self._problem, self._motion
         row = {"t": state.t, **motion.energies(state)}
-        row |= components("momentum", problem.system.momentum(state))
-        row |= components("angular_momentum", problem.system.angular_momentum(state))
-        row |= problem.system.observed(state, motion.gradient)
-        for name, node in (*problem.carriers.items(), *problem.point_masses.items()):
+        row |= components("momentum", motion.system.momentum(state))
+        row |= components("angular_momentum", motion.system.angular_momentum(state))
+        row |= motion.system.observed(state, motion.gradient)
+        for name, rider in problem.riders.riders.items():
+            for (what, _, _), values in zip(_told_of(rider), rider.pose(state.q, state.v), strict=False):
+                row |= components(f"{what}_{name}", values)
+        for name, node in problem.point_masses.items():
             row |= components(f"position_{name}", state.q[node])
         if self._has_temperature:
             row["temperature"] = problem.temperature(state)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
-from symplex.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import (
     fingerprint,
@@ -198,7 +198,9 @@ class _Run:
         self._drawn = Shown(problem)
         self._times = problem.scenario.times
         self._version = versions()["symplex"]
-        self._inputs = hashes(problem.scenario.files) | fingerprint(problem.mesh, problem.system)
+        self._inputs = hashes(problem.scenario.files) | fingerprint(
+            problem.mesh, *(stage.system for stage in problem.stages)
+        )
         self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._columns: list[str] = []  # of the history
@@ -317,7 +319,7 @@ class _Run:
         described = self._described(motion)
         for energies in self._energies_until(checkpoint):  # before anything is cut
             self._watch(*energies)
-        frames = checkpoint.sample // problem.scenario.samples_per_frame + 1
+        frames = int(problem.scenario.is_frame[: checkpoint.sample + 1].sum())
         series = opened.enter_context(resume_series(folder.series, t, frames))
         history = opened.enter_context(HistoryWriter.resume(folder.history, t, described))
         self._statistics = motion.statistics()
@@ -354,7 +356,7 @@ class _Run:
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
         row = RowsOfRun(self._problem, motion).row(state)
         self._statistics = motion.statistics()
-        if k % self._problem.scenario.samples_per_frame == 0:
+        if self._problem.scenario.is_frame[k]:
             at_points, at_cells = fields_of(self._problem, self._drawn, motion, state)
             series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame.

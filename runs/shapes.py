@@ -17,17 +17,24 @@ _Surface = tuple[Array, dict[str, np.ndarray]]  # points [p, 3] and cells
 
 def block_of(obstacle: Obstacle, points: Array) -> Block:
     """Return a block that shows an obstacle beside bodies at the points [n, 3]."""
+    if isinstance(obstacle, HalfSpace):
+        return Block.plane(_patch(obstacle, points))
+    return Block.obstacle(*surface_of(obstacle, points))
+
+
+def surface_of(obstacle: Obstacle, points: Array) -> _Surface:
+    """Return points and faces that show an obstacle beside bodies at the points [n, 3]."""
     match obstacle:
         case HalfSpace():
-            return Block.plane(_patch(obstacle, points))
+            return _patch(obstacle, points), {"quad": np.arange(4, dtype=np.int32)[None]}
         case Sphere():
-            return Block.obstacle(*globe(obstacle.center, obstacle.radius))
+            return _globe(obstacle.center, obstacle.radius)
         case Cylinder():
-            return Block.obstacle(*_tube(obstacle, points))
+            return _tube(obstacle, points)
         case Capsule():
-            return Block.obstacle(*_capsule(obstacle))
+            return _capsule(obstacle)
         case Box():
-            return Block.obstacle(*_block(obstacle))
+            return _block(obstacle)
     raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
 
 
@@ -45,7 +52,7 @@ def _patch(plane: HalfSpace, points: Array) -> Array:
     return np.array([foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
 
 
-def globe(centre: Array, radius: float) -> _Surface:
+def _globe(centre: Array, radius: float) -> _Surface:
     """Return a sphere of triangles between circles of latitude."""
     theta = np.linspace(0.0, np.pi, _RINGS + 1)
     return _round(np.asarray(centre), np.eye(3), radius * np.sin(theta[1:-1]), radius * np.cos(theta))

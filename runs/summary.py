@@ -22,7 +22,8 @@ from symplex.runs.history import Rows, columns_of, read_history
 from symplex.runs.results import Folder
 from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
-from symplex.time.totals import relative_energy_changes
+from symplex.time.stages import Stages
+from symplex.time.totals import BALANCE, relative_energy_changes
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 _ROUNDED = 1e-9  # of what a vector could be: below, it is rounding
@@ -155,24 +156,48 @@ def summarize(
         }
         | {name: {"line": len(bars.nodes)} for name, bars in problem.trusses.items()},
         "dofs": int(system.fixed.size - system.fixed.sum()),
-        "mass": float(system.lumped_mass("summary").sum()) if system.is_lumped else float(system.mass.sum()),
+        "mass": float(np.sum(system.mass)),
         "loads": _loads(problem),
-        "kind": scenario.tables.integrator.kind,
+        "kind": ", ".join(dict.fromkeys(table.kind for table in scenario.tables.integrators)),
         "integrator": type(problem.integrator).__name__,
-        "parameters": _plain(problem.integrator),
+        "parameters": {} if isinstance(problem.integrator, Stages) else _plain(problem.integrator),
         "conserves": sorted(problem.integrator.conserves),
         "statistics": dict(statistics),
         "duration": scenario.tables.run.duration,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},
     }
     if folder.history.exists() and folder.history.stat().st_size:
-        summary |= _of_history(problem, read_history(folder.history), summary["mass"])
+        history = read_history(folder.history)
+        summary |= _of_history(problem, history, summary["mass"])
+        if isinstance(problem.integrator, Stages):
+            summary["stages"] = list(_stages(problem, history))
     return summary
+
+
+def _stages(problem: Problem, history: Rows) -> Iterator[dict[str, Any]]:
+    """Yield what each part of a run was, and what it has come to, as far as it has been computed."""
+    legs, drifting = problem.scenario.timeline.legs, BALANCE.name
+    for leg, stage in zip(legs, problem.stages, strict=True):
+        rows = np.flatnonzero((history["t"] >= leg.start) & (history["t"] <= leg.end))
+        found: dict[str, Any] = {
+            "name": stage.name,
+            "start": leg.start,
+            "end": leg.end,
+            "integrator": type(stage.integrator).__name__,
+            "parameters": _plain(stage.integrator),
+            "conserves": sorted(stage.integrator.conserves),
+            "dofs": int((~stage.system.fixed).sum()),
+        }
+        if len(rows):
+            found |= {"samples": len(rows) - 1, "energy_end": float(history["total"][rows[-1]])}
+            found["balance_change"] = float(np.ptp(history[drifting][rows]))
+        yield found
 
 
 def _loads(problem: Problem) -> list[str]:
     """Return the names of what does work: loads, and supports that move."""
-    return [*problem.system.loads, *problem.system.moving.motions]
+    names = (name for stage in problem.stages for name in (*stage.system.loads, *stage.system.moving.motions))
+    return list(dict.fromkeys(names))
 
 
 def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from symplex.scenario.quantities import (
     FilePath,
@@ -13,6 +13,7 @@ from symplex.scenario.quantities import (
     Table,
     Text,
     Triple,
+    not_negative,
     number,
     numbers,
     one_of,
@@ -20,6 +21,33 @@ from symplex.scenario.quantities import (
     shown,
     vector,
 )
+
+
+class Timed(Table):
+    """What acts for a part of the run only: after the time ``from``, to the time ``until``.
+
+    With ``until`` = 0 it acts in the static equilibrium of the start alone.
+    """
+
+    begin: Annotated[float, not_negative("s")] = Field(0.0, alias="from")
+    until: Annotated[float | None, not_negative("s")] = None
+
+    @model_validator(mode="after")
+    def _check_times(self) -> Timed:
+        if self.until is not None and not (self.until > self.begin or self.until == self.begin == 0.0):
+            raise ValueError(f"until is {self.until:g} s, must be after from, {self.begin:g} s")
+        return self
+
+    @property
+    def only_at_start(self) -> bool:
+        """Whether it acts in the equilibrium of the start alone."""
+        return self.until == 0.0
+
+    def acts(self, first: float, last: float) -> bool:
+        """Return whether it acts between two times in s, or at one."""
+        if first == last:
+            return self.begin <= first and (self.until is None or first <= self.until)
+        return self.begin < last and (self.until is None or self.until > first)
 
 
 class History(Table):
@@ -70,7 +98,7 @@ class Turn(Table):
         return self
 
 
-class Support(Table):
+class Support(Timed):
     """Components of motion that the nodes of a body or of one of its groups don't have, or that are given."""
 
     name: Name | None = None
@@ -100,7 +128,10 @@ class Support(Table):
         motion = one_of(self, _MOTIONS, "motion")
         if self.name is None:
             raise ValueError("moves, so it needs a name, by which its work is told")
-        if (self.history is None) != (motion == "velocity"):
+        if self.rotation is not None and self.begin > 0.0:
+            raise ValueError("with rotation turns what it holds at the start of the run, so from must be 0")
+        stands = self.only_at_start and self.history is None and motion in ("displacement", "rotation")
+        if (self.history is None) != (motion == "velocity") and not stands:
             raise ValueError(
                 "with velocity moves steadily, so it has no history"
                 if motion == "velocity"
@@ -136,13 +167,13 @@ class Rod(Table):
     to: Annotated[Triple | None, vector("m")] = None
 
 
-class Gravity(Table):
+class Gravity(Timed):
     """Weight of all bodies."""
 
     acceleration: Annotated[Triple, vector("m/s²")]
 
 
-class _LoadTable(Table):
+class _LoadTable(Timed):
     name: Name
     body: Text
     group: Text

@@ -20,6 +20,7 @@ from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.parts import require_conforming, require_materials
+from symplex.scenario.quantities import Triple
 from symplex.scenario.tables import Body, MeshTable
 
 _ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
@@ -34,6 +35,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         If it cannot be read, or not be computed with.
     """
     mesh, called = _source(body.mesh, body.scale, folder)
+    mesh = _with_regions(mesh, body.mesh.regions)
     formulations = mesh.formulations
     if body.repair:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
@@ -83,6 +85,23 @@ def _source(table: MeshTable, scale: float, folder: Path) -> tuple[Mesh, str]:
         path = folder / str(table.file)
         return read_mesh(path, scale=scale), path.name
     return replace(mesh, points=mesh.points * scale), called
+
+
+def _with_regions(mesh: Mesh, regions: Mapping[str, tuple[Triple, Triple]]) -> Mesh:
+    """Return a mesh with a group of the elements whose centres are in each of some boxes, by their corners in m."""
+    groups = dict(mesh.cell_groups)
+    for name, (low, high) in regions.items():
+        if name in mesh.groups:
+            raise MeshError(f"mesh.regions: there is a group '{name}' already; choose another name.")
+        centres = {kind: mesh.points[mesh.cells[kind]].mean(axis=1) for kind in mesh.volume_types}
+        inside = {kind: ((x >= low) & (x <= high)).all(axis=1) for kind, x in centres.items()}
+        if not any(on.any() for on in inside.values()):
+            raise MeshError(
+                f"mesh.regions: no element has its centre in '{name}', between {list(low)} and {list(high)} m; "
+                f"the mesh is between {mesh.points.min(axis=0).tolist()} and {mesh.points.max(axis=0).tolist()} m."
+            )
+        groups[name] = {kind: np.flatnonzero(on).astype(np.int32) for kind, on in inside.items() if on.any()}
+    return replace(mesh, cell_groups=groups)
 
 
 def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:

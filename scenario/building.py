@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -10,12 +10,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from symplex.contact.friction import Friction
-from symplex.contact.rigid import RigidContact
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
@@ -24,19 +21,24 @@ from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
-from symplex.scenario.contacts import body_contact
-from symplex.scenario.integrators import fitted_integrator
-from symplex.scenario.joined_parts import parts_by_body
-from symplex.scenario.obstacles import obstacle_of
-from symplex.scenario.parts import Part, parts_of
-from symplex.scenario.prescribed import factor, support_motion
+from symplex.scenario.contact_parts import ContactParts
+from symplex.scenario.integrators import fitted_integrator, step_of
+from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
+from symplex.scenario.prescribed import factor, require_covered, support_motion
+from symplex.scenario.quantities import listed, shown
+from symplex.scenario.riders import Riders, riders_of
+from symplex.scenario.rigid_motion import RIGIDITY
+from symplex.scenario.sampling import Leg, stages_of, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.springs import spring_of
-from symplex.scenario.tables import ObstacleTable, Tables
+from symplex.scenario.stages import idle, of_supports, tables_of_stage
+from symplex.scenario.start import Beginning, Perturbation
+from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
 from symplex.scenario.trusses import MEMBERS, Truss, truss_mesh
 from symplex.scenario.validation import mistakes, place
 from symplex.time.integrator import Integrator
+from symplex.time.stages import Stage, Stages
 
 T = TypeVar("T")
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
@@ -51,7 +53,7 @@ class Built(NamedTuple):
     state: State
     integrator: Integrator
     n_rods: int
-    carriers: Mapping[str, int]
+    riders: Riders
 
 
 class Builder:
@@ -78,26 +80,87 @@ class Builder:
         """
         self._mesh = self._tied(merge(self._meshes()))
         self._raise_mistakes()
-        n = len(self._mesh.points)
-        self._carriers = {table.name: n + k for k, table in enumerate(self._tables.moving_obstacles)}
-        self._n_nodes = n + len(self._carriers)
-        fixed, moving = self._supports()
+        self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
+        self._raise_mistakes()
+        self._n_nodes = self._riders.n_nodes
+        supports = self._supports()
+        driven = self._riders.given_motions(self._tables, self._mesh.points, self._path.parent, self._try)
         energies, loads = self._energies_and_loads()
         rods = self._rods()
         self._raise_mistakes()
-        system = self._try(
-            "[[support]]", lambda: System(self._mass(), energies, fixed=fixed, loads=loads, moving=moving)
-        )
+        mass, massless, tables = self._mass(), self._massless, self._tables
         self._raise_mistakes()
-        assert system is not None, "a mistake would have been raised"
-        state = self._try("at the start", system.state, self._positions(), self._velocities)
-        self._raise_mistakes()
-        assert state is not None, "a mistake would have been raised"
-        integrator = self._try(place("integrator"), fitted_integrator, self._tables, rods, system, state)
-        self._raise_mistakes()
-        assert integrator is not None, "a mistake would have been raised"
+
+        def acting(first: float, last: float) -> System:
+            """Return the system with what acts between two times in s, or at one."""
+            without = idle(tables, first, last)
+            fixed, moving = of_supports(supports, self._n_nodes, first, last)
+            for nodes in self._riders.held():
+                fixed[nodes] = True
+            return System(
+                mass,
+                {name: energy for name, energy in energies.items() if name not in without},
+                fixed=fixed,
+                loads={name: load for name, load in loads.items() if name not in without},
+                moving=moving | driven,
+                massless=massless,
+            )
+
+        legs = timeline(tables).legs
+        if self._riders.free_frames:
+            energies[RIGIDITY] = self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
+        systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
+        state = self._start(acting, systems[0])
+        integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
-        return Built(self._mesh, system, state, integrator, n_rods, self._carriers)
+        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders)
+
+    def _start(self, acting: Callable[[float, float], System], system: System) -> State:
+        """Return the state at t = 0."""
+        q, v, table = self._positions(), self._velocities, self._tables.start
+        if table is None:
+            return self._wanted("at the start", system.state, q, v)
+        beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
+        q, v = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
+        if table.perturbation is not None:
+            nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
+            x = q if table.perturbation.of == "positions" else v
+            x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
+        return self._wanted("at the start", system.state, q, v)
+
+    def _perturbed(self, table: Perturbation) -> IntArray:
+        """Return the nodes that a perturbation changes."""
+        names = self._tables.names
+        if table.body is None:
+            return np.arange(len(self._mesh.points), dtype=np.int32)
+        if table.body not in names:
+            raise ScenarioError(f"perturbation: there is no body {shown(table.body)}; there are {listed(names)}.")
+        return self._mesh.nodes_of(self._group(table))
+
+    def _integrator(
+        self, legs: Sequence[Leg], systems: Sequence[System], state: State, rods: Mapping[str, Constraint]
+    ) -> Integrator:
+        """Return the integrator of the only part of the run, or those of all parts one after the other."""
+        stages, given = [], stages_of(self._tables)
+        for leg, system in zip(legs, systems, strict=True):
+            run, of_stage = given[leg.stage], tables_of_stage(self._tables, leg.stage)
+            if leg.samples != run.n_samples:
+                run = run.of_part(leg.end - leg.start, leg.samples)
+            table = self._tables.stage[leg.stage] if self._tables.stage else None
+            here = place("integrator") if table is None else f"{place('stage', leg.stage, table.name)}: integrator"
+            later = leg.start > 0.0
+            at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
+            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, later)
+            name = "" if table is None else table.name or f"#{leg.stage + 1}"
+            stages.append(Stage(system, fitted, leg.end, name))
+        return stages[0].integrator if len(stages) == 1 else Stages(stages)
+
+    def _wanted(self, here: str, what: Callable[..., T], *args) -> T:
+        """Return what(*args); if it fails, raise all mistakes."""
+        found = self._try(here, what, *args)
+        self._raise_mistakes()
+        assert found is not None, "a mistake would have been raised"
+        return found
 
     def _try(self, here: str, what: Callable[..., T], *args) -> T | None:
         """Return what(*args); if it fails, add a line and return None."""
@@ -175,15 +238,31 @@ class Builder:
         """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
         tables, points, n = self._tables, self._mesh.points, self._n_nodes
         consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
-        lumped = sum((mass for name, mass in self._body_mass.items() if name not in consistent), self._carried_mass)
-        self._require_mass(np.sum([*self._body_mass.values(), self._carried_mass], axis=0))
+        riding = self._riders.masses(sum(float(mass.sum()) for mass in self._body_mass.values()))
+        lumped = sum((mass for name, mass in self._body_mass.items() if name not in consistent), riding)
+        self._require_mass(np.sum([*self._body_mass.values(), riding], axis=0))
         if not consistent:
-            return lumped
+            return self._moved_inward(lumped)
         mass = diags_array(lumped).tocsr()
         for name in consistent:
             for part in self._parts.get(name, []) or [self._trusses[name]]:
                 mass = mass + part.consistent_mass(points, n)
-        return mass.tocsr()
+        return self._moved_inward(mass.tocsr())
+
+    def _moved_inward(self, mass: Array | csr_array) -> Array | csr_array:
+        """Return a mass without that of nodes that are to have none."""
+        for k, body in enumerate(self._tables.body):
+            moved = self._try(place("body", k, body.name), moved_inward, mass, body, self._parts[body.name], self._mesh)
+            mass = mass if moved is None else moved
+        return mass
+
+    @property
+    def _massless(self) -> np.ndarray:
+        """Which nodes [n] are to have no mass."""
+        mask = np.zeros(self._n_nodes, bool)
+        for body in self._tables.body:
+            mask[massless_nodes(body, self._mesh)] = True
+        return mask
 
     def _require_mass(self, mass: Array) -> None:
         """Refuse nodes of trusses without mass."""
@@ -197,26 +276,16 @@ class Builder:
                     "m; give member_mass, or a [[point_mass]] on its nodes."
                 )
 
-    @property
-    def _carried_mass(self) -> Array:
-        """The masses [n] of obstacles that move."""
-        mass = np.zeros(self._n_nodes)
-        for table in self._tables.moving_obstacles:
-            mass[self._carriers[table.name]] = table.mass
-        return mass
-
     def _positions(self) -> Array:
-        """Return the positions [n, 3] of the nodes of the mesh and of obstacles that move."""
-        centers = [table.center for table in self._tables.moving_obstacles]
-        return np.concatenate([self._mesh.points, np.reshape(centers, (-1, 3))])
+        """Return the positions [n, 3] of all nodes at the start."""
+        return self._riders.positions(self._mesh.points)
 
     @cached_property
     def _velocities(self) -> Array:
         """The velocities v + ω × (x − centre of mass) [n, 3], body by body, and what is added to them."""
         points = self._positions()
         v = np.zeros_like(points)
-        for table in self._tables.moving_obstacles:
-            v[self._carriers[table.name]] = table.velocity
+        self._riders.set_velocities(v)
         for table in (item for item in self._tables.point_mass if item.has_node):
             v[self._nodes_of(table.name)] = table.velocity or 0.0
         given = np.full_like(v, np.nan)
@@ -243,14 +312,13 @@ class Builder:
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
-    def _group(self, table: Support | Rod | LoadTable) -> str:
+    def _group(self, table: Support | Rod | LoadTable | Perturbation) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
         return group_in(self._mesh, table.body, table.group)
 
-    def _supports(self) -> tuple[np.ndarray, dict[str, SupportMotion]]:
-        """Return which coordinates [n, 3] do not move, and what moves in a given way by name."""
-        fixed: list[tuple[IntArray, str]] = []
-        moving: dict[str, SupportMotion] = {}
+    def _supports(self) -> list[tuple[Support, IntArray, SupportMotion | None]]:
+        """Return the supports with their nodes, and how they move."""
+        found: list[tuple[Support, IntArray, SupportMotion | None]] = []
         for k, support in enumerate(self._tables.support):
             here = place("support", k, support.name)
             group = self._try(here, self._group, support)
@@ -258,19 +326,31 @@ class Builder:
                 continue
             nodes = self._mesh.nodes_of(group)
             if not support.moves:
-                fixed.append((nodes, support.components))
+                found.append((support, nodes, None))
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
-                moving[str(support.name)] = motion
-        return fixed_mask(self._n_nodes, fixed), moving
+                found.append((support, nodes, motion))
+        return found
+
+    def _rigidity(
+        self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
+    ) -> Energy:
+        """Return what keeps free rigid bodies in shape, as stiff as steps allow; "auto" ones that all else allows."""
+        steps, given = [], stages_of(self._tables)
+        for leg in legs:
+            of_stage = tables_of_stage(self._tables, leg.stage)
+            dt = getattr(of_stage.integrator, "dt", None)
+            if dt == "auto":
+                system, run = acting(leg.start, leg.end), given[leg.stage].of_part(leg.end - leg.start, leg.samples)
+                state = system.state(self._positions(), self._velocities, leg.start)
+                dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.start > 0.0))
+            if dt is not None:
+                steps.append((of_stage.integrator, float(dt)))
+        return self._riders.rigidity(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self._mesh.points, self._path.parent)
-        (first, last), duration = motion.span, self._tables.run.duration
-        if first > 0.0 or last < duration * (1.0 - _TOUCH):
-            raise ScenarioError(
-                f"history: its table goes from {first:g} to {last:g} s, but the run from 0 to {duration:g} s; let it "
-                "cover the run."
-            )
+        end = self._tables.run.duration if support.until is None else min(self._tables.run.duration, support.until)
+        require_covered(motion, end, support.begin, support.begin == 0.0 and support.until is None)
         return motion
 
     def _rods(self) -> dict[str, Constraint]:
@@ -313,24 +393,15 @@ class Builder:
         for name, (table, nodes, triangles) in self._on_surface.items():
             young = min(part.material.material().young for part in self._parts[table.to])
             energies[name] = surface_tie(table, self._mesh, young, nodes, triangles)
-        for k, obstacle in enumerate(tables.obstacle):
-            contact = self._try(place("obstacle", k, obstacle.name), self._contact, obstacle)
-            if contact is not None:
-                energies[obstacle.name] = contact
-                if obstacle.has_friction:
-                    loads[f"friction_{obstacle.name}"] = Friction(contact, **obstacle.friction_options)
+        contact = ContactParts(tables, self._mesh, self._riders, self._positions(), self._try)
+        contact.add_obstacles(self._surface_nodes)
         self._raise_mistakes()  # contact needs all bodies
         solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
-        bodies = parts_by_body([body.name for body in tables.body], solids)
-        for k, table in enumerate(tables.contact):
-            here = place("contact", k, table.name)
-            contact = self._try(here, body_contact, table, self._mesh, bodies, self._velocities)
-            if contact is not None:
-                energies[table.name] = contact
-                for name, pair in table.frictions([body.name for body in tables.body]).items():
-                    loads[name] = Friction(contact, **table.friction_options, between=pair)
+        contact.add_surfaces(solids, self._velocities)
+        energies |= contact.energies
+        loads |= contact.loads
         if tables.gravity is not None:
-            mass = np.sum([*self._body_mass.values(), self._carried_mass], axis=0)
+            mass = np.sum([*self._body_mass.values(), self._riders.weights], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
         for k, table in enumerate(tables.load):
             load = self._try(place("load", k, table.name), self._load, table)
@@ -346,31 +417,9 @@ class Builder:
         bare = [name for name in self._tables.names if name not in self._parts]
         return np.unique(np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)]))
 
-    def _contact(self, table: ObstacleTable) -> RigidContact:
-        bodies = table.bodies if table.bodies is not None else self._tables.names
-        of_bodies = np.concatenate([np.empty(0, np.int32), *(self._nodes_of(name) for name in bodies)])
-        nodes = np.intersect1d(self._surface_nodes, of_bodies)
-        carrier = self._carriers.get(table.name)
-        contact = RigidContact(nodes, obstacle_of(table, carrier is not None), table.contact_stiffness, carrier)
-        if len(nodes) and not table.allow_initial_penetration:
-            self._refuse_penetration(contact)
-        return contact
-
-    def _refuse_penetration(self, contact: RigidContact) -> None:
-        points = self._positions()
-        node, depth = contact.deepest(points)
-        if depth > _TOUCH * np.ptp(self._mesh.points, axis=0).max():
-            inside = int(np.sum(contact.gaps(points) < 0))
-            body = next(name for name in self._tables.names if node in self._nodes_of(name))
-            at = ", ".join(f"{x:.6g}" for x in points[node])
-            raise ScenarioError(
-                f"body '{body}' starts inside it: {inside} nodes, the deepest at ({at}) m by {depth:.3g} m. "
-                "Move the body (translate) or the obstacle, or set allow_initial_penetration = true."
-            )
-
     def _load(self, table: LoadTable) -> Energy | Load:
         group = self._group(table)
-        history = factor(table.history, self._path.parent) if table.history is not None else 1.0
+        history = factor(table.history, self._path.parent, table.begin) if table.history is not None else 1.0
         if table.kind == "nodal":
             nodes = self._mesh.nodes_of(group)
             if table.history is None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.contact.bodies import BodyContact
 from symplex.contact.output import MOST_PAIRS
-from symplex.contact.stiffness import contact_stiffness
+from symplex.contact.stiffness import SHARE, contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
 from symplex.fem.energy import Array
@@ -52,11 +53,15 @@ class ContactTable(FrictionTable):
     margin: Annotated[float | None, positive("m")] = None
 
     @model_validator(mode="after")
-    def _check(self) -> ContactTable:
+    def _check_stiffness(self) -> ContactTable:
         if self.stiffness is not None:
             for key in ("factor", "speed"):
                 if getattr(self, key) is not None:
                     raise ValueError(f"{key} is for the stiffness that follows from the materials; one is given")
+        return self
+
+    @model_validator(mode="after")
+    def _check_bodies(self) -> ContactTable:
         if self.bodies != "all" and len(self.bodies) == 1 and not self.with_itself:
             raise ValueError(
                 f"bodies names one body only; name another that '{self.bodies[0]}' may touch, or let it be in contact "
@@ -86,48 +91,96 @@ class ContactTable(FrictionTable):
         return {f"friction_{one}_{other}": (one, other) for one, other in pairs}
 
 
-def body_contact(table: ContactTable, mesh: Mesh, bodies: Mapping[str, Mapping[str, Solid]], v: Array) -> BodyContact:
+class Touching(NamedTuple):
+    """What may touch others: a body, or something rigid.
+
+    Attributes
+    ----------
+    surface : callable
+        Returns the surface.
+    material : Material, optional
+        The softest of a body; None if it is rigid.
+    v : float64 [n, 3]
+        The velocities in m/s at the start of its nodes, or points.
+    is_free : bool
+        Whether it moves by what acts on it: two that do not need not be in contact.
+    """
+
+    surface: Callable[[], Surface]
+    material: Material | None
+    v: Array
+    is_free: bool = True
+
+
+def touching_body(mesh: Mesh, name: str, parts: Mapping[str, Solid], v: Array) -> Touching:
+    """Return what a body is for contact, given the mesh and velocities [n, 3] of all, and the strain energies of it."""
+    return Touching(partial(_surface_of, mesh, name, parts), _softest(parts), v[mesh.nodes_of(name)])
+
+
+def body_contact(table: ContactTable, touching: Mapping[str, Touching], points: Array) -> BodyContact:
     """Return the contact that a table describes.
 
     Parameters
     ----------
     table : ContactTable
-    mesh : Mesh
-        Of all bodies, as they are at the start.
-    bodies : mapping of str to (mapping of str to Solid)
-        The strain energies of all bodies, by name.
-    v : float64 [n, 3]
-        The velocities of the nodes at the start in m/s.
+    touching : mapping of str to Touching
+        All that may touch, by name.
+    points : float64 [p, 3]
+        Where the points of their surfaces are at the start, in m.
 
     Raises
     ------
     ScenarioError
-        If the distance is above an edge, or bodies overlap or touch at the start.
+        If the distance is above an edge, bodies overlap or touch at the start, or nothing of what may touch can move.
     MeshError
         If a body has no surface.
     """
-    names = table.among(list(bodies))
-    surface = Surface.join([_surface_of(mesh, name, bodies[name]) for name in names])
+    of_all = list(touching)
+    names = table.among(of_all)
+    pairs = [(one, other) for one, other in table.pairs(of_all) if touching[one].is_free or touching[other].is_free]
+    surfaces = {name: touching[name].surface() for name in names if any(name in pair for pair in pairs)}
+    if not surfaces:
+        raise ScenarioError("all that it names stands still or moves in a given way, so nothing can be pushed away.")
+    surface = Surface.join(list(surfaces.values()))
+    distance = table.distance
+    if distance is None and any(touching[name].material is None for name in surfaces):
+        distance = _distance_beside_rigid(surfaces, touching)
     stiffness = table.stiffness
     try:
         if stiffness is None:
-            velocities = {name: v[mesh.nodes_of(name)] for name in names}
-            speed = _closing_speed(table, velocities) if table.speed is None else table.speed
-            materials = [_softest(bodies[name]) for name in names]
-            stiffness = contact_stiffness(surface, materials, table.law, table.distance, speed)
+            velocities = {name: touching[name].v for name in surfaces}
+            speed = _closing_speed(pairs, velocities) if table.speed is None else table.speed
+            materials = [touching[name].material for name in surfaces]
+            stiffness = contact_stiffness(surface, materials, table.law, distance, speed)
             stiffness *= 1.0 if table.factor is None else table.factor
         contact = BodyContact(
             surface,
             stiffness,
             law=table.law,
-            distance=table.distance,
-            self_contact=table.with_itself,
+            distance=distance,
+            between=pairs,
             margin=table.margin,
         )
-        contact.check_start(mesh.points)
+        contact.check_start(points)
     except InvalidSystem as error:
         raise ScenarioError(str(error).removeprefix("BodyContact: ")) from None
     return contact
+
+
+def is_between(contact: BodyContact, one: str, other: str) -> bool:
+    """Return whether two bodies, by name, may touch in a contact: two that stand still may not."""
+    names = contact.surface.names
+    return one in names and other in names and bool(contact.between[names.index(one), names.index(other)])
+
+
+def _distance_beside_rigid(surfaces: Mapping[str, Surface], touching: Mapping[str, Touching]) -> float | None:
+    """Return a tenth of the shortest edge of bodies that deform, or the shortest one if that is less.
+
+    The edges of a rigid surface need not be longer than that: what is flat may have slivers.
+    """
+    shortest = {name: float(surface.edge_lengths.min()) for name, surface in surfaces.items()}
+    soft = [length for name, length in shortest.items() if touching[name].material is not None]
+    return min(SHARE * min(soft), *shortest.values()) if soft else None
 
 
 def _surface_of(mesh: Mesh, name: str, parts: Mapping[str, Solid]) -> Surface:
@@ -142,14 +195,11 @@ def _softest(parts: Mapping[str, Solid]) -> Material:
     return min((solid.material for solid in parts.values()), key=lambda material: material.young)
 
 
-def _closing_speed(table: ContactTable, velocities: Mapping[str, Array]) -> float:
+def _closing_speed(pairs: Sequence[tuple[str, str]], velocities: Mapping[str, Array]) -> float:
     """Return a bound in m/s of the speeds at which nodes of two bodies that may touch approach each other.
 
     Of each body the velocities of its nodes [n, 3] are given, by name.
     """
     means = {name: v.mean(axis=0) for name, v in velocities.items()}
     spreads = {name: float(np.linalg.norm(v - means[name], axis=1).max()) for name, v in velocities.items()}
-    return max(
-        float(np.linalg.norm(means[one] - means[other])) + spreads[one] + spreads[other]
-        for one, other in table.pairs(list(velocities))
-    )
+    return max(float(np.linalg.norm(means[one] - means[other])) + spreads[one] + spreads[other] for one, other in pairs)

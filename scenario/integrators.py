@@ -36,16 +36,19 @@ from symplex.scenario.methods import (
     NewmarkTable,
     RattleTable,
     ShakeTable,
+    StaticTable,
     VariationalEulerTable,
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
-from symplex.scenario.tables import ROUNDING, Run, Tables
+from symplex.scenario.sampling import ROUNDING, Sampled
+from symplex.scenario.tables import Run, Tables
 from symplex.time.catalogue import columns_of_methods
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.equilibria.quasi_static import Static
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
@@ -127,6 +130,8 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             return _of_order(Rattle(table.dt, rods, beta=table.beta), table.order)
         case ShakeTable():
             return Shake(table.dt, rods, beta=table.beta)
+        case StaticTable():
+            return Static(table.dt, newton=Newton(iterations=30, linear=table.solver))
         case _:
             return _implicit(table)
 
@@ -154,7 +159,9 @@ def _of_order(method: FixedStepIntegrator, order: int | None) -> FixedStepIntegr
     return method if order is None or order <= method.order else Composition(method, order)
 
 
-def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: System, state: State) -> Integrator:
+def fitted_integrator(
+    tables: Tables, rods: Mapping[str, Constraint], system: System, state: State, run: Sampled, later: bool = False
+) -> Integrator:
     """Return the integrator that a scenario describes, with a step that fits its times.
 
     Parameters
@@ -165,6 +172,10 @@ def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: Sy
     system : System
     state : State
         At the start.
+    run : Sampled
+        How long it goes on, and how many samples there are.
+    later : bool, default False
+        Whether it begins from another state, to which another integrator leads.
 
     Raises
     ------
@@ -173,17 +184,18 @@ def fitted_integrator(tables: Tables, rods: Mapping[str, Constraint], system: Sy
     SymplexError
         As the integrators refuse systems and steps.
     """
-    run, table = tables.run, tables.integrator
+    table = tables.integrator
     if system.fixed.all():
         raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
     interval = run.duration / run.n_samples
-    _refuse(table, system, state)
+    if not later:
+        _refuse(table, system, state)
     named = replace(tables, integrator=_with_parts(table, system))
     fitted = integrator_of(named, rods).fit(system, state, interval)
     if isinstance(table, FixedStepTable | NewmarkTable | AdaptiveVariationalTable):
         _refuse_long(table, run)
     _refuse_short(fitted, table, run.duration)
-    if isinstance(table, _PARTICULAR):
+    if isinstance(table, _PARTICULAR) and not later:
         _try_start(fitted, system, state)
     return fitted
 
@@ -211,7 +223,7 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
                 )
 
 
-def _refuse_long(table: FixedStepTable | NewmarkTable | AdaptiveVariationalTable, run: Run) -> None:
+def _refuse_long(table: FixedStepTable | NewmarkTable | AdaptiveVariationalTable, run: Sampled) -> None:
     """Refuse a step that is longer than the run, or than the time between samples or frames whose number is given."""
     dt = 0.0 if table.dt == "auto" else table.dt
     if isinstance(table, AdaptiveVariationalTable):
@@ -281,9 +293,8 @@ def _external(tables: Tables, table: GrahamJelenicTable) -> tuple[str, ...]:
     """Return the names of the energies that act like loads: by default all but those of bodies."""
     if not table.takes_external or table.external is not None:
         return tuple(table.external or ())
-    moving = tables.moving_obstacles  # which have a secant form, as pairs do
     anchored = (table.name for table in tables.spring if table.to is not None)
-    fixed = (obstacle.name for obstacle in tables.obstacle if obstacle not in moving)
+    fixed = (obstacle.name for obstacle in tables.shaped if not obstacle.has_secant)
     return *fixed, *anchored, *tables.constant_forces
 
 

@@ -238,6 +238,13 @@ class EnergySteppingTable(Table):
     stride: Annotated[float, positive("m")] = math.inf
 
 
+class StaticTable(FixedStepTable):
+    """One static equilibrium after the other."""
+
+    kind: Literal["static"]
+    solver: Solver = "auto"
+
+
 IntegratorTable = (
     NewmarkTable
     | ForceSteppingTable
@@ -254,6 +261,7 @@ IntegratorTable = (
     | LinearlyImplicitNewmarkTable
     | RattleTable
     | ShakeTable
+    | StaticTable
 )
 # By the word for ``kind``.
 METHODS: dict[str, type[Table]] = {

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, cast
 
+import numpy as np
+from numpy.typing import ArrayLike
 from pydantic import model_validator
 
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.quantities import ZERO, Name, Rotation, Table, Text, Triple, one_of, positive, vector
+from symplex.scenario.rigid import SurfaceTable
+from symplex.scenario.rigid_motion import RigidMotionTable
 
 
-class _ObstacleTable(FrictionTable):
+class _ObstacleTable(FrictionTable, RigidMotionTable):
     name: Name
     stiffness: Annotated[float | None, positive("N/m")] = None
     penalty: Annotated[float | None, positive("m/N")] = None
@@ -24,6 +28,33 @@ class _ObstacleTable(FrictionTable):
         if self.bodies == []:
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
         return self
+
+    @property
+    def middle(self) -> Triple:
+        """The point in m about which it turns."""
+        raise NotImplementedError
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether one node carries it: it moves, but does not turn."""
+        return (self.is_free or self.is_driven) and not self.is_framed
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether it moves and turns with a frame of four nodes: with a mass all do but spheres without spin."""
+        return self.turns or (self.is_free and not isinstance(self, SphereTable))
+
+    @property
+    def has_secant(self) -> bool:
+        """Whether its contact has a secant form: on a frame, and of carried spheres, as pairs have one."""
+        return self.is_framed or (self.is_carried and isinstance(self, SphereTable))
+
+    def _require_no_mass(self, why: str) -> None:
+        if self.is_free:
+            raise ValueError(
+                f"{why}, so it can have no {'mass' if self.mass is not None else 'density'}; "
+                'take a sphere, a capsule, a box or kind = "surface", or give it a motion'
+            )
 
     @property
     def contact_stiffness(self) -> float:
@@ -43,24 +74,38 @@ class HalfSpaceTable(_ObstacleTable):
     def _check_normal(self) -> HalfSpaceTable:
         if not any(self.normal):
             raise ValueError("normal is zero, must be a direction, towards the free side")
+        self._require_no_mass("a half-space has no end")
         return self
+
+    @property
+    def middle(self) -> Triple:
+        """The point of the plane."""
+        return self.point
 
 
 class SphereTable(_ObstacleTable):
-    """A rigid ball or, of the inside, a vessel; with a mass it moves."""
+    """A rigid ball or, of the inside, a vessel; with a mass it moves, and turns if an angular velocity is given."""
 
     kind: Literal["sphere"]
     center: Annotated[Triple, vector("m")]
     radius: Annotated[float, positive("m")]
     inside: bool = False
-    mass: Annotated[float | None, positive("kg")] = None
-    velocity: Annotated[Triple, vector("m/s")] = ZERO
 
     @model_validator(mode="after")
     def _check_mass(self) -> SphereTable:
-        if self.mass is None and any(self.velocity):
-            raise ValueError("velocity goes with mass: an obstacle without mass stands still")
+        if self.inside and (self.density is not None or (self.is_free and self.turns)):
+            self._require_no_mass("a vessel has no volume of its own that could turn")
         return self
+
+    @property
+    def middle(self) -> Triple:
+        """The centre."""
+        return self.center
+
+    @property
+    def own_mass(self) -> float:
+        """The mass in kg of one that moves freely."""
+        return self.mass if self.mass is not None else 4.0 / 3.0 * np.pi * self.radius**3 * cast(float, self.density)
 
 
 class CylinderTable(_ObstacleTable):
@@ -76,7 +121,13 @@ class CylinderTable(_ObstacleTable):
     def _check_axis(self) -> CylinderTable:
         if not any(self.axis):
             raise ValueError("axis is zero, must be a direction")
+        self._require_no_mass("a cylinder has no ends")
         return self
+
+    @property
+    def middle(self) -> Triple:
+        """The point of the axis."""
+        return self.point
 
 
 class CapsuleTable(_ObstacleTable):
@@ -92,7 +143,14 @@ class CapsuleTable(_ObstacleTable):
     def _check_ends(self) -> CapsuleTable:
         if self.start == self.end:
             raise ValueError('start and end are one point, must be two; take kind = "sphere"')
+        if self.inside:
+            self._require_no_mass("a vessel has no volume of its own")
         return self
+
+    @property
+    def middle(self) -> Triple:
+        """The middle between the ends."""
+        return cast(Triple, tuple((0.5 * (np.array(self.start) + np.array(self.end))).tolist()))
 
 
 class BoxTable(_ObstacleTable):
@@ -108,10 +166,18 @@ class BoxTable(_ObstacleTable):
     def _check_size(self) -> BoxTable:
         if min(self.size) <= 0:
             raise ValueError(f"size is {list(self.size)}, must be three positive lengths (m)")
+        if self.inside:
+            self._require_no_mass("a container has no volume of its own")
         return self
 
+    @property
+    def middle(self) -> Triple:
+        """The centre."""
+        return self.center
 
-ObstacleTable = HalfSpaceTable | SphereTable | CylinderTable | CapsuleTable | BoxTable
+
+ShapedTable = HalfSpaceTable | SphereTable | CylinderTable | CapsuleTable | BoxTable  # with a gap in closed form
+ObstacleTable = ShapedTable | SurfaceTable
 
 OBSTACLES: dict[str, type[Table]] = {
     "half-space": HalfSpaceTable,
@@ -119,20 +185,25 @@ OBSTACLES: dict[str, type[Table]] = {
     "cylinder": CylinderTable,
     "capsule": CapsuleTable,
     "box": BoxTable,
+    "surface": SurfaceTable,
 }
 
 
-def obstacle_of(table: ObstacleTable, is_carried: bool = False) -> Obstacle:
-    """Return the obstacle that a table describes; as seen from the node that carries it, if there is one."""
+def obstacle_of(table: ShapedTable, origin: ArrayLike = ZERO) -> Obstacle:
+    """Return the obstacle that a table describes, as seen from a point in m, such as the node that carries it."""
+
+    def seen(place: Triple) -> np.ndarray:
+        return np.array(place) - np.asarray(origin)
+
     match table:
         case HalfSpaceTable():
-            return HalfSpace(table.point, table.normal, table.normalize)
+            return HalfSpace(seen(table.point), table.normal, table.normalize)
         case SphereTable():
-            return Sphere(ZERO if is_carried else table.center, table.radius, table.inside)
+            return Sphere(seen(table.center), table.radius, table.inside)
         case CylinderTable():
-            return Cylinder(table.point, table.axis, table.radius, table.inside)
+            return Cylinder(seen(table.point), table.axis, table.radius, table.inside)
         case CapsuleTable():
-            return Capsule(table.start, table.end, table.radius, table.inside)
+            return Capsule(seen(table.start), seen(table.end), table.radius, table.inside)
         case BoxTable():
             axes = None if table.rotate is None else table.rotate.matrix.T
-            return Box(table.center, table.size, axes, table.inside)
+            return Box(seen(table.center), table.size, axes, table.inside)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from symplex.contact.massless import mass_moved_inward
 from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Array, IntArray
@@ -14,6 +16,7 @@ from symplex.fem.solids.elements import SOLIDS
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.quantities import listed, shown
+from symplex.scenario.selections import group_in
 from symplex.scenario.tables import Body, MaterialTable
 
 
@@ -60,6 +63,34 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     if len(found) == 1:
         return [Part(body.name, *found[0][1:])]
     return [Part(".".join([body.name, *words]), cells, material) for words, cells, material in found]
+
+
+def massless_nodes(body: Body, mesh: Mesh) -> IntArray:
+    """Return the nodes of a body, a group of the mesh of all, that are to have no mass."""
+    if body.massless is None:
+        return np.empty(0, np.int32)
+    return mesh.nodes_of(group_in(mesh, body.name, body.massless))
+
+
+def moved_inward(mass: Array | csr_array, body: Body, parts: Sequence[Part], mesh: Mesh) -> Array | csr_array:
+    """Return nodal masses [n] in kg, or a mass matrix, with that of the massless nodes of a body at those behind them.
+
+    Raises
+    ------
+    MeshError
+        If the body has elements of several types.
+    InvalidSystem
+        If there are no nodes behind.
+    """
+    nodes = massless_nodes(body, mesh)
+    if not len(nodes):
+        return mass
+    if len({part.cells.shape[1] for part in parts}) > 1:
+        raise MeshError("massless nodes must be of elements of one type.")
+    cells = np.concatenate([part.cells for part in parts])
+    n = mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
+    points = np.concatenate([mesh.points, np.zeros((n - len(mesh.points), 3))])
+    return mass_moved_inward(mass, points, cells, nodes)
 
 
 def require_materials(body: Body, mesh: Mesh, called: str) -> None:

@@ -21,16 +21,23 @@ from symplex.fem.energy import Array
 from symplex.scenario.actions import History, Support
 from symplex.scenario.quantities import MOST, shown
 
+_ROUNDING = 1e-12  # of the time of a run
 
-def factor(history: History, folder: Path) -> Callable[[float], float] | tuple[Array, Array]:
+
+def factor(history: History, folder: Path, begin: float = 0.0) -> Callable[[float], float] | tuple[Array, Array]:
     """Return the factor of a load as a function of time, or as a table; files are looked for in a folder.
+
+    The history counts from a time in s.
 
     Raises
     ------
     ScenarioError
         If a file cannot be read.
     """
-    return _record(history, folder) if history.kind == "table" else _course(history).value
+    if history.kind != "table":
+        return _course(history).shifted(begin).value
+    times, factors = _record(history, folder)
+    return times + begin, factors
 
 
 def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path) -> SupportMotion:
@@ -54,14 +61,44 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
         If a table is not in order.
     """
     if table.velocity is not None:
-        return SupportTranslation(nodes, table.velocity, TimeFunction.steady(1.0), components=table.components)
-    course = _motion(table, cast(History, table.history), folder)
+        steady = TimeFunction.steady(1.0).shifted(table.begin)
+        return SupportTranslation(nodes, table.velocity, steady, components=table.components)
+    if table.history is None:  # of a support of the start alone, which stands where it is given
+        course = TimeFunction(_one, _zero, _zero)
+    else:
+        course = _motion(table, table.history, folder).shifted(table.begin)
     if table.rotation is not None:
         turn = table.rotation
         angle = course.scaled(math.radians(turn.degrees))
         return SupportRotation(nodes, points, angle, center=turn.point, axis=turn.axis)
     direction = table.displacement if table.acceleration is None else table.acceleration
     return SupportTranslation(nodes, cast(tuple, direction), course, components=table.components)
+
+
+def _one(t: float) -> float:
+    return 1.0
+
+
+def _zero(t: float) -> float:
+    return 0.0
+
+
+def require_covered(motion: SupportMotion, end: float, begin: float = 0.0, whole_run: bool = True) -> None:
+    """Check that a motion is known while it acts, from one time in s to another.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not.
+    """
+    first, last = motion.span
+    if first > begin or last < end * (1.0 - _ROUNDING):
+        acts = (
+            f"the run from 0 to {end:g} s; let it cover the run."
+            if whole_run
+            else f"the support acts for {end - begin:g} s; let it cover that."
+        )
+        raise ScenarioError(f"history: its table goes from {first - begin:g} to {last - begin:g} s, but {acts}")
 
 
 def _motion(table: Support, history: History, folder: Path) -> TimeFunction:

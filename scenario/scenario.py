@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.contact.bodies import BodyContact
-from symplex.contact.rigid import RigidContact
+from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, Energy
+from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.solids.solid import Solid
@@ -23,10 +25,13 @@ from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.joined_parts import parts_by_body
+from symplex.scenario.riders import Riders
+from symplex.scenario.sampling import Timeline, timeline
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import BOLTZMANN, kinetic_temperature
+from symplex.time.stages import Stage, Stages
 
 
 @dataclass(frozen=True)
@@ -106,21 +111,26 @@ class Scenario:
     def files(self) -> dict[str, Path]:
         """The files that it names: meshes, and tables of loads and supports."""
         tables = self.tables
-        histories = [item.history for item in (*tables.support, *tables.load) if item.history is not None]
-        names = [body.mesh.file for body in tables.body] + [history.file for history in histories]
+        prescribed = (*tables.support, *tables.load, *tables.moving_rigidly)
+        histories = [item.history for item in prescribed if item.history is not None]
+        names = [item.mesh.file for item in (*tables.body, *tables.rigid)] + [history.file for history in histories]
         names += [name for truss in tables.truss for name in truss.mesh.files]
         return {name: self.path.parent / name for name in names if name is not None}
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When it is sampled, and the parts that it falls into."""
+        return timeline(self.tables)
 
     @property
     def times(self) -> Array:
         """The times in s at which the history is sampled, from 0 to the end."""
-        run = self.tables.run
-        return run.duration * (np.arange(run.n_samples + 1) / run.n_samples)
+        return self.timeline.times
 
     @property
-    def samples_per_frame(self) -> int:
-        """How many samples of the history there are to a frame."""
-        return self.tables.run.n_samples // self.tables.run.frames
+    def is_frame(self) -> NDArray[np.bool_]:
+        """Which of the samples are frames as well."""
+        return self.timeline.is_frame
 
     def build(self) -> Problem:
         """Return what the scenario describes, ready to run.
@@ -144,15 +154,15 @@ class Problem:
     mesh : Mesh
         All bodies in one mesh; each is a cell group.
     system : System
-        Its energies are named after bodies and obstacles.
+        Its energies are named after bodies and obstacles. Of a run in parts it is that of the first.
     state : State
         At t = 0.
     integrator : Integrator
-        With a step that fits the scenario's times.
+        With a step that fits the scenario's times; `Stages` if the run has several parts.
     n_rods : int
         How many rigid rods there are.
-    carriers : mapping of str to int
-        The node that carries each obstacle with a mass, by name; they come after those of the mesh.
+    riders : Riders
+        What is rigid and has nodes of its own, after those of the mesh.
     """
 
     scenario: Scenario
@@ -161,7 +171,14 @@ class Problem:
     state: State
     integrator: Integrator
     n_rods: int
-    carriers: Mapping[str, int]
+    riders: Riders
+
+    @property
+    def stages(self) -> Sequence[Stage]:
+        """The parts of the run, each with a system and an integrator: stages, cut where something begins or ends."""
+        if isinstance(self.integrator, Stages):
+            return self.integrator.stages
+        return [Stage(self.system, self.integrator, self.scenario.tables.run.duration)]
 
     def temperature(self, state: State) -> float:
         """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""
@@ -200,11 +217,19 @@ class Problem:
         return {table.name: int(self.mesh.nodes_of(table.name)[0]) for table in tables if table.has_node}
 
     @cached_property
-    def contacts(self) -> dict[str, RigidContact]:
-        """The contact energies by obstacle."""
-        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, RigidContact)}
+    def contacts(self) -> dict[str, ObstacleContact]:
+        """The contact energies by obstacle, of points (`symplex.scenario.riders.Riders`)."""
+        return {name: energy for name, energy in self._of_points.items() if isinstance(energy, ObstacleContact)}
 
     @cached_property
     def body_contacts(self) -> dict[str, BodyContact]:
-        """The energies of contact between bodies, by name."""
-        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, BodyContact)}
+        """The energies of contact between surfaces, by name, of points."""
+        return {name: energy for name, energy in self._of_points.items() if isinstance(energy, BodyContact)}
+
+    @property
+    def _of_points(self) -> dict[str, Energy]:
+        interpolated = (InterpolatedEnergy, ChangingInterpolatedEnergy)
+        return {
+            name: energy.energy if isinstance(energy, interpolated) else energy
+            for name, energy in self.system.energies.items()
+        }

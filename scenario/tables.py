@@ -5,7 +5,6 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
@@ -18,10 +17,19 @@ from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_syntax import LONGEST
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.scenario.actions import Gravity, LoadTable, NodalLoadTable, PressureTable, Rod, Support, TractionTable
+from symplex.scenario.actions import (
+    Gravity,
+    LoadTable,
+    NodalLoadTable,
+    PressureTable,
+    Rod,
+    Support,
+    Timed,
+    TractionTable,
+)
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
-from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, SphereTable
+from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.quantities import (
     ZERO,
     FilePath,
@@ -39,18 +47,30 @@ from symplex.scenario.quantities import (
     positive,
     shown,
     vector,
-    whole,
 )
+from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
+from symplex.scenario.rigid_motion import RigidMotionTable
+from symplex.scenario.sampling import Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
+from symplex.scenario.stages import StageTable
+from symplex.scenario.start import STARTS, StartTable
 from symplex.scenario.ties import TieTable
 from symplex.scenario.trusses import TrussTable
 from symplex.scenario.velocities import VelocityTable
 
-_MOST_FRAMES = 10**6
-ROUNDING = 1e-12  # by how much a step may be longer than it should
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 
 # -- bodies -------------------------------------------------------------------------------------------------------
+
+
+def _corners(value: Any) -> tuple[Triple, Triple]:
+    """Return two opposite corners of a box, the lower one first."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"is {shown(value)}, must be two corners of a box, [[x, y, z], [x, y, z]] (m)")
+    low, high = (vector("m").check(corner) for corner in value)
+    if any(a >= b for a, b in zip(low, high, strict=True)):
+        raise ValueError(f"is {shown(value)}, must be the lower corner of a box and the upper one, in each direction")
+    return low, high
 
 
 class MeshTable(Table):
@@ -62,6 +82,7 @@ class MeshTable(Table):
     box: Annotated[Triple | None, vector("m")] = None
     cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1)] = None
     split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
+    regions: dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m")]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -207,6 +228,7 @@ class Body(Table):
     velocity: Annotated[Triple, vector("m/s")] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
     mass: Literal["lumped", "consistent"] = "lumped"
+    massless: Text | None = None
     quadratic: bool = False
     formulation: Literal["standard"] | None = None
     instance: list[Instance] = Field(default_factory=list)
@@ -249,44 +271,10 @@ class Body(Table):
 # -- how it runs --------------------------------------------------------------------------------------------------
 
 
-class Run(Table):
-    """How long, and how often something is stored."""
+class Run(Sampled):
+    """How long, and how often something is stored, all stages together; and checkpoints."""
 
-    duration: Annotated[float, positive("s")]
-    frames: Annotated[int, whole(1, _MOST_FRAMES)] = 60
-    samples: Annotated[int | None, whole(1, 10 * _MOST_FRAMES)] = None
     checkpoint: Annotated[float, positive("s of wall time")] = 15.0
-
-    @model_validator(mode="after")
-    def _check(self) -> Run:
-        if self.n_samples % self.frames:
-            near = max(round(self.n_samples / self.frames), 1) * self.frames
-            raise ValueError(f"samples is {self.samples}, must be a multiple of frames = {self.frames}, such as {near}")
-        return self
-
-    @property
-    def n_samples(self) -> int:
-        """Rows of the history after the first."""
-        return 10 * self.frames if self.samples is None else self.samples
-
-    def with_steps(self, dt: float) -> Run:
-        """Return the same with no more samples than there are steps of dt in s, where the file gives no number.
-
-        Where it gives no number of frames either, there is a sample after each step, and a frame after each or every
-        second, third … one; the step is then hardly made smaller. Frames that are given stay as they are.
-        """
-        steps = math.ceil(self.duration / dt * (1.0 - ROUNDING))
-        if self.samples is not None or steps >= self.n_samples:
-            return self
-        each, frames = math.ceil(steps / self.frames), self.frames
-        if not self.gives("frames"):
-            frames = math.ceil(steps / each)
-        changed = self.__dict__ | {"frames": frames, "samples": frames * each}
-        return Run.model_construct(_fields_set=set(self.model_fields_set), **changed)
-
-    def gives(self, key: str) -> bool:
-        """Return whether the file gives a key."""
-        return key in self.model_fields_set
 
 
 # Of bodies and trusses; the last two where bodies touch each other.
@@ -317,6 +305,7 @@ class Tables:
     tie: list[TieTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)
+    rigid_body: list[RigidBodyTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
@@ -324,11 +313,38 @@ class Tables:
     load: list[LoadTable] = field(default_factory=list)
     thermostat: Thermostat | None = None
     output: Output = field(default_factory=Output)
+    start: StartTable | None = None
+    stage: list[StageTable] = field(default_factory=list)
 
     @property
-    def moving_obstacles(self) -> list[SphereTable]:
-        """The obstacles that have a mass."""
-        return [item for item in self.obstacle if isinstance(item, SphereTable) and item.mass is not None]
+    def integrators(self) -> list[IntegratorTable]:
+        """The integrators of all stages, or the only one."""
+        return [stage.integrator for stage in self.stage] or [self.integrator]
+
+    @property
+    def timed(self) -> list[Timed]:
+        """What may act for a part of the run only."""
+        return [*self.support, *self.load, *([self.gravity] if self.gravity is not None else [])]
+
+    @property
+    def shaped(self) -> list[ShapedTable]:
+        """The obstacles with a gap in closed form."""
+        return [item for item in self.obstacle if not isinstance(item, SurfaceTable)]
+
+    @property
+    def surfaces(self) -> list[SurfaceTable]:
+        """The obstacles that are rigid surfaces."""
+        return [item for item in self.obstacle if isinstance(item, SurfaceTable)]
+
+    @property
+    def rigid(self) -> list[RigidTable]:
+        """All that follows the particles of a rigid body, in their order: rigid bodies, and surfaces."""
+        return [*self.rigid_body, *self.surfaces]
+
+    @property
+    def moving_rigidly(self) -> list[RigidMotionTable]:
+        """The obstacles and rigid bodies that move, freely or in a given way."""
+        return [item for item in (*self.obstacle, *self.rigid_body) if item.is_free or item.is_driven]
 
     @property
     def names(self) -> list[str]:
@@ -352,6 +368,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "tie": TieTable,
     "velocity": VelocityTable,
     "obstacle": OBSTACLES,
+    "rigid_body": RigidBodyTable,
     "contact": ContactTable,
     "support": Support,
     "rod": Rod,
@@ -361,7 +378,21 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "thermostat": Thermostat,
     "run": Run,
     "output": Output,
+    "start": STARTS,
+    "stage": StageTable,
 }
 WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
-SEVERAL = (*WITH_NODES, "spring", "tie", "velocity", "obstacle", "contact", "support", "rod", "load")
+SEVERAL = (
+    *WITH_NODES,
+    "spring",
+    "tie",
+    "velocity",
+    "obstacle",
+    "rigid_body",
+    "contact",
+    "support",
+    "rod",
+    "load",
+    "stage",
+)
 NEEDED = ("integrator", "run")

@@ -208,7 +208,7 @@ def _lines_of(table: TrussTable, folder: Path) -> Mesh:
 
 def _read_lines(table: TrussTable, path: Path) -> Mesh:
     """Return the lines of a mesh file, all or those of a group, with their nodes only."""
-    mesh = read_mesh(path, scale=table.scale)
+    mesh = read_mesh(path, scale=table.scale, require_volume=False)
     if mesh.points.shape[1] != 3:
         raise MeshError(f"{path.name} is not in space: its points have {mesh.points.shape[1]} coordinates.")
     lines = mesh.cells.get("line", np.empty((0, 2), np.int32))

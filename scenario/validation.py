@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
 from symplex.base.columns import AXES
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
+from symplex.scenario.actions import Timed
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
-from symplex.scenario.methods import FixedStepTable, NewmarkTable, ZhangSkeelTable
+from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
-from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
+from symplex.scenario.rigid_motion import RIGIDITY
+from symplex.scenario.sampling import Sampled, stages_of
+from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
+from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Run, Tables
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
 from symplex.time.traits import Trait
 
+S = TypeVar("S", bound=Sampled)
 _TOLD = 50  # mistakes that are told one by one
 _COMPARED = 100  # letters of a word that are compared with known ones
 
@@ -55,23 +60,70 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
                 lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
                 continue
             names = [item.get("name") if isinstance(item, Mapping) else None for item in value]
-            found[key] = [_validated(key, item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+            read = _stage if key == "stage" else _validated
+            found[key] = [read(key, item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+        elif key == "run" and data.get("stage") and isinstance(value, Mapping):
+            found[key] = _validated(key, {"duration": 1.0, **value}, place(key), lines)
         else:
             found[key] = _validated(key, value, place(key), lines)
     meant = {close for key in data if key not in MODELS for close in difflib.get_close_matches(key, MODELS, n=1)}
-    absent = [key for key in NEEDED if not data.get(key) and key not in meant]
+    needed = () if data.get("stage") else NEEDED
+    absent = [key for key in needed if not data.get(key) and key not in meant]
     if not any(data.get(key) or key in meant for key in WITH_NODES):
         absent.insert(0, WITH_NODES[0])
     if absent:
         named = (f"[[{key}]]" if key in SEVERAL else f"[{key}]" for key in absent)
         lines.append(f"there is no {' and no '.join(named)} table.")
+    lines += wrong_tables(data)
     if not lines:
-        tables = Tables(**found)
+        tables = _with_default_samples(_complete(found))
         tables = replace(tables, body=[each for body in tables.body for each in body.instances])
-        lines = [*_wrong_names(tables), *_unsupported(tables)]
+        lines = [*_wrong_names(tables), *wrong_times(tables)]
+    if not lines:
+        lines = list(dict.fromkeys(line for k in range(len(stages_of(tables))) for line in _wrong_in_stage(tables, k)))
     if lines:
         raise mistakes(name, lines)
-    return _with_default_samples(tables)
+    return tables
+
+
+def _complete(found: dict[str, Any]) -> Tables:
+    """Return the tables, with [integrator] and [run] those of the stages, if there are any."""
+    stages: list[StageTable] = found.get("stage", [])
+    if not stages:
+        return Tables(**found)
+    found["integrator"] = stages[0].integrator
+    found.setdefault("run", Run(duration=1.0))
+    return _with_run_of_stages(Tables(**found))
+
+
+def _with_run_of_stages(tables: Tables) -> Tables:
+    changed = tables.run.__dict__ | run_of_stages(tables.stage)
+    return replace(tables, run=Run.model_construct(_fields_set=set(tables.run.model_fields_set), **changed))
+
+
+def _wrong_in_stage(tables: Tables, k: int) -> list[str]:
+    """Return lines about what the integrator of a stage does not take, or names that it gives and there are not."""
+    stages = stages_of(tables)
+    first = sum(stage.duration for stage in stages[:k])
+    last = first + stages[k].duration
+    of_stage = tables_of_stage(tables, k)
+    lines = [*_wrong_integrator_names(of_stage), *_unsupported(of_stage, lambda item: item.acts(first, last))]
+    return (
+        [line.replace("[integrator]", f"{place('stage', k, tables.stage[k].name)}: integrator", 1) for line in lines]
+        if tables.stage
+        else lines
+    )
+
+
+def _stage(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
+    """Return the table of a stage, the integrator in it by its own model; add a line for each mistake."""
+    if not isinstance(value, Mapping) or "integrator" not in value:
+        return _validated(key, value, here, lines)
+    integrator = _validated("integrator", value["integrator"], f"{here}: integrator", lines)
+    # Other mistakes are told as well: beside an integrator that is in order.
+    stands_in = METHODS["newmark"].model_validate({"kind": "newmark"})
+    table = _validated(key, {**value, "integrator": integrator or stands_in}, here, lines)
+    return table if integrator is not None else None
 
 
 def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
@@ -84,10 +136,15 @@ def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
 
 def _with_default_samples(tables: Tables) -> Tables:
     """Return tables in which the default number of samples gives way to a longer step."""
-    table = tables.integrator
-    if not isinstance(table, FixedStepTable | NewmarkTable) or table.dt == "auto":
-        return tables
-    return replace(tables, run=tables.run.with_steps(table.dt))
+    if not tables.stage:
+        return replace(tables, run=_with_steps(tables.run, tables.integrator))
+    stages = [_with_steps(stage, stage.integrator) for stage in tables.stage]
+    return _with_run_of_stages(replace(tables, stage=stages))
+
+
+def _with_steps(sampled: S, table: IntegratorTable) -> S:
+    fixed = isinstance(table, FixedStepTable | NewmarkTable) and table.dt != "auto"
+    return sampled.with_steps(table.dt) if fixed else sampled
 
 
 def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
@@ -139,19 +196,24 @@ def _wrong_names(tables: Tables) -> list[str]:
     lines, seen = [], {}
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
-    followed = [*tables.moving_obstacles, *(item for item in tables.point_mass if item.has_node)]
-    reserved |= {f"position_{item.name}_{axis}" for item in followed for axis in AXES}
+    reserved |= {f"work_{item.name}" for item in tables.moving_rigidly} | {RIGIDITY}
+    told = [f"{what}_{item.name}" for item in tables.moving_rigidly for what in ("position", "velocity", "spin")]
+    told += [f"position_{item.name}" for item in tables.point_mass if item.has_node]
     bodies = [body.name for body in tables.body]
-    between = [f"{one}_{other}" for contact in tables.contact for one, other in contact.pairs(bodies)]
-    reserved |= {f"contact_force_{pair}_{axis}" for pair in between for axis in AXES}
-    frictions = [name for contact in tables.contact for name in contact.frictions(bodies)]
-    frictions += [f"friction_{item.name}" for item in tables.obstacle if item.has_friction]
+    touching = [*bodies, *(body.name for body in tables.rigid_body)]
+    contacts = [*tables.contact, *tables.surfaces]
+    told += [f"contact_force_{one}_{other}" for contact in contacts for one, other in contact.pairs(touching)]
+    reserved |= {f"{name}_{axis}" for name in told for axis in AXES}
+    frictions = [name for contact in contacts for name in contact.frictions(touching)]
+    frictions += [f"friction_{item.name}" for item in tables.shaped if item.has_friction]
     reserved |= {*frictions, *(f"work_{name}" for name in frictions)}
     lines += [
         f"two kinds of friction are called '{name}', after an obstacle and bodies; give one of these another name."
         for name in dict.fromkeys(name for name in frictions if frictions.count(name) > 1)
     ]
     for table in SEVERAL:
+        if table == "stage":  # which no column is named after
+            continue
         for k, item in enumerate(getattr(tables, table)):
             if item.name is None:
                 continue
@@ -170,13 +232,20 @@ def _wrong_names(tables: Tables) -> list[str]:
                 for name in named
                 if isinstance(name, str) and name not in known
             ]
+    may_touch = [*known, *(body.name for body in tables.rigid_body)]
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:
-            if name not in known:
-                lines.append(
-                    f"{place('obstacle', k, obstacle.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
-                )
-    lines += _wrong_contacts(tables, bodies)
+            if name not in may_touch:
+                here = place("obstacle", k, obstacle.name)
+                lines.append(f"{here}: there is no body {shown(name)}; {suggestion(name, may_touch)}")
+    lines += _wrong_contacts(tables, touching)
+    return lines
+
+
+def _wrong_integrator_names(tables: Tables) -> list[str]:
+    """Return lines about names in the table of the integrator that nothing has."""
+    lines: list[str] = []
+    bodies = [body.name for body in tables.body]
     planes = [obstacle.name for obstacle in tables.obstacle if obstacle.kind == "half-space"]
     align = getattr(tables.integrator, "align", None)
     if align is not None and align not in planes:
@@ -215,7 +284,7 @@ def _wrong_contacts(tables: Tables, bodies: list[str]) -> list[str]:
     return lines
 
 
-def _unsupported(tables: Tables) -> list[str]:
+def _unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
     """Return lines about what the chosen integrator does not take."""
     method, kind = integrator_of(replace(tables, thermostat=None)), tables.integrator.kind
     explicit = "explicit " if isinstance(method, Newmark) and method.explicit else ""
@@ -225,16 +294,30 @@ def _unsupported(tables: Tables) -> list[str]:
             f'{here}: mass = "consistent" needs an implicit integrator; with {explicit}{kind} take mass = "lumped".'
             for here in _consistent(tables)
         ]
+    if "massless nodes" not in method.takes:
+        lines += [
+            f"{place('body', k, body.name)}: {explicit}{kind} needs mass at all nodes; take another "
+            f"integrator, such as {_kinds('massless nodes', method)}, or leave massless out."
+            for k, body in enumerate(tables.body)
+            if body.massless is not None
+        ]
     if "moving supports" not in method.takes:
         lines += [
             f"{place('support', k, support.name)}: it moves, which {kind} cannot follow; take another integrator, "
             f"such as {_kinds('moving supports', method)}."
             for k, support in enumerate(tables.support)
-            if support.moves
+            if support.moves and acts(support)
+        ]
+        lines += [
+            f"{place(key, k, item.name)}: its motion is given, which {kind} cannot follow; take another integrator, "
+            f"such as {_kinds('moving supports', method)}."
+            for key in ("obstacle", "rigid_body")
+            for k, item in enumerate(getattr(tables, key))
+            if item.is_driven
         ]
     if "loads" not in method.takes:
         for k, load in enumerate(tables.load):
-            if load.has_potential:
+            if load.has_potential or not acts(load):
                 continue
             why = "changes with time" if load.history is not None else "follows the surface"
             lines.append(
@@ -261,8 +344,9 @@ def _consistent(tables: Tables) -> list[str]:
 def _unsupported_contacts(tables: Tables, method: Integrator, explicit: str) -> list[str]:
     """Return lines about contact between bodies that the integrator does not take."""
     kind, lines = tables.integrator.kind, []
-    for k, contact in enumerate(tables.contact):
-        here = place("contact", k, contact.name)
+    places = [(place("contact", k, item.name), item) for k, item in enumerate(tables.contact)]
+    places += [(place("obstacle", tables.obstacle.index(item), item.name), item) for item in tables.surfaces]
+    for here, contact in places:
         if "changing stencils" not in method.takes:
             lines.append(
                 f"{here}: bodies find new places to touch all the time, which {kind} cannot follow; take another "

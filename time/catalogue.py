@@ -11,6 +11,7 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import Scheme
 from symplex.time.constraints.rattle import Rattle, Shake
+from symplex.time.equilibria.quasi_static import Static
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
@@ -20,6 +21,7 @@ from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import Langevin
+from symplex.time.stages import SWITCHES
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.variational import VariationalMidpoint
 from symplex.time.variational.zhang_skeel import ZhangSkeel
@@ -57,5 +59,6 @@ def catalogue() -> dict[str, Integrator]:
 @cache
 def columns_of_methods() -> dict[str, Column]:
     """Return all columns that methods declare, by name."""
-    around = (Composition(EnergyMomentum(1.0)), Langevin(Newmark(1.0), 0.0, rate=0.0))
-    return {column.name: column for method in (*catalogue().values(), *around) for column in method.columns}
+    others = (Composition(EnergyMomentum(1.0)), Langevin(Newmark(1.0), 0.0, rate=0.0), Static(1.0))
+    columns = {column.name: column for method in (*catalogue().values(), *others) for column in method.columns}
+    return columns | {SWITCHES.name: SWITCHES}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -215,7 +215,7 @@ class StagedMotion(Motion):
         self._at += 1
         stage = self._stages[self._at]
         try:
-            self._motion = stage.integrator.start(stage.system, State(end, state.q, state.v, state.a))
+            self._motion = stage.integrator.start(stage.system, replace(state, t=end))
             after = self._motion.energies(self._motion.advance(end))
         except StepFailed as error:
             raise self._placed(error) from None
@@ -294,9 +294,11 @@ def _names(stages: Sequence[Stage]) -> _Names:
     columns = {column.name: column for stage in stages for column in stage.integrator.columns}
     of_systems = [column for stage in stages for column in work_columns(stage.system)]
     works = [column.name for column in (*of_systems, *columns.values()) if column.kind == "work"]
+    told = [column for stage in stages for column in stage.system.columns]
+    energies = [column.name for column in told if column.kind == "energy" and column.name != "kinetic"]
     totals = {name: column for name, column in columns.items() if column.kind == "total" and name != BALANCE.name}
     return _Names(
-        tuple(dict.fromkeys(name for stage in stages for name in stage.system.energies)),
+        tuple(dict.fromkeys(energies)),
         (*dict.fromkeys(works), SWITCHES.name),
         tuple(totals.values()),
         tuple(name for name, column in columns.items() if column.kind == "count" and column.plot),

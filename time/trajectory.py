@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from symplex.base.arguments import described
+from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -55,8 +56,8 @@ def march(
         yield reached
 
 
-@dataclass(frozen=True)
-class Trajectory:
+@dataclass(frozen=True, repr=False)
+class Trajectory(Summarized):
     """A recorded motion: one row for each time.
 
     Attributes

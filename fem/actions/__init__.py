@@ -5,6 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".combined_motion": ("CombinedMotion",),
         ".damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
         ".increment_load": ("IncrementLoad",),
         ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),

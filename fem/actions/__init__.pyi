@@ -1,6 +1,7 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
 from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.actions.damping import Drag as Drag

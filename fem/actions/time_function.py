@@ -153,6 +153,13 @@ class TimeFunction(Copyable):
         value, rate, second = (partial(_times, factor, of) for of in (self.value, self.rate, self.second))
         return TimeFunction(value, rate, second, self.smooth, self.span)
 
+    def shifted(self, by: float) -> TimeFunction:
+        """Return u(t − by): the same, later by a time in s."""
+        if by == 0.0:
+            return self
+        value, rate, second = (partial(_later, by, of) for of in (self.value, self.rate, self.second))
+        return TimeFunction(value, rate, second, self.smooth, (self.span[0] + by, self.span[1] + by))
+
 
 # The functions that the named constructors are made of: at the top of the module, where pickles find them.
 
@@ -163,6 +170,10 @@ def _line(slope: float, constant: float, t: float) -> float:
 
 def _times(factor: float, of: Function, t: float) -> float:
     return factor * of(t)
+
+
+def _later(by: float, of: Function, t: float) -> float:
+    return of(t - by)
 
 
 def _first_difference(u: Function, h: float, t: float) -> float:

@@ -5,6 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".anchors": ("Anchors",),
         ".bars": ("Bars", "all_pairs"),
         ".constraints": ("Constraint", "OnCylinder", "OnPlane", "OnSphere", "RigidBars"),
         ".pair_laws": (

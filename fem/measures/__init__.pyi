@@ -1,6 +1,7 @@
 """Scalars of a stencil (lengths, constraints) and the energies that are laws of them."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.measures.anchors import Anchors as Anchors
 from symplex.fem.measures.bars import Bars as Bars
 from symplex.fem.measures.bars import all_pairs as all_pairs
 from symplex.fem.measures.constraints import Constraint as Constraint

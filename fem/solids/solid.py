@@ -89,6 +89,9 @@ class Solid(ElementEnergy):
             self._elements = Isoparametric(element, self.points, self.nodes, material)
         self.volumes = self._elements.volumes
 
+    def __repr__(self) -> str:
+        return f"Solid({len(self.nodes)} {self.kind} of {self.material!r})"
+
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)

@@ -410,8 +410,44 @@ def calls() -> dict[str, Call]:
         "Pressure": _call(sx.actions.Pressure, apply, faces=[[0, 2, 1]], pressure=3.0, history=1.0),
         "Rattle": _call(sx.Rattle, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
         "RelaxedBody": _call(sx.manifolds.RelaxedBody, ignore, body=sx.manifolds.RigidBody(1.0), omega=10.0),
+        "Anchors": _call(
+            sx.measures.Anchors, carry, nodes=[0, 1], point=(0.5, 0.0, 2.0), law=sx.measures.TensionOnly(3.0, 0.1)
+        ),
+        "tie_to_surface": _call(
+            sx.fem.tie_to_surface, carry, points=POINTS, nodes=[3], triangles=[[0, 1, 2]], stiffness=10.0
+        ),
+        "velocity_field": _call(
+            sx.fem.velocity_field,
+            finite,
+            points=POINTS,
+            velocity=(1.0, 0.0, 0.0),
+            angular_velocity=(0.0, 1.0, 0.0),
+            gradient=np.eye(3),
+            point=(0.0, 0.0, 1.0),
+        ),
+        "join_nodes": _call(sx.meshes.join_nodes, lambda made: finite(made.points), mesh=TWO, pairs=[[1, 4], [2, 6]]),
         "RigidBars": _call(sx.measures.RigidBars, hold, pairs=[[0, 1]], length=1.0),
         "RigidBody": _call(sx.manifolds.RigidBody, spin, inertia=[1.0, 2.0, 3.0], potential=None),
+        "FramedContact": _call(
+            sx.contact.FramedContact,
+            ignore,
+            nodes=[0, 1],
+            obstacle=sx.Sphere((0.0, 0.0, -3.0), 1.0),
+            stiffness=10.0,
+            frame=[4, 5, 6, 7],
+            properties=sx.contact.obstacle_mass(sx.Sphere((0.0, 0.0, -3.0), 1.0), mass=1.0),
+        ),
+        "obstacle_mass": _call(
+            sx.contact.obstacle_mass, ignore, obstacle=sx.Sphere((0.0, 0.0, -3.0), 1.0), density=1.0, mass=None
+        ),
+        "CombinedMotion": _call(
+            sx.actions.CombinedMotion,
+            shake,
+            motions=[
+                sx.actions.SupportTranslation([0], (1.0, 0.0, 0.0), RISE),
+                sx.actions.SupportRotation([0], POINTS, RISE, center=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0)),
+            ],
+        ),
         "RigidContact": _call(sx.RigidContact, carry, nodes=[0, 1], obstacle=WALL, stiffness=10.0, carrier=2),
         "SaintVenantKirchhoff": _call(sx.SaintVenantKirchhoff, fill, lmbda=60.0, mu=40.0, density=10.0),
         "Shake": _call(sx.constraints.Shake, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),

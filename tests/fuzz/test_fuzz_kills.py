@@ -299,8 +299,8 @@ def wrong_end(status: int | None, said: str, name: str) -> str:
 
 def difference(whole: Path, found: Path, series: str) -> str:
     """Return in what two results differ, if they do."""
+    from symplex.base.checkpoint import load_checkpoint
     from symplex.meshes.series.series import read_series
-    from symplex.runs.checkpoint import load_checkpoint
 
     if (whole / "history.csv").read_bytes() != (found / "history.csv").read_bytes():
         return "the histories differ"

@@ -56,6 +56,16 @@ ROUND = {
 BRICK = {"name": "brick", "kind": "box", "center": [0, 0, -0.6], "size": [1, 1, 1], "inside": False}
 BRICK |= {"rotate": {"axis": [0, 0, 1], "degrees": 30}}
 SHAPES = [shape | {"stiffness": 1e3} for shape in (PIPE, ROUND, BRICK)]
+FLYING = BRICK | {"name": "flying", "center": [0.05, 0.05, 0.7], "inside": False, "velocity": [0, 0, -5], "mass": 2}
+FLYING |= {"angular_velocity": [1, 2, 3], "stiffness": 1e3}
+STAMP = BRICK | {"name": "stamp", "center": [0.05, 0.05, 0.61], "displacement": [0, 0, -0.02], "stiffness": 1e3}
+STAMP |= {"rotation": {"point": [0, 0, 0.6], "axis": [0, 0, 1], "degrees": 5}, "interpolation": "linear"}
+ROLLER = {"name": "roller", "kind": "surface", "mesh": {"cylinder": 0.05, "length": 0.2, "rings": 2}, "stiffness": 1e6}
+ROLLER |= {"translate": [0.05, 0.05, 0.26], "rotate": {"axis": [1, 0, 0], "degrees": 90}, "flip": False, "scale": 1.0}
+ROLLER |= {"distance": 0.004, "law": "penalty", "margin": 0.02, "friction": 0.2, "acceleration": [0, 0, -1]}
+ANVIL = {"name": "anvil", "mesh": {"box": [1, 1, 0.1], "cells": [1, 1, 1]}, "translate": [0, 0, -0.2]}
+PEBBLE = {"name": "pebble", "mesh": {"sphere": 0.02, "refinements": 1}, "translate": [0.3, 0, 0.1], "density": 2000}
+PART = {"name": "part", "mesh": {"file": "box.msh"}, "group": "body", "translate": [2, 0, 0], "velocity": [0, 0, 1]}
 GRAVITY = {"acceleration": [0, 0, -9.81]}
 PULL = {"name": "pull", "kind": "nodal", "body": "cube", "group": "x_max", "force": [0.1, 0, 0]}
 PUSH = {"name": "push", "kind": "traction", "body": "cube", "group": "z_max", "traction": [0, 10, 0]}
@@ -141,6 +151,17 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "linearly-implicit-newmark", "dt": 1e-4} | iterated, body=moving, gravity=GRAVITY)
     terraces = {"step": 1e-6, "offset": 0.5, "stride": 0.01}
     yield case({"kind": "energy-stepping"} | terraces, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
+    yield case({"kind": "newmark", "dt": "auto"}, obstacle=[FLYING], gravity=GRAVITY)
+    yield case({"kind": "energy-momentum"} | implicit, support=[STILL], obstacle=[STAMP | {"history": SINE}])
+    record = {"kind": "table", "times": [0, 0.005, 0.02], "factors": [0, 1, 1]}
+    yield case(
+        {"kind": "energy-momentum"} | implicit,
+        body={"massless": "z_min"},
+        obstacle=[ROLLER | {"history": record}],
+        rigid_body=[ANVIL, PEBBLE, PART],
+        contact=[{"stiffness": 1e6, "distance": 0.004}],
+        gravity=GRAVITY,
+    )
     friction = {"temperature": 300, "friction": 1e-3}
     two = {"name": "other", "mesh": {"file": "box.msh"}, "material": SOFT, "group": "body", "translate": [1, 0, 0]}
     meeting = {"velocity": [0, 0, 1], "translate": [0, 0, -0.12]}
@@ -163,7 +184,7 @@ def published_cases() -> Iterator[Data]:
     texts += [block for block in blocks if "[integrator]" in block]
     for text in texts:
         data = tomllib.loads(text)
-        for body in data["body"]:
+        for body in data.get("body", []):
             if "bundled" in body["mesh"]:
                 body |= {"mesh": {"file": "box.msh"}, "translate": [0, 0, 0.1]}
             elif "cube" in body["mesh"]:

@@ -11,9 +11,9 @@ import h5py
 import numpy as np
 import pytest
 
+from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import OutputError
 from symplex.meshes.series.series import Block, open_series, read_series, resume_series
-from symplex.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.runs.cli import main
 from symplex.runs.history import HistoryWriter, read_history
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import symplex
+from symplex.base.checkpoint import load_checkpoint
 from symplex.errors import OutputError
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.runs.checkpoint import load_checkpoint
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import symplex.runs.run
+from symplex.base.checkpoint import load_checkpoint
 from symplex.errors import Interrupted
-from symplex.runs.checkpoint import load_checkpoint
 from symplex.runs.history import read_history
 from symplex.runs.interrupts import heeded
 from symplex.runs.run import simulate

@@ -65,7 +65,7 @@ def test_a_minimal_scenario_builds_a_problem():
     assert np.allclose(problem.contacts["wall"].obstacle.normal, [0, 0, 1])
     assert isinstance(problem.integrator, Newmark)
     np.testing.assert_allclose(problem.scenario.times, np.linspace(0, 1e-5, 101))
-    assert problem.scenario.samples_per_frame == 10
+    np.testing.assert_array_equal(np.flatnonzero(problem.scenario.is_frame), 10 * np.arange(11))
 
 
 def test_the_step_divides_the_sampling_interval():
@@ -255,7 +255,7 @@ MISTAKES = {
     ),
     "missing kind": (
         BODY + WALL.replace('kind = "half-space"', "") + REST,
-        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box.",
+        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box, surface.",
     ),
     "zero normal": (
         BODY + WALL.replace("[0, 0, 2]", "[0, 0, 0]") + REST,

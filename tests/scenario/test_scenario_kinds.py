@@ -58,6 +58,11 @@ group = "x_min"
 force = [0, 0.001, 0]
 history = { kind = "sine", frequency = 1 }
 """
+HELD = """
+[[support]]
+body = "block"
+group = "x_max"
+"""
 # Swinging about an edge: its four lower corners on rods to points above.
 HUNG = """
 [[body]]
@@ -89,7 +94,7 @@ COMMON = {
     *("t", "kinetic", "total", "block", "floor", "gravity", "penetration"),
     *(f"{what}_{x}" for what in ("momentum", "angular_momentum", "contact_force") for x in "xyz"),
 }
-UNHEATED = {"force-stepping", "energy-stepping", "adaptive-variational", "shake"}
+UNHEATED = {"force-stepping", "energy-stepping", "adaptive-variational", "shake", "static"}
 # What each kind runs here, and the columns that it adds to those of any history.
 IMPLICIT = {"steps", "corrections", "factorisations"}
 KINDS = {
@@ -119,6 +124,11 @@ KINDS = {
     "variational-euler": (BODY + FLOOR + PUSH, "dt = 0.01", {"steps", "balance", "work_push"}),
     "linearly-implicit-newmark": (BODY + FLOOR + PUSH, "dt = 0.05", {"steps", "balance", "work_push"}),
     "rattle": (HUNG, "dt = 0.05", {"steps", "corrections"}),
+    "static": (
+        BODY + FLOOR + HELD + PUSH,
+        "dt = 0.1",
+        {"steps", "corrections", "load_steps", "balance", "work_push", "work_rest"},
+    ),
     "shake": (HUNG, "dt = 0.05\nbeta = 0.3", {"steps", "corrections", "modified_total"}),
 }
 
@@ -133,6 +143,7 @@ KEPT = {
     "linearly-implicit-newmark": "balance",
     "zhang-skeel": "modified_total",
     "shake": "modified_total",
+    "static": "balance",
 }
 
 

@@ -5,8 +5,10 @@ import re
 import pytest
 
 from symplex.scenario.actions import History, Turn
+from symplex.scenario.rigid import ShapeTable
 from symplex.scenario.scenario import Scenario
-from symplex.scenario.tables import MODELS, MaterialTable, MeshTable
+from symplex.scenario.tables import MODELS, Instance, MaterialTable, MeshTable
+from symplex.scenario.trusses import BarMaterial, TrussMesh
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +19,7 @@ def reference(pytestconfig):
 
 def test_every_key_is_in_the_reference(reference):
     models = [m for model in MODELS.values() for m in (model.values() if isinstance(model, dict) else [model])]
-    inner = [MaterialTable, MeshTable, History, Turn]
+    inner = [MaterialTable, MeshTable, History, Turn, Instance, TrussMesh, BarMaterial, ShapeTable]
     keys = {field.alias or name for m in [*models, *inner] for name, field in m.model_fields.items()}
     words = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`\n]*)`", reference))))
     assert keys - words == set()

@@ -20,6 +20,9 @@ from symplex.time.totals import BALANCE
 from symplex.time.traits import Trait
 
 REST = work_column("work_rest")
+_TAKES: frozenset[Trait] = frozenset(
+    {"supports", "moving supports", "jumping supports", "loads", "consistent mass", "changing stencils", "barriers"}
+)
 
 
 @checked
@@ -54,13 +57,15 @@ class Static(FixedStepIntegrator["StaticMotion"]):
     conserves = frozenset()
     symmetric = False
     needs = frozenset({"gradient", "hessian"})
-    takes: frozenset[Trait] = frozenset(
-        {"supports", "moving supports", "jumping supports", "loads", "consistent mass", "changing stencils", "barriers"}
-    )
     columns = (STEPS, *map(count_column, ("corrections", "load_steps", "relaxed")), REST, BALANCE)
 
     def __post_init__(self):
         require_step(self, self.dt)
+
+    @property
+    def takes(self) -> frozenset[Trait]:
+        """All but nodes without mass, constraints, composition and a thermostat."""
+        return _TAKES
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> StaticMotion:
         return StaticMotion(system, t0, dt, n, self.newton)
@@ -84,7 +89,7 @@ class StaticMotion(FixedStepMotion):
 
     def begin(self, q: Array, v: Array) -> None:
         """Take the equilibrium beside positions q [n, dim], whatever the velocities v are."""
-        before = self.system.kinetic(v) + self.system.potential(q)
+        before = self.system.kinetic(np.where(self.system.fixed, 0.0, v)) + self.system.potential(q)
         found = self._equilibrium(q, self.t, self.t)
         super().begin(found.state.q, np.zeros_like(v))
         self._a.fill(0.0)

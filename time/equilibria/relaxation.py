@@ -52,7 +52,7 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver)
         balance.inertia = 1.0 / square
         try:
             corrections += solver.solve(balance, q, stride * balance.way)
-            if balance.symmetric and not solver.definite:
+            if balance.symmetric and solver.definite is False:
                 raise StepFailed("the step leads to no minimum of its potential.")
         except StepFailed as error:
             failure = error

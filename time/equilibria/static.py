@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 import numpy as np
@@ -15,6 +15,7 @@ from symplex.fem.system import State, System
 from symplex.time.equilibria.arc_length import arc_length_path
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed
+from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.solvers.singular import SingularMatrix
 
@@ -25,7 +26,8 @@ _LEAST = 2.0**-8  # part of the load
 _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
-_PUSHED = 1e-4  # of the size of a system, to leave an equilibrium that is not stable
+_PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
+_ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
 
 
 @final
@@ -279,27 +281,42 @@ class _Search:
 
     def _relax(self) -> None:
         """Let the system come to rest, from a shape that is a little off where it is balanced but not stable."""
-        q = self._q
-        if self._part > 0.0:
-            push = np.random.default_rng(0).standard_normal(q.shape) * (_PUSHED * self._balance.length)
-            push[self._system.fixed] = 0.0
-            pushed = q + push
-            if not self._system.changing:
-                q = pushed
-        self._q, count = relaxed(self._balance, q, self._part, self._solver)
-        self._corrections += count
-        self._part, self._stable = 1.0, None
+        begin, part = self._q, self._part
+        for push in (0.0, *_PUSHES) if part < 1.0 else _PUSHES:
+            q = begin + push * self._balance.length * self._lowest_mode(begin) if push else begin
+            self._q, count = relaxed(self._balance, q, part, self._solver)
+            self._corrections += count
+            self._part, self._stable = 1.0, None
+            try:
+                self._system.renew(self._q)
+                self._attempt(1.0, self._q)
+            except StepFailed:  # it may slide, or roll
+                self._stable = None
+            if self._stable is not False or self._system.changing:
+                return
+        raise NoEquilibrium(
+            "no static equilibrium that is stable was found, only one that is not; begin at another shape."
+        )
+
+    def _lowest_mode(self, q: Array) -> Array:
+        """Return the motion [n, dim] that meets the least force at the positions q, its largest component 1."""
+        blocks, _ = self._balance.stiffness(q)
+        linear = linear_solver(self._newton.linear, self._system.pattern, self._system.dim)
+        mode = np.random.default_rng(0).standard_normal(q.shape)
         try:
-            self._system.renew(self._q)
-            self._attempt(1.0, self._q)
-        except StepFailed:  # it may slide, or roll
-            self._stable = None
+            linear.update(blocks, self._balance.symmetric, q)
+            for _ in range(_ITERATIONS):
+                mode[self._system.fixed] = 0.0
+                mode = linear.solve(mode / np.abs(mode).max(), _EXACT)
+        except StepFailed:
+            pass
+        mode[self._system.fixed] = 0.0
+        return mode / np.abs(mode).max()
 
 
 def _found(
     system: System, balance: StaticBalance, q: Array, way: Way, steps: int, corrections: int, stable: bool | None
 ) -> StaticEquilibrium:
     residual = float(np.linalg.norm(balance.residual(q), axis=1).max(initial=0.0))
-    at_rest = np.zeros_like(q)
-    state = State(balance.t, q, at_rest, at_rest.copy())
+    state = replace(system.state(q, t=balance.t), v=np.zeros_like(q), a=np.zeros_like(q))
     return StaticEquilibrium(system, state, way, steps, corrections, residual, stable)

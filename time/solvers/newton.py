@@ -131,6 +131,7 @@ class NewtonSolver:
         self.system = system
         self.settings = settings
         self._take_pattern(system)
+        self._linearised = False
         lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
         # Weights of norms; a massless node counts like the others.
         self._mass = np.where(system.massless, lumped[~system.massless].mean(), lumped)
@@ -154,9 +155,9 @@ class NewtonSolver:
             self.counts.update(counts)
 
     @property
-    def definite(self) -> bool:
-        """Whether the last matrix, if it is symmetric, was positive definite (see `LinearSolver.definite`)."""
-        return self._linear.definite
+    def definite(self) -> bool | None:
+        """Whether the last matrix of the last solution, if symmetric, was positive definite; None if it needed none."""
+        return self._linear.definite if self._linearised else None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -203,7 +204,7 @@ class NewtonSolver:
 
     def _converge(self, equations: StepEquations, q0: Array, start: Array | float, limit: int) -> int:
         """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
-        self._smooth, self._impatient = True, False
+        self._smooth, self._impatient, self._linearised = True, False, False
         self._trial[...] = start
         if self.system.impassable and np.any(self._trial):
             self.increment.fill(0.0)
@@ -286,6 +287,7 @@ class NewtonSolver:
         if not isfinite(squared):
             raise StepFailed("the stiffness is not finite within the step.")
         self._linear.update(self._blocks, equations.symmetric, q0)
+        self._linearised = True
         return _FLOOR * _EPS * float(np.sqrt(squared))
 
     def _held(self, equations: StepEquations) -> float:

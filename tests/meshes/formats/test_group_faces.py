@@ -145,7 +145,7 @@ def test_a_part_keeps_its_own_faces_and_no_others(tmp_path):
          "link": {"line": np.array([0])}},
     )  # fmt: skip
     save_mesh(mesh, tmp_path / "three.msh")
-    source = SimpleNamespace(file="three.msh", box=None, cells=None, cube=None, bundled=None)
+    source = SimpleNamespace(file="three.msh", box=None, cells=None, cube=None, bundled=None, regions={})
     body = SimpleNamespace(
         formulation=None,
         mesh=source,

@@ -1,0 +1,306 @@
+"""What is rigid and has nodes of its own, after those of bodies: obstacles that move, and rigid bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symplex.contact.framed import FramedContact
+from symplex.contact.obstacle_mass import obstacle_mass
+from symplex.contact.rigid import ObstacleContact, RigidContact
+from symplex.contact.rigid_bodies import RigidBodies
+from symplex.contact.rigid_body import RigidBody
+from symplex.contact.surfaces import Surface
+from symplex.errors import ScenarioError
+from symplex.fem.actions.support_motion import SupportMotion
+from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.mass_properties import MassProperties
+from symplex.fem.rigidity import Rigidity
+from symplex.scenario.methods import IntegratorTable
+from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
+from symplex.scenario.prescribed import require_covered
+from symplex.scenario.quantities import ZERO
+from symplex.scenario.rigid import RigidTable
+from symplex.scenario.rigid_motion import RigidMotionTable
+from symplex.scenario.sampling import stages_of
+from symplex.scenario.stages import tables_of_stage
+from symplex.scenario.tables import Tables
+from symplex.scenario.validation import place
+
+Try = Callable[..., Any]  # Builder._try
+
+_UNSEEN = 1e-12  # of the mass of all bodies: what is held or driven needs none, but each node of a system has one
+# Elastic frequencies of free rigid bodies, in 1/dt: explicit methods are at half of their stable step.
+_FREQUENCIES = {"energy-momentum": 10.0, "midpoint": 10.0, "variational-midpoint": 10.0}
+_FREQUENCIES |= {"generalized-alpha": 3.0, "hht": 3.0, "linearly-implicit-newmark": 3.0}
+_EXPLICIT = ("newmark", "rattle", "shake", "variational-euler")  # unless they have a beta
+_FASTEST = 0.5  # spin over that frequency
+_STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark"))
+
+
+@dataclass(frozen=True)
+class Rider:
+    """Something rigid that one node carries, or that follows four.
+
+    Attributes
+    ----------
+    table : RigidMotionTable
+    nodes : int32 [1] or [4]
+    positions : float64 [k, 3]
+        Of the nodes at the start, in m.
+    center : float64 [3]
+        The point in m about which it turns.
+    properties : MassProperties, optional
+        Of what follows four nodes.
+    mass : float
+        In kg, of what moves freely; else 0.
+    """
+
+    table: RigidMotionTable
+    nodes: IntArray
+    positions: Array
+    center: Array
+    properties: MassProperties | None
+    mass: float
+
+    def pose(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Return the position [3] in m of its centre, its velocity [3] in m/s, and its spin [3] in rad/s."""
+        x, u = q[self.nodes], v[self.nodes]
+        center, velocity = x.mean(axis=0), u.mean(axis=0)
+        if len(x) == 1:
+            return center, velocity, np.zeros(3)
+        y = x - center
+        inertia = np.vdot(y, y) * np.eye(3) - y.T @ y
+        return center, velocity, np.linalg.solve(inertia, np.cross(y, u - velocity).sum(axis=0))
+
+
+class Riders:
+    """All of them, in the order of their nodes: what one node carries, frames of obstacles, and rigid bodies.
+
+    Points are the nodes of bodies and of obstacles, then those of the meshes of rigid bodies, which follow nodes
+    (`symplex.contact.RigidBodies`): contact and results are of points.
+
+    Parameters
+    ----------
+    shaped : sequence of ShapedTable
+        The obstacles with a gap in closed form.
+    rigid : mapping of str to (RigidTable, RigidBody)
+        The rigid bodies and surfaces.
+    n_nodes : int
+        The number of nodes of bodies.
+
+    Attributes
+    ----------
+    riders : dict of str to Rider
+    bodies : RigidBodies or None
+    n_nodes : int
+        The number of nodes of the system.
+    """
+
+    def __init__(self, shaped: list[ShapedTable], rigid: Mapping[str, tuple[RigidTable, RigidBody]], n_nodes: int):
+        self._of_bodies, self.n_nodes = n_nodes, n_nodes
+        self.riders: dict[str, Rider] = {}
+        for table in (item for item in shaped if item.is_carried):
+            mass = table.own_mass if isinstance(table, SphereTable) and table.is_free else 0.0
+            self._add(table.name, table, np.array([table.middle]), np.array(table.middle), None, mass)
+        for table in (item for item in shaped if item.is_framed):
+            properties = _properties(table)
+            mass = properties.mass if table.is_free else 0.0
+            self._add(table.name, table, properties.particles, properties.center, properties, mass)
+        self.bodies = RigidBodies({name: body for name, (_, body) in rigid.items()}, self.n_nodes) if rigid else None
+        for name, (table, body) in rigid.items():
+            own = body.properties
+            self._add(name, table, own.particles, own.center, own, own.mass if table.is_free else 0.0)
+
+    def _add(
+        self,
+        name: str,
+        table: RigidMotionTable,
+        positions: Array,
+        center: Array,
+        properties: MassProperties | None,
+        mass: float,
+    ) -> None:
+        nodes = np.arange(self.n_nodes, self.n_nodes + len(positions), dtype=np.int32)
+        self.riders[name] = Rider(table, nodes, positions, center, properties, mass)
+        self.n_nodes += len(positions)
+
+    # -- parts of a system ------------------------------------------------------------------------------------
+
+    def positions(self, of_bodies: Array) -> Array:
+        """Return the positions [n, 3] in m of all nodes at the start, given those of the nodes of bodies."""
+        return np.concatenate([of_bodies, *(rider.positions for rider in self.riders.values())])
+
+    def set_velocities(self, v: Array) -> None:
+        """Set the velocities in m/s at the start of what moves freely, in those of all nodes [n, 3]."""
+        for rider in self.riders.values():
+            if rider.table.is_free:
+                v[rider.nodes] = rider.table.start_velocities(rider.positions, rider.center)
+
+    @property
+    def weights(self) -> Array:
+        """The masses [n] in kg of what moves freely, on which gravity acts."""
+        mass = np.zeros(self.n_nodes)
+        for rider in self.riders.values():
+            mass[rider.nodes] = rider.mass / len(rider.nodes)
+        return mass
+
+    def masses(self, of_bodies: float) -> Array:
+        """Return the masses [n] in kg of all nodes but those of bodies, given the mass of these in kg."""
+        mass = self.weights
+        mass[self._of_bodies :] = np.where(mass[self._of_bodies :] > 0.0, mass[self._of_bodies :], _UNSEEN * of_bodies)
+        return mass
+
+    def held(self) -> list[IntArray]:
+        """Return the nodes of each of those that stand still."""
+        return [r.nodes for r in self.riders.values() if not (r.table.is_free or r.table.is_driven)]
+
+    def given_motions(self, tables: Tables, of_bodies: Array, folder: Path, try_: Try) -> dict[str, SupportMotion]:
+        """Return the motions that are given, by the names of what they move; files are looked for in a folder."""
+        points, found = self.positions(of_bodies), {}
+        for here, table in _places(tables):
+            rider = self.riders.get(table.name)
+            if rider is None or not table.is_driven:
+                continue
+            arguments = table.name, rider.nodes, points, rider.center, folder
+            motion = try_(here, table.given_motion, *arguments)
+            if motion is not None:
+                try_(here, require_covered, motion, tables.run.duration)
+                found[table.name] = motion
+        return found
+
+    def rigidity(self, steps: Sequence[tuple[IntegratorTable, float]]) -> Rigidity:
+        """Return the energy that keeps free frames in shape, for the methods of all stages with their steps in s.
+
+        Raises
+        ------
+        ScenarioError
+            If one turns too fast for it: it is wider by the square of spin over frequency.
+        """
+        free = self.free_frames
+        frequencies = [_frequency(table) / dt for table, dt in steps]
+        explicit = [frequency for (table, _), frequency in zip(steps, frequencies, strict=True) if _is_explicit(table)]
+        frequency, dt = min(explicit) if explicit else max(frequencies), min(dt for _, dt in steps)
+        for name, rider in self.riders.items():
+            spin = float(np.linalg.norm(rider.table.angular_velocity or ZERO))
+            if rider.table.is_free and len(rider.nodes) == 4 and spin > _FASTEST * frequency:
+                raise ScenarioError(
+                    f"'{name}' turns with {spin:.4g} rad/s, too fast for steps of {dt:.3g} s with this method; take a "
+                    f"dt of {_FASTEST * frequency * dt / spin:.2g} s or less."
+                )
+        radii = np.stack([rider.properties.radii for rider in free if rider.properties is not None])
+        return Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
+
+    @property
+    def free_frames(self) -> list[Rider]:
+        """What moves freely with four nodes."""
+        return [rider for rider in self.riders.values() if rider.mass > 0.0 and len(rider.nodes) == 4]
+
+    # -- contact ----------------------------------------------------------------------------------------------
+
+    def obstacle_contact(self, table: ShapedTable, touching: IntArray) -> ObstacleContact:
+        """Return the contact of points with an obstacle."""
+        rider, stiffness = self.riders.get(table.name), table.contact_stiffness
+        if rider is None:
+            return RigidContact(touching, obstacle_of(table), stiffness)
+        if rider.properties is None:
+            return RigidContact(touching, obstacle_of(table, rider.center), stiffness, int(rider.nodes[0]))
+        return FramedContact(touching, obstacle_of(table), stiffness, rider.nodes, rider.properties)
+
+    def of_points(self, energy: Energy) -> Energy | InterpolatedEnergy | ChangingInterpolatedEnergy:
+        """Return an energy of points as one of nodes: the same, if it is of nodes already."""
+        nodes = energy.surface.vertices if hasattr(energy, "surface") else energy.nodes  # pyright: ignore
+        if self.bodies is None or nodes.max(initial=-1) < self.first_point:
+            return energy
+        return self.bodies.of_points(energy)
+
+    @property
+    def first_point(self) -> int:
+        """The number of points that are nodes: those after them are of rigid bodies."""
+        return self.n_nodes if self.bodies is None else self.n_nodes - 4 * len(self.bodies.bodies)
+
+    def points(self, q: Array) -> Array:
+        """Return the positions [p, 3] in m of points at nodal positions q [n, 3]; or their velocities."""
+        return q if self.bodies is None else self.bodies.points(q)
+
+    def points_of(self, name: str) -> IntArray:
+        """Return the points of a rigid body."""
+        assert self.bodies is not None, "there is one of this name"
+        return self.bodies.points_of(name)
+
+    def surface(self, name: str) -> Surface:
+        """Return the surface of a rigid body, in the numbering of the points."""
+        assert self.bodies is not None, "there is one of this name"
+        return self.bodies.surface(bodies=[name])
+
+
+def riders_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
+    """Return all that is rigid and has nodes of its own.
+
+    Parameters
+    ----------
+    tables : Tables
+    n_nodes : int
+        The number of nodes of bodies.
+    folder : Path
+        Where files are looked for.
+    try_ : callable
+        ``try_(here, what, *args)`` returns what(*args), or notes the mistake and returns None.
+    """
+    rigid: dict[str, tuple[RigidTable, RigidBody]] = {}
+    for here, table in _places(tables):
+        body = try_(here, table.body, folder) if isinstance(table, RigidTable) else None
+        if isinstance(table, RigidTable) and body is not None:
+            rigid[table.name] = table, body
+        if table.is_free and (isinstance(table, RigidTable) or table.is_framed):
+            for k in range(len(stages_of(tables))):
+                try_(here, _require_steps, tables_of_stage(tables, k).integrator)
+    return Riders(
+        tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes
+    )
+
+
+def _places(tables: Tables) -> Iterator[tuple[str, RigidTable | ShapedTable]]:
+    """Yield the tables of obstacles and rigid bodies with what messages call them."""
+    for k, table in enumerate(tables.obstacle):
+        yield place("obstacle", k, table.name), table
+    for k, table in enumerate(tables.rigid_body):
+        yield place("rigid_body", k, table.name), table
+
+
+def _require_steps(table: IntegratorTable) -> None:
+    """Check that a method has steps, whose size says how stiff free rigid bodies are.
+
+    Raises
+    ------
+    ScenarioError
+        If it has not.
+    """
+    if getattr(table, "dt", None) is None and table.kind != "static":
+        raise ScenarioError(
+            f"it moves freely as a rigid body, which {table.kind} cannot follow; take another integrator, such as "
+            f"{_STEPS}."
+        )
+
+
+def _is_explicit(table: IntegratorTable) -> bool:
+    """Return whether the steps of a method have a limit of stability."""
+    return table.kind in _EXPLICIT and not getattr(table, "beta", 0.0)
+
+
+def _frequency(table: IntegratorTable) -> float:
+    """Return the elastic frequency of rigid bodies for a method, in 1/dt."""
+    return _FREQUENCIES.get(table.kind, 1.0) if table.kind not in _EXPLICIT or _is_explicit(table) else 3.0
+
+
+def _properties(table: ShapedTable) -> MassProperties:
+    """Return how the mass of an obstacle on a frame is distributed; of one without mass, a frame where it is."""
+    if table.is_free:
+        return obstacle_mass(obstacle_of(table), density=table.density, mass=table.mass)
+    radius = getattr(table, "radius", 1.0)
+    return MassProperties(1.0, table.middle or ZERO, np.full(3, 2.0 * radius**2))

@@ -1,0 +1,126 @@
+"""The keys of how rigid obstacles and bodies move: freely, with a mass, or in a given way, as supports do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import model_validator
+
+from symplex.fem.actions.combined_motion import CombinedMotion
+from symplex.fem.actions.support_motion import SupportMotion, SupportRotation
+from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.energy import Array
+from symplex.scenario.actions import History, Support, Turn
+from symplex.scenario.prescribed import support_motion
+from symplex.scenario.quantities import ZERO, Table, Triple, positive, vector
+
+RIGIDITY = "rigidity"  # what the energy is called that keeps what moves freely in shape
+_SHIFTS = ("displacement", "acceleration", "velocity")
+_TURNS = ("rotation", "angular_velocity")
+_WITH_HISTORY = ("displacement", "acceleration", "rotation")
+
+
+class RigidMotionTable(Table):
+    """A table with the keys of how something rigid moves.
+
+    With a mass or density it moves freely, from a velocity and an angular velocity at the start. Without, these are
+    kept; or a displacement or acceleration and a rotation are given, all times one history.
+    """
+
+    mass: Annotated[float | None, positive("kg")] = None
+    density: Annotated[float | None, positive("kg/m³")] = None
+    velocity: Annotated[Triple | None, vector("m/s")] = None
+    angular_velocity: Annotated[Triple | None, vector("rad/s")] = None
+    displacement: Annotated[Triple | None, vector("m")] = None
+    acceleration: Annotated[Triple | None, vector("m/s²")] = None
+    rotation: Turn | None = None
+    history: History | None = None
+    interpolation: Literal["spline", "linear"] = "spline"
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it has a mass and moves by what acts on it."""
+        return self.mass is not None or self.density is not None
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether its motion is given."""
+        return not self.is_free and any(self._is_given(key) for key in (*_SHIFTS, *_TURNS))
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is to turn: given in any way, also as an angular velocity of zero at the start."""
+        return self.rotation is not None or self._is_given("angular_velocity")
+
+    def _is_given(self, key: str) -> bool:
+        """Whether a motion is given; without a mass, a velocity of zero is none."""
+        value = getattr(self, key)
+        return value is not None and (self.is_free or not isinstance(value, tuple) or any(value))
+
+    @model_validator(mode="after")
+    def _check_motion(self) -> RigidMotionTable:
+        if self.mass is not None and self.density is not None:
+            raise ValueError("has a mass and a density; give one of both")
+        if self.is_free:
+            for key in (*_WITH_HISTORY, "history"):
+                if getattr(self, key) is not None:
+                    raise ValueError(f"{key} goes without mass: what has a mass moves by the forces that act on it")
+            return self
+        for keys in (_SHIFTS, _TURNS):
+            given = [key for key in keys if getattr(self, key) is not None]
+            if len(given) > 1:
+                raise ValueError(f"has {' and '.join(given)}; give one of them")
+        changing = [key for key in _WITH_HISTORY if getattr(self, key) is not None]
+        if changing and self.history is None:
+            raise ValueError(f"needs a history, by which {changing[0]} is multiplied")
+        if self.history is not None and not changing:
+            raise ValueError("has a history, but nothing that it could change: give displacement or rotation")
+        for key in ("displacement", "acceleration"):
+            if getattr(self, key) is not None and not any(getattr(self, key)):
+                raise ValueError(f"{key} is zero; leave it out for what stands still")
+        if self.acceleration is not None and self.history is not None and self.history.kind != "table":
+            raise ValueError(f"with acceleration needs a history of kind 'table', not '{self.history.kind}'")
+        return self
+
+    def given_motion(
+        self, name: str, nodes: ArrayLike, points: Array, center: ArrayLike, folder: Path
+    ) -> SupportMotion:
+        """Return the motion that is given.
+
+        Parameters
+        ----------
+        name : str
+        nodes : int [m]
+            That move.
+        points : float64 [n, 3]
+            The positions in m of all nodes at the start.
+        center : float64 [3]
+            About which it turns with its angular velocity, in m.
+        folder : Path
+            Where files are looked for.
+
+        Raises
+        ------
+        ScenarioError, InvalidSystem
+            As for supports.
+        """
+        motions: list[SupportMotion] = []
+        for key in ("displacement", "acceleration", "rotation", "velocity"):
+            if self._is_given(key):
+                changing = {} if key == "velocity" else {"history": self.history, "interpolation": self.interpolation}
+                table = Support(name=name, body=name, **{key: getattr(self, key)}, **changing)
+                motions.append(support_motion(table, nodes, points, folder))
+        if self._is_given("angular_velocity"):
+            omega = np.array(self.angular_velocity)
+            angle = TimeFunction.steady(float(np.linalg.norm(omega)))
+            motions.append(SupportRotation(nodes, points, angle, center=center, axis=omega))
+        return motions[0] if len(motions) == 1 else CombinedMotion(motions)
+
+    def start_velocities(self, places: Array, center: ArrayLike) -> Array:
+        """Return the velocities [m, 3] in m/s at the start of places [m, 3] in m of what has a mass."""
+        omega = ZERO if self.angular_velocity is None else self.angular_velocity
+        v = ZERO if self.velocity is None else self.velocity
+        return np.array(v) + np.cross(omega, places - np.asarray(center))

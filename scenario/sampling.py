@@ -1,0 +1,160 @@
+"""How long a run or a stage of it takes, how often it is looked at, and the parts that it falls into."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from symplex.fem.energy import Array
+from symplex.scenario.quantities import Table, positive, whole
+
+if TYPE_CHECKING:
+    from symplex.scenario.tables import Tables
+
+MOST_FRAMES = 10**6
+ROUNDING = 1e-12  # by how much a step may be longer than it should
+_SAME = 1e-9  # of a stage, by which two times may differ that are meant to be one
+
+
+class Sampled(Table):
+    """How long, and how often something is stored."""
+
+    duration: Annotated[float, positive("s")]
+    frames: Annotated[int, whole(1, MOST_FRAMES)] = 60
+    samples: Annotated[int | None, whole(1, 10 * MOST_FRAMES)] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Sampled:
+        if self.n_samples % self.frames:
+            near = max(round(self.n_samples / self.frames), 1) * self.frames
+            raise ValueError(f"samples is {self.samples}, must be a multiple of frames = {self.frames}, such as {near}")
+        return self
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of the history after the first."""
+        return 10 * self.frames if self.samples is None else self.samples
+
+    def with_steps(self, dt: float) -> Self:
+        """Return the same with no more samples than there are steps of dt in s, where the file gives no number.
+
+        Where it gives no number of frames either, there is a sample after each step, and a frame after each or every
+        second, third … one; the step is then hardly made smaller. Frames that are given stay as they are.
+        """
+        steps = math.ceil(self.duration / dt * (1.0 - ROUNDING))
+        if self.samples is not None or steps >= self.n_samples:
+            return self
+        each, frames = math.ceil(steps / self.frames), self.frames
+        if not self.gives("frames"):
+            frames = math.ceil(steps / each)
+        changed = self.__dict__ | {"frames": frames, "samples": frames * each}
+        return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
+
+    def of_part(self, duration: float, samples: int) -> Self:
+        """Return that of a part of it, of a duration in s, with so many samples."""
+        frames = max(samples * self.frames // self.n_samples, 1)
+        changed = self.__dict__ | {"duration": duration, "frames": frames, "samples": samples}
+        return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
+
+    def gives(self, key: str) -> bool:
+        """Return whether the file gives a key."""
+        return key in self.model_fields_set
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A part of a run in which one integrator goes on and the same things act.
+
+    Attributes
+    ----------
+    stage : int
+        The number of the stage that it is in, from 0.
+    start, end : float
+        Times in s.
+    samples : int
+    """
+
+    stage: int
+    start: float
+    end: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All of a run.
+
+    Attributes
+    ----------
+    legs : tuple of Leg
+    times : float64 [samples + 1]
+        At which the history is sampled, from 0, in s.
+    is_frame : bool [samples + 1]
+        Whether a sample is a frame as well.
+    """
+
+    legs: tuple[Leg, ...]
+    times: Array
+    is_frame: NDArray[np.bool_]
+
+
+def stages_of(tables: Tables) -> list[Sampled]:
+    """Return the stages of a run: those that are given, or one."""
+    return list(tables.stage) or [tables.run]
+
+
+def timeline(tables: Tables) -> Timeline:
+    """Return when a run is sampled, and its parts: stages, cut where something begins or ends to act.
+
+    Samples are spread evenly over each part, so that each cut is a sample; stages have as many as they are to have.
+
+    Raises
+    ------
+    ValueError
+        If a stage has fewer samples than parts.
+    """
+    legs: list[Leg] = []
+    times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0
+    for k, stage in enumerate(stages_of(tables)):
+        n, every = stage.n_samples, stage.n_samples // stage.frames
+        bounds = [begin, *_cuts(tables, begin, stage.duration), begin + stage.duration]
+        if n < len(bounds) - 1:
+            raise ValueError(
+                f"has {n} samples, but falls into {len(bounds) - 1} parts, as something begins or ends to act within "
+                "it; give it more samples"
+            )
+        counts = _spread(n, (np.array(bounds) - begin) / stage.duration)
+        for start, end, first, last in zip(bounds, bounds[1:], counts, counts[1:], strict=False):
+            m = int(last - first)
+            legs.append(Leg(k, start, end, m))
+            times.append(start + (end - start) * (np.arange(1, m + 1) / m))
+        is_frame.append(np.arange(1, n + 1) % every == 0)
+        begin = bounds[-1]
+    return Timeline(tuple(legs), np.concatenate(times), np.concatenate(is_frame))
+
+
+def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:
+    """Return the times in s within a stage at which something begins or ends to act."""
+    found: list[float] = []
+    for t in sorted({time for item in tables.timed for time in (item.begin, item.until) if time is not None}):
+        if begin + _SAME * duration < t < begin + (1.0 - _SAME) * duration:
+            if not found or t - found[-1] > _SAME * duration:
+                found.append(t)
+    return found
+
+
+def _spread(n: int, parts: Sequence[float] | Array) -> NDArray[np.int_]:
+    """Return the numbers of the samples, of n, at ascending parts of a stage from 0 to 1: all different."""
+    counts = np.rint(n * np.asarray(parts)).astype(int)
+    for i in range(1, len(counts)):
+        counts[i] = max(counts[i], counts[i - 1] + 1)
+    counts[-1] = n
+    for i in range(len(counts) - 2, 0, -1):
+        counts[i] = min(counts[i], counts[i + 1] - 1)
+    return counts

@@ -1,0 +1,232 @@
+"""The table [start], and the states that a run begins with: in equilibrium, in steady rotation, or of another run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import pi
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from symplex.base.checkpoint import load_checkpoint
+from symplex.errors import ScenarioError
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+from symplex.meshes.mesh import Mesh
+from symplex.meshes.series.series import read_series
+from symplex.scenario.methods import LARGEST_SEED, Solver
+from symplex.scenario.quantities import (
+    FilePath,
+    Table,
+    Text,
+    Triple,
+    between,
+    not_negative,
+    one_of,
+    positive,
+    vector,
+    whole,
+)
+from symplex.time.equilibria.static import static_equilibrium
+from symplex.time.equilibria.steady_rotation import relative_equilibrium, relative_equilibrium_of_momentum
+from symplex.time.solvers.newton import Newton
+
+_SAME_POINT = 1e-6  # of the size of the bodies: points of frames are in single precision
+_SAME_TIME = 1e-6  # of the time between frames
+_CORRECTIONS = 30
+
+
+class Perturbation(Table):
+    """What a state at the start differs by: random changes, or a displacement or velocity of a group."""
+
+    amplitude: Annotated[float, positive("m or m/s")]
+    of: Literal["positions", "velocities"] = "positions"
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
+    body: Text | None = None
+    group: Text | None = None
+    direction: Annotated[Triple | None, vector("1")] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Perturbation:
+        if self.group is not None and self.body is None:
+            raise ValueError("names a group, so it needs the body whose it is")
+        if self.direction is not None and not any(self.direction):
+            raise ValueError("direction is zero")
+        return self
+
+    def changes(self, nodes: Sequence[int] | Array, shape: tuple[int, ...]) -> Array:
+        """Return the changes [n, 3] in m or m/s: alike along the direction, or random without a mean."""
+        out = np.zeros(shape)
+        if self.direction is not None:
+            direction = np.array(self.direction)
+            out[nodes] = self.amplitude * direction / np.linalg.norm(direction)
+            return out
+        random = np.random.default_rng(self.seed).uniform(-1.0, 1.0, (len(nodes), shape[1]))
+        out[nodes] = self.amplitude * (random - random.mean(axis=0))
+        return out
+
+
+class _Start(Table):
+    perturbation: Perturbation | None = None
+
+
+class StaticStart(_Start):
+    """At rest under all that acts at t = 0, but for the velocities of the bodies."""
+
+    kind: Literal["static"]
+    solver: Solver = "auto"
+
+
+class RotationStart(_Start):
+    """In steady rotation: a relative equilibrium."""
+
+    kind: Literal["relative-equilibrium"]
+    angular_velocity: Annotated[Triple | None, vector("rad/s")] = None
+    angular_momentum: Annotated[Triple | None, vector("kg m²/s")] = None
+    tilt: Annotated[float, between(0.0, pi / 2.0)] = 0.2
+
+    @model_validator(mode="after")
+    def _check(self) -> RotationStart:
+        given = one_of(self, ["angular_velocity", "angular_momentum"], "rotation")
+        if not any(getattr(self, given)):
+            raise ValueError(f"{given} is zero")
+        return self
+
+
+class ResultStart(_Start):
+    """As another run has ended, or at one of its frames."""
+
+    kind: Literal["result"]
+    folder: FilePath = Field(alias="from")
+    time: Annotated[float | None, not_negative("s")] = None
+
+
+StartTable = StaticStart | RotationStart | ResultStart
+STARTS: dict[str, type[Table]] = {
+    "static": StaticStart,
+    "relative-equilibrium": RotationStart,
+    "result": ResultStart,
+}
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a state at the start is made of.
+
+    Attributes
+    ----------
+    folder : Path
+        That of the scenario.
+    mesh : Mesh
+        Of all bodies.
+    system : System
+        With what acts at t = 0; of a static start also what acts there alone.
+    q, v : float64 [n, 3]
+        Positions in m and velocities in m/s of the bodies as they are given.
+    """
+
+    folder: Path
+    mesh: Mesh
+    system: System
+    q: Array
+    v: Array
+
+    def state(self, table: StartTable, n_bodies: int) -> tuple[Array, Array]:
+        """Return the positions and velocities [n, 3] at the start, but for a perturbation.
+
+        Raises
+        ------
+        SymplexError
+            If there is no such state.
+        """
+        match table:
+            case StaticStart():
+                newton = Newton(iterations=_CORRECTIONS, linear=table.solver)
+                return static_equilibrium(self.system, self.q, newton=newton).state.q, self.v
+            case RotationStart():
+                return self._rotating(table, n_bodies)
+            case _:
+                return self._of_result(table)
+
+    def _rotating(self, table: RotationStart, n_bodies: int) -> tuple[Array, Array]:
+        if n_bodies != 1:
+            raise ScenarioError(
+                f'kind = "relative-equilibrium" is for one body, but there are {n_bodies}; leave the others out, or '
+                "begin each from a result."
+            )
+        velocity = self.v.mean(axis=0)
+        if np.abs(self.v - velocity).max() > 1e-12 * max(np.abs(velocity).max(), 1e-300):
+            raise ScenarioError("the rotation is that of [start]; leave out the angular_velocity of the body.")
+        if table.angular_velocity is not None:
+            found = relative_equilibrium(
+                self.system, self.q, table.angular_velocity, velocity=velocity, tilt=table.tilt
+            )
+        else:
+            momentum = np.array(table.angular_momentum)
+            found = relative_equilibrium_of_momentum(self.system, self.q, momentum, velocity=velocity, tilt=table.tilt)
+        return found.state.q, found.state.v
+
+    def _of_result(self, table: ResultStart) -> tuple[Array, Array]:
+        folder = self.folder / table.folder
+        names = [name for name in ("motion.vtkhdf", "motion.pvd") if (folder / name).exists()]
+        if not names:
+            raise ScenarioError(
+                f"from is '{table.folder}', where there is no motion.vtkhdf or motion.pvd: it is not the results "
+                "folder of a run."
+            )
+        series = read_series(folder / names[0])
+        n = len(self.mesh.points)
+        size = float(np.linalg.norm(np.ptp(self.mesh.points, axis=0)))
+        points = series.points[:n]
+        if len(points) != n or np.abs(points - self.mesh.points).max() > _SAME_POINT * size:
+            raise ScenarioError(
+                f"the run in '{table.folder}' is of another mesh: it has {len(series.points):,} points, and the bodies "
+                f"here have {n:,}" + (" of other places" if len(points) == n else "") + ". Give the same bodies, "
+                "placed as they were there."
+            )
+        if table.time is None:
+            return self._of_checkpoint(folder, table.folder)
+        k = int(np.argmin(np.abs(series.times - table.time)))
+        spacing = float(np.diff(series.times).max(initial=0.0)) or 1.0
+        if abs(series.times[k] - table.time) > _SAME_TIME * spacing:
+            raise ScenarioError(
+                f"the run in '{table.folder}' has no frame at {table.time:g} s; the nearest is at {series.times[k]:.9g} "
+                "s. Without time, its last state is taken."
+            )
+        frame, q, v = series.frame(k), self.q.copy(), self.v.copy()
+        if "velocity" not in frame.point_data:
+            raise ScenarioError(
+                f"the frames of the run in '{table.folder}' have no velocities ([output] fields); leave time out, and "
+                "its last state is taken."
+            )
+        q[:n] = self.mesh.points + frame.displacement[:n]
+        v[:n] = frame.point_data["velocity"][:n]
+        return q, v
+
+    def _of_checkpoint(self, folder: Path, called: str) -> tuple[Array, Array]:
+        """Return the last state of a run, to all digits."""
+        motion = load_checkpoint(folder / "checkpoint.npz").motion
+        found = _arrays(motion)
+        if found is None:
+            raise ScenarioError(
+                f"the checkpoint of the run in '{called}' has no positions and velocities at one time, as its method "
+                "moves on by events; give the time of a frame."
+            )
+        q, v = found
+        if q.shape != self.q.shape:
+            raise ScenarioError(
+                f"the run in '{called}' has {len(q):,} nodes, but here are {len(self.q):,}, those of obstacles that "
+                "move included."
+            )
+        return q, v
+
+
+def _arrays(motion: Mapping[str, Array]) -> tuple[Array, Array] | None:
+    """Return positions and velocities of the checkpoint of a motion, or of the stage that it is in."""
+    for prefix in ("", "motion."):
+        if {f"{prefix}q", f"{prefix}v", f"{prefix}dt"} <= motion.keys():
+            return np.array(motion[f"{prefix}q"]), np.array(motion[f"{prefix}v"])
+    return None

@@ -1,0 +1,372 @@
+"""[start], [[stage]] and what acts for a part of a run: what is built, what a run keeps, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import symplex.runs.run
+from symplex.errors import OutputError, ScenarioError
+from symplex.runs.cli import main
+from symplex.runs.history import read_history
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.equilibria.quasi_static import Static
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.stages import Stages
+
+BAR = """
+[[body]]
+name = "bar"
+mesh = { box = [1.0, 0.2, 0.2], cells = [3, 1, 1], split = "6" }
+material = { young = 1e6, poisson = 0.3, density = 1000 }
+"""
+HELD = """
+[[support]]
+body = "bar"
+group = "x_min"
+"""
+WEIGHT = """
+[gravity]
+acceleration = [0, 0, -9.81]
+"""
+RUN = """
+[integrator]
+kind = "energy-momentum"
+dt = 1e-3
+[run]
+duration = 0.04
+frames = 4
+samples = 20
+[output]
+pictures = false
+"""
+STATIC = '[start]\nkind = "static"\n'
+
+
+def pull(**keys):
+    """Return a support that pulls the end aside."""
+    more = "".join(f"{key} = {value}\n" for key, value in keys.items())
+    return f"""
+[[support]]
+name = "pull"
+body = "bar"
+group = "x_max"
+displacement = [0, 0, 0.05]
+{more}
+"""
+
+
+def push(**keys):
+    more = "".join(f"{key} = {value}\n" for key, value in keys.items())
+    return f'\n[[load]]\nname = "push"\nkind = "nodal"\nbody = "bar"\ngroup = "x_max"\nforce = [0, 0, 1.0]\n{more}\n'
+
+
+STAGES = """
+[[stage]]
+name = "bend"
+duration = 0.02
+frames = 2
+integrator = { kind = "static", dt = 2e-3 }
+[[stage]]
+name = "hold"
+duration = 0.04
+frames = 4
+samples = 20
+integrator = { kind = "energy-momentum", dt = 1e-3 }
+[[stage]]
+name = "swing"
+duration = 0.01
+frames = 3
+samples = 9
+integrator = { kind = "newmark" }
+[output]
+pictures = false
+"""
+BENT = BAR + HELD + WEIGHT + pull(until=0.03, history='{ kind = "ramp", duration = 0.02 }') + push(**{"from": 0.04})
+
+
+def parse(text):
+    return Scenario.parse(text, "bar.toml")
+
+
+def mistakes(text):
+    with pytest.raises(ScenarioError) as caught:
+        parse(text).build()
+    return str(caught.value)
+
+
+# -- starts -------------------------------------------------------------------------------------------------------
+
+
+def test_a_static_start_is_at_rest_and_stays_there():
+    problem = parse(BAR + HELD + WEIGHT + STATIC + RUN).build()
+    system, state = problem.system, problem.state
+    assert np.abs(system.force(0.0, state.q, state.v)).max() < 1e-8
+    assert not state.v.any()
+    end = problem.integrator.start(system, state).advance(0.04)
+    assert np.abs(end.q - state.q).max() < 1e-9
+    assert np.ptp(state.q - problem.mesh.points, axis=0)[2] > 1e-3
+
+
+def test_what_has_until_0_acts_in_the_start_alone():
+    """A bar that is bent and let go: held and pushed by what the run does not have."""
+    bent = parse(BAR + HELD + pull(until=0) + push(until=0) + STATIC + RUN).build()
+    assert isinstance(bent.integrator, EnergyMomentum)
+    assert not bent.system.moving
+    assert "push" not in bent.system.energies
+    tip = bent.mesh.nodes_of("bar.x_max")
+    np.testing.assert_allclose(bent.state.q[tip] - bent.mesh.points[tip], [[0, 0, 0.05]] * 4, atol=1e-14)
+    assert np.abs(bent.system.force(0.0, bent.state.q, bent.state.v)[tip]).max() > 1.0
+    assert not parse(BAR + HELD + push(until=0) + STATIC + RUN).build().system.loads
+
+
+def test_velocities_are_added_to_a_static_start():
+    text = BAR + "velocity = [0, 0.3, 0]\n" + HELD + WEIGHT + STATIC + RUN
+    state = parse(text).build().state
+    free = ~parse(text).build().system.fixed[:, 1]
+    np.testing.assert_allclose(state.v[free, 1], 0.3)
+
+
+def test_a_rotation_starts_in_relative_equilibrium():
+    bar = BAR.replace('split = "6"', 'split = "24"')
+    text = bar + '[start]\nkind = "relative-equilibrium"\nangular_velocity = [0, 0, 5.0]\n' + RUN
+    problem = parse(text).build()
+    system, state = problem.system, problem.state
+    centre = np.asarray(system.mass) @ state.q / np.sum(system.mass)
+    arm = state.q - centre
+    np.testing.assert_allclose(state.v, np.cross([0, 0, 5.0], arm), atol=1e-9)
+    np.testing.assert_allclose(state.a, -25.0 * arm * [1, 1, 0], atol=1e-6)
+    momentum = float(system.angular_momentum(state)[2])  # about the centre of mass as well, which rests
+    other = parse(text.replace("angular_velocity = [0, 0, 5.0]", f"angular_momentum = [0, 0, {momentum!r}]")).build()
+    np.testing.assert_allclose(other.state.v, state.v, atol=1e-8)
+
+
+@pytest.mark.parametrize("of", ["positions", "velocities"])
+def test_a_perturbation_changes_what_it_says_and_its_seed_says_how(of):
+    plain = parse(BAR + HELD + WEIGHT + STATIC + RUN).build().state
+
+    def state(**keys):
+        table = "".join(f", {key} = {value}" for key, value in keys.items())
+        more = f'perturbation = {{ amplitude = 1e-4, of = "{of}"{table} }}\n'
+        return parse(BAR + HELD + WEIGHT + STATIC + more + RUN).build()
+
+    names = ("q", "v") if of == "positions" else ("v", "q")
+    problem = state()
+    changes = getattr(problem.state, names[0]) - getattr(plain, names[0])
+    np.testing.assert_array_equal(getattr(problem.state, names[1]), getattr(plain, names[1]))
+    assert 0.0 < np.abs(changes).max() < 2e-4
+    assert not changes[problem.system.fixed].any()
+    assert not np.array_equal(getattr(state(seed=1).state, names[0]), getattr(problem.state, names[0]))
+    directed = state(body='"bar"', group='"x_max"', direction="[0, 2, 0]")
+    changes = getattr(directed.state, names[0]) - getattr(plain, names[0])
+    tip = directed.mesh.nodes_of("bar.x_max")
+    np.testing.assert_allclose(changes[tip], [[0, 1e-4, 0]] * 4, atol=1e-12)
+    assert not np.delete(changes, tip, axis=0).any()
+
+
+def test_a_run_begins_where_another_has_ended(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulate(parse(BAR + HELD + WEIGHT + RUN), "first", progress=False)
+    simulate(parse(BAR + HELD + WEIGHT + RUN.replace("0.04", "0.08").replace("20", "40")), "whole", progress=False)
+    begun = '[start]\nkind = "result"\nfrom = "first"\n'
+    simulate(parse(BAR + HELD + WEIGHT + begun + RUN), "second", progress=False)
+    whole, second = (read_history(tmp_path / name / "history.csv") for name in ("whole", "second"))
+    for name in ("kinetic", "bar", "gravity"):
+        np.testing.assert_allclose(second[name], whole[name][20:], rtol=1e-9, atol=1e-12)
+    # At a frame, in single precision.
+    frame = parse(BAR + HELD + WEIGHT + begun + "time = 0.03\n" + RUN).build()
+    k = int(np.argmin(np.abs(whole["t"] - 0.03)))
+    assert frame.system.kinetic(frame.state.v) == pytest.approx(whole["kinetic"][k], rel=1e-5)
+
+
+def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "[start]: kind is missing; known are: static, relative-equilibrium, result." in mistakes(
+        BAR + "[start]\n" + RUN
+    )
+    assert "[start]: there is no static equilibrium" in mistakes(BAR + WEIGHT + STATIC + RUN)
+    turning = '[start]\nkind = "relative-equilibrium"\n'
+    assert "angular_velocity" in mistakes(BAR + turning + RUN)
+    assert "angular_velocity is zero" in mistakes(BAR + turning + "angular_velocity = [0, 0, 0]\n" + RUN)
+    spin = "angular_velocity = [0, 0, 1]\n"
+    assert "'gravity' is not internal" in mistakes(BAR + WEIGHT + turning + spin + RUN)
+    assert "leave the supports out" in mistakes(BAR + HELD + turning + spin + RUN)
+    assert "leave out the angular_velocity of the body" in mistakes(BAR + spin + turning + spin + RUN)
+    two = BAR + BAR.replace('"bar"', '"other"')
+    assert "is for one body, but there are 2" in mistakes(two + turning + spin + RUN)
+    result = '[start]\nkind = "result"\nfrom = "there"\n'
+    assert "[start]: from is 'there', where there is no motion.vtkhdf" in mistakes(BAR + result + RUN)
+    simulate(parse(BAR + HELD + RUN), "there", progress=False)
+    assert "is of another mesh" in mistakes(two + result + RUN)
+    assert "points, and the bodies here have 16 of other places" in mistakes(
+        BAR.replace("density", "density").replace("[1.0, 0.2, 0.2]", "[1.1, 0.2, 0.2]") + result + RUN
+    )
+    assert "has no frame at 0.031 s; the nearest is at 0.03 s" in mistakes(BAR + result + "time = 0.031\n" + RUN)
+    wrong = "perturbation = { amplitude = 1e-3, body = 'rod' }\n"
+    assert "there is no body 'rod'" in mistakes(BAR + HELD + STATIC + wrong + RUN)
+    assert "names a group, so it needs the body" in mistakes(
+        BAR + HELD + STATIC + "perturbation = { amplitude = 1e-3, group = 'x_max' }\n" + RUN
+    )
+
+
+# -- parts of a run -----------------------------------------------------------------------------------------------
+
+
+def test_stages_are_cut_where_something_begins_or_ends():
+    problem = parse(BENT + STAGES).build()
+    assert isinstance(problem.integrator, Stages)
+    ends = [stage.end for stage in problem.stages]
+    np.testing.assert_allclose(ends, [0.02, 0.03, 0.04, 0.06, 0.07])
+    assert [type(stage.integrator) for stage in problem.stages] == [
+        Static, EnergyMomentum, EnergyMomentum, EnergyMomentum, Newmark
+    ]  # fmt: skip
+    assert [bool(stage.system.moving) for stage in problem.stages] == [True, True, False, False, False]
+    assert ["push" in stage.system.energies for stage in problem.stages] == [False, False, False, True, True]
+    times = problem.scenario.times
+    assert len(times) == 10 + 20 + 9 + 1
+    assert np.all(np.diff(times) > 0.0)
+    for end in ends:
+        assert np.abs(times - end).min() < 1e-15
+    np.testing.assert_array_equal(
+        np.flatnonzero(problem.scenario.is_frame), [0, 5, 10, 15, 20, 25, 30, 33, 36, 39]
+    )
+
+
+def test_odd_times_are_samples_as_well():
+    """Samples are spread over the parts, as many as there were to be."""
+    text = BAR + HELD + push(**{"from": 0.01234, "until": 0.0301}) + RUN
+    times = parse(text).times
+    assert len(times) == 21
+    assert {0.01234, 0.0301} < set(times)
+    assert parse(text).times[-1] == 0.04
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stages") / "whole"
+    return simulate(parse(BENT + STAGES), folder, progress=False), folder
+
+
+def test_one_balance_over_all_parts(whole):
+    summary, folder = whole
+    history = read_history(folder / "history.csv")
+    assert summary["status"] == "finished"
+    assert summary["energy_kept"] == "balance"
+    scale = np.abs(history["work_pull"]).max()
+    implicit = history["t"] <= 0.06 + 1e-12
+    assert np.ptp(history["balance"][implicit]) < 1e-9 * scale
+    assert np.ptp(history["balance"]) < 1e-2 * scale  # the explicit part
+    assert not history["push"][history["t"] <= 0.04].any()
+    assert history["push"][history["t"] > 0.041].all()
+    switched = np.abs(np.diff(history["work_switches"])) > 0.0
+    np.testing.assert_allclose(history["t"][1:][switched][-1], 0.042)
+    assert [stage["name"] for stage in summary["stages"]] == ["bend", "hold", "hold", "hold", "swing"]
+    assert summary["stages"][1]["dofs"] < summary["stages"][2]["dofs"]
+    assert summary["stages"][1]["balance_change"] < 1e-9 * scale
+    assert summary["kind"] == "static, energy-momentum, newmark"
+    assert json.loads((folder / "summary.json").read_text("utf-8"))["stages"] == summary["stages"]
+
+
+@pytest.mark.parametrize("killed", [3, 10, 11, 17, 30, 34])
+def test_a_run_goes_on_bit_identically_from_any_part(killed, whole, tmp_path, monkeypatch):
+    record = symplex.runs.run._Run._record
+
+    def until(self, k, *arguments):
+        if k > killed:
+            raise KeyboardInterrupt
+        record(self, k, *arguments)
+
+    text = BENT + STAGES + "[run]\ncheckpoint = 1e-9\n"
+    monkeypatch.setattr(symplex.runs.run._Run, "_record", until)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(parse(text), tmp_path / "run", progress=False)
+    monkeypatch.undo()
+    assert len(read_history(tmp_path / "run" / "history.csv")["t"]) == killed + 1
+    simulate(parse(text), tmp_path / "run", progress=False, resume=True)
+    assert (tmp_path / "run" / "history.csv").read_bytes() == (whole[1] / "history.csv").read_bytes()
+
+
+def test_a_run_does_not_go_on_with_other_stages(tmp_path, monkeypatch):
+    record = symplex.runs.run._Run._record
+
+    def until(self, k, *arguments):
+        if k > 3:
+            raise KeyboardInterrupt
+        record(self, k, *arguments)
+
+    monkeypatch.setattr(symplex.runs.run._Run, "_record", until)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(parse(BENT + STAGES), tmp_path / "run", progress=False)
+    monkeypatch.undo()
+    with pytest.raises(OutputError, match="has changed since"):
+        simulate(parse(BENT + STAGES.replace("0.01\n", "0.02\n")), tmp_path / "run", progress=False, resume=True)
+
+
+def test_check_tells_of_each_stage(tmp_path, capsys):
+    (tmp_path / "bar.toml").write_text(BENT + STAGES, "utf-8")
+    assert main(["check", str(tmp_path / "bar.toml")]) == 0
+    out = capsys.readouterr().out
+    assert "stage 'bend'" in out
+    assert "0 s to 20 ms, Static, 24 degrees of freedom, step 2 ms, 10 steps" in out
+    assert "stage 'swing'" in out
+    assert "for the first of 5 parts" in out
+
+
+def test_the_summary_tells_of_each_stage(whole, capsys):
+    assert main(["info", str(whole[1])]) == 0
+    out = capsys.readouterr().out
+    assert "stage 'hold'        20 ms to 30 ms, EnergyMomentum: total energy" in out
+
+
+def test_one_stage_is_the_run_as_it_always_was(tmp_path):
+    one = BAR + HELD + WEIGHT
+    stage = '[[stage]]\nduration = 0.04\nframes = 4\nsamples = 20\nintegrator = { kind = "energy-momentum", dt = 1e-3 }\n'
+    simulate(parse(one + RUN), tmp_path / "run", progress=False)
+    simulate(parse(one + stage + "[output]\npictures = false\n"), tmp_path / "stage", progress=False)
+    assert (tmp_path / "run" / "history.csv").read_bytes() == (tmp_path / "stage" / "history.csv").read_bytes()
+
+
+def test_histories_count_from_when_they_begin():
+    """A ramp that begins later is the same ramp."""
+    ramp = '{ kind = "ramp", duration = 0.01 }'
+    problem = parse(BAR + HELD + push(**{"from": 0.02, "history": ramp}) + RUN).build()
+    load = problem.stages[1].system.loads["push"]
+    q = problem.state.q
+    tip = problem.mesh.nodes_of("bar.x_max")[0]
+    for t, factor in ((0.02, 0.0), (0.025, 0.5), (0.03, 1.0), (0.04, 1.0)):
+        assert load(t, q, q)[tip, 2] == pytest.approx(factor, abs=1e-9)
+    moved = parse(BAR + HELD + pull(**{"from": 0.02, "history": ramp}) + RUN).build().stages[1].system.moving
+    assert moved.displacements(0.025)[tip, 2] == pytest.approx(0.025)
+    table = "{ kind = 'table', times = [0, 0.01], factors = [0, 2] }"
+    load = parse(BAR + HELD + push(**{"from": 0.02, "history": table}) + RUN).build().stages[1].system.loads["push"]
+    assert load(0.025, q, q)[tip, 2] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (BAR + push(**{"from": 0.03, "until": 0.01}) + RUN, "[[load]] #1 'push': until is 0.01 s, must be after from, 0.03 s."),
+        (BAR + push(**{"from": 0.05}) + RUN, "[[load]] #1 'push': from is 0.05 s, when the run of 0.04 s is over."),
+        (BAR + push(until=0) + RUN, "[[load]] #1 'push': with until = 0 it acts in the equilibrium of the start alone"),
+        (BAR + push(until=-1) + RUN, "until is -1, must not be negative (s)"),
+        (BAR + pull(until=0.01) + RUN, "needs a history, by which displacement is multiplied"),
+        (BAR + STAGES + RUN.partition("[output]")[0], "[integrator]: each [[stage]] has its own"),
+        (BAR + STAGES + "[run]\nduration = 1\n", "[run]: duration is given by each [[stage]]; leave it out here."),
+        (BAR + '[[stage]]\nduration = 1\n', "[[stage]] #1: integrator is missing."),
+        (BAR + '[[stage]]\nduration = 1\nintegrator = { kind = "verlet" }\n', "[[stage]] #1: integrator: kind is 'verlet'"),
+        (BAR + '[[stage]]\nduration = -1\nintegrator = { kind = "midpoint" }\n', "integrator: dt is missing (s)."),
+        (BAR + '[[stage]]\nduration = -1\nintegrator = { kind = "newmark" }\n', "duration is -1, must be positive (s)."),
+        (
+            BAR + pull(history='{ kind = "ramp", duration = 1 }') + STAGES.replace("newmark", "force-stepping").replace(
+                '"force-stepping"', '"force-stepping", grid = 1e-3'),
+            "it moves, which force-stepping cannot follow",
+        ),
+        (BAR + push(**{"from": 0.01}) + RUN.replace("4\nsamples = 20", "1\nsamples = 1"), "[run]: has 1 samples, but falls into 2 parts"),
+        (BAR + push(history='{ kind = "sine", frequency = 1 }').replace('"push"', '"rest"') + RUN, "the name 'rest' is reserved"),
+        (BAR + "[stage]\nduration = 1\n" + RUN, "stage must be written [[stage]]"),
+    ],
+)  # fmt: skip
+def test_what_is_no_part_of_a_run_is_refused(text, wanted):
+    assert wanted in mistakes(text)

@@ -1,0 +1,271 @@
+"""Static equilibria: exact solutions of beams, bars, trusses and contact, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import ellipeinc, ellipk, ellipkinc
+
+import symplex as sx
+from symplex.errors import NoEquilibrium
+from symplex.fem.actions.damping import DifferentiableLoad
+
+RISE = 0.1
+LENGTH = float(np.hypot(1.0, RISE))
+TRUSS = np.array([[-1.0, 0.0], [0.0, RISE], [1.0, 0.0]])
+EA = 1000.0
+
+
+def truss(force=0.0, moving=None, loads=None):
+    """Return two bars that meet at an apex, which is pushed down (von Mises)."""
+    bars = sx.Bars([[0, 1], [1, 2]], sx.measures.EngineeringStrain(EA / LENGTH, LENGTH), dim=2)
+    fixed = np.zeros((3, 2), bool)
+    fixed[[0, 2]] = True
+    energies = {"bars": bars} | ({"force": sx.actions.NodalForce([1], [0.0, -force])} if force else {})
+    return sx.System(np.ones(3), energies, dim=2, fixed=fixed, moving=moving, loads=loads)
+
+
+def truss_force(y):
+    """Return the force on the apex at the height y, exact."""
+    length = np.hypot(1.0, y)
+    return 2.0 * EA / LENGTH * (LENGTH - length) * y / length
+
+
+LIMIT = float(truss_force(np.linspace(0.0, RISE, 100_001)).max())
+
+
+def beam(cells=(16, 1, 1), size=(1.0, 0.05, 0.05), held="x_min", young=1e7, poisson=0.0):
+    """Return the mesh of a beam of quadratic tetrahedra, its energy, masses and what is held."""
+    mesh = sx.quadratic(sx.box(size, cells, split="6"))
+    material = sx.SaintVenantKirchhoff.from_young(E=young, nu=poisson, density=1000.0)
+    elements = mesh.cells["tetra10"]
+    fixed = np.zeros(mesh.points.shape, bool)
+    fixed[mesh.nodes_of(held)] = True
+    mass = sx.lumped_mass(mesh.points, elements, 1000.0, len(mesh.points))
+    return mesh, sx.Solid(mesh.points, elements, material), mass, fixed
+
+
+def end_force(mesh, force, area=0.05**2):
+    load = sx.actions.SurfaceTraction(mesh.points, mesh.faces_of("x_max"), np.array(force) / area)
+    return sx.actions.NodalForce(load.nodes, load.forces)
+
+
+def elastica(load):
+    """Return deflection and position along the axis of the tip of a cantilever of length 1 under P L²/EI = load.
+
+    Bisshopp and Drucker (1945): with p² = (1 + sin φ0)/2 and sin θ1 = 1/(p √2),
+    √load = K(p) − F(p, θ1), deflection 1 − 2 [E(p) − E(p, θ1)]/√load, position √(2 sin φ0/load).
+    """
+
+    def angle(m):
+        return np.arcsin(1.0 / np.sqrt(2.0 * m))
+
+    m = brentq(lambda m: ellipk(m) - ellipkinc(angle(m), m) - np.sqrt(load), 0.5 + 1e-12, 1.0 - 1e-12)
+    complete = ellipeinc(0.5 * np.pi, m) - ellipeinc(angle(m), m)
+    return 1.0 - 2.0 * complete / np.sqrt(load), np.sqrt(2.0 * (2.0 * m - 1.0) / load)
+
+
+@pytest.mark.parametrize("load", [0.5, 2.0, 5.0])
+def test_a_cantilever_bends_as_the_elastica(load):
+    mesh, solid, mass, fixed = beam()
+    bending = 1e7 * 0.05**4 / 12.0
+    system = sx.System(mass, {"solid": solid, "end": end_force(mesh, [0, 0, -load * bending])}, fixed=fixed)
+    found = sx.equilibria.static_equilibrium(system, mesh.points)
+    tip = found.state.q[mesh.nodes_of("x_max")]
+    centre = 0.5 * (tip.min(axis=0) + tip.max(axis=0))
+    deflection, along = elastica(load)
+    # Thick as it is, it shears and stretches as well: by the square of 1/20.
+    assert 0.025 - centre[2] == pytest.approx(deflection, abs=0.005)
+    assert centre[0] == pytest.approx(along, abs=0.005)
+    assert found.stable
+    assert found.residual < 1e-9 * load * bending * 100
+    assert not found.state.v.any()
+
+
+def test_a_bar_sags_under_its_weight_as_it_must():
+    """U = ρ g (L x − x²/2)/E of a bar that hangs, with stresses so small that it is linear."""
+    mesh, solid, mass, fixed = beam(cells=(8, 1, 1), young=1e10)
+    system = sx.System(mass, {"solid": solid, "weight": sx.Gravity(mass, [9.81, 0.0, 0.0])}, fixed=fixed)
+    found = sx.equilibria.static_equilibrium(system, mesh.points)
+    end = found.state.q[mesh.nodes_of("x_max"), 0].mean() - 1.0
+    assert end == pytest.approx(1000.0 * 9.81 / (2.0 * 1e10), rel=2e-3)
+    assert found.way == "load steps"
+
+
+@pytest.mark.parametrize("part", [0.5, 0.99, 1.01, 3.0])
+def test_a_shallow_truss_is_where_its_exact_path_is(part):
+    """Below the limit load before the snap, above it after."""
+    found = sx.equilibria.static_equilibrium(truss(part * LIMIT), TRUSS)
+    y = found.state.q[1, 1]
+    assert (y > 0.0) == (part < 1.0)
+    assert truss_force(y) == pytest.approx(part * LIMIT, rel=1e-11)
+    assert found.state.q[1, 0] == pytest.approx(0.0, abs=1e-12)
+    assert found.stable
+
+
+def test_a_path_by_arc_length_goes_through_both_limits():
+    found = sx.equilibria.equilibrium_path(truss(1.0), TRUSS, step=0.002)
+    y = found.q[:, 1, 1]
+    np.testing.assert_allclose(found.part, truss_force(y), atol=1e-10)
+    assert np.all(np.diff(y) < 0.0)
+    assert found.part[y > 0.0].max() == pytest.approx(LIMIT, rel=0.01)
+    assert found.part.min() == pytest.approx(-LIMIT, rel=0.01)
+    assert found.part[-1] >= 1.0
+    # Stable before the first limit and after the second: where the force grows as the apex goes down.
+    np.testing.assert_array_equal(found.stable, truss_force(y - 1e-7) > truss_force(y + 1e-7))
+
+
+def test_supports_go_where_they_are_at_the_time():
+    down = sx.actions.SupportTranslation([1], [0.0, -0.05], sx.actions.TimeFunction.steady(1.0), components="y")
+    system = truss(moving={"down": down})
+    found = sx.equilibria.static_equilibrium(system, TRUSS, t=1.0)
+    np.testing.assert_allclose(found.state.q[1], [0.0, RISE - 0.05], atol=1e-14)
+    reaction = system.reactions(found.state)[1, 1]
+    assert reaction == pytest.approx(-truss_force(0.05), rel=1e-9)
+    later = sx.equilibria.static_equilibrium(system, found.state.q, t=1.5, since=1.0)
+    np.testing.assert_allclose(later.state.q[1], [0.0, RISE - 0.075], atol=1e-14)
+
+
+def block(gap=0.0, stiffness=1e6, loads=None):
+    mesh = sx.box((1.0, 1.0, 1.0), (2, 2, 2), split="hexahedra")
+    material = sx.NeoHookean.from_young(E=1e6, nu=0.3, density=1000.0)
+    cells = mesh.cells["hexahedron"]
+    mass = sx.lumped_mass(mesh.points, cells, 1000.0, len(mesh.points))
+    ground = sx.RigidContact(mesh.boundary_nodes, sx.HalfSpace([0, 0, -gap], [0, 0, 1]), stiffness)
+    energies = {
+        "solid": sx.Solid(mesh.points, cells, material),
+        "weight": sx.Gravity(mass, [0, 0, -9.81]),
+        "ground": ground,
+    }
+    return mesh, sx.System(mass, energies, loads=loads), ground
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.3])
+def test_a_block_comes_to_rest_on_the_ground(gap):
+    """It is held by nothing until it touches, and slides freely after."""
+    mesh, system, ground = block(gap)
+    found = sx.equilibria.static_equilibrium(system, mesh.points)
+    assert found.way == "relaxation"
+    forces = np.zeros_like(mesh.points)
+    ground.add_gradient(found.state.q, forces)
+    assert -forces[:, 2].sum() == pytest.approx(9810.0, rel=1e-8)
+    assert found.residual < 1e-7 * 9810.0
+    np.testing.assert_allclose(found.state.q[:, :2].mean(axis=0), 0.5, atol=1e-9)
+    motion = sx.EnergyMomentum(0.01).start(system, found.state)
+    assert np.abs(motion.advance(0.2).q - found.state.q).max() < 1e-9
+
+
+def test_a_column_buckles():
+    """Straight it would be in equilibrium as well, but not in one that is stable."""
+    mesh, solid, mass, fixed = beam(cells=(6, 1, 1))
+    critical = 0.25 * np.pi**2 * 1e7 * 0.05**4 / 12.0
+    for part in (0.9, 1.1):
+        system = sx.System(mass, {"solid": solid, "end": end_force(mesh, [-part * critical, 0, 0])}, fixed=fixed)
+        found = sx.equilibria.static_equilibrium(system, mesh.points)
+        aside = np.linalg.norm(found.state.q[mesh.nodes_of("x_max"), 1:].mean(axis=0) - 0.025)
+        assert (aside > 0.1) == (part > 1.0)
+        assert found.stable
+
+
+class Follower(DifferentiableLoad):
+    """A force on the apex of the truss that turns with the line from its left foot."""
+
+    nodes = np.array([[0, 1]], dtype=np.int32)
+
+    def __init__(self, force, known=True):
+        self.force, self.known = force, known
+
+    def __call__(self, t, q, v):
+        out, along = np.zeros_like(q), q[1] - q[0]
+        out[1] = self.force * np.array([along[1], -along[0]])
+        return out
+
+    def derivatives(self, t, x, v):
+        by_q = np.zeros((1, 4, 4))
+        by_q[0, 2:, 2:] = self.force * np.array([[0.0, 1.0], [-1.0, 0.0]])
+        by_q[0, 2:, :2] = -by_q[0, 2:, 2:]
+        return (by_q if self.known else 0.0 * by_q), np.zeros_like(by_q)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_loads_without_a_potential(known):
+    system = truss(loads={"wind": Follower(0.2, known)})
+    found = sx.equilibria.static_equilibrium(system, TRUSS)
+    assert found.stable is None
+    assert found.residual < 1e-10
+    assert found.state.q[1, 0] > 1e-6
+
+
+def test_what_is_loose_is_told():
+    mesh, system, _ = block()
+    free = sx.System(system.mass, {name: system.energies[name] for name in ("solid", "weight")})
+    with pytest.raises(NoEquilibrium, match=r"moves away.* 27 nodes connected with node 0 are held by nothing along x"):
+        sx.equilibria.static_equilibrium(free, mesh.points)
+
+
+def test_a_load_that_nothing_can_carry_is_told():
+    """A Lennard-Jones pair, which holds 2.396 N."""
+    pair = sx.Bars([[0, 1]], sx.measures.LennardJones(1.0, 1.0), dim=1)
+    fixed = np.array([[True], [False]])
+    force = sx.actions.NodalForce([1], [2.5])
+    system = sx.System(np.ones(2), {"pair": pair, "force": force}, dim=1, fixed=fixed)
+    with pytest.raises(NoEquilibrium, match="moves away"):
+        sx.equilibria.static_equilibrium(system, [[0.0], [2.0 ** (1 / 6)]])
+
+
+def test_nothing_to_do_is_done_at_once():
+    found = sx.equilibria.static_equilibrium(truss(), TRUSS)
+    assert (found.corrections, found.steps, found.residual) == (0, 0, 0.0)
+    np.testing.assert_array_equal(found.state.q, TRUSS)
+
+
+# -- one after the other ------------------------------------------------------------------------------------------
+
+
+def pressed(way):
+    """Return the truss whose apex is pressed down by a way in 1 s."""
+    down = sx.actions.SupportTranslation([1], [0.0, -way], sx.actions.TimeFunction.steady(1.0), components="y")
+    return truss(moving={"down": down})
+
+
+def test_slow_motion_does_the_work_that_the_strain_energy_is():
+    """To the second order of the step; what is left is the work of coming to rest."""
+    errors = []
+    for n in (8, 16):
+        system = pressed(0.15)
+        motion = sx.equilibria.Static(1.0 / n).start(system, system.state(TRUSS))
+        energies = motion.energies(motion.advance(1.0))
+        assert energies["balance"] == pytest.approx(0.0, abs=1e-12)
+        assert energies["kinetic"] == 0.0
+        errors.append(energies["work_rest"])
+        assert energies["work_down"] + energies["work_rest"] == pytest.approx(energies["bars"], rel=1e-12)
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
+
+
+def test_a_snap_is_energy_that_is_lost():
+    """Of a load that grows over the limit; exactly the area between the load and the path."""
+    load = sx.actions.NodalLoad([1], [0.0, -2.0 * LIMIT], lambda t: t)
+    system = truss(loads={"push": load})
+    n = 400
+    motion = sx.equilibria.Static(1.0 / n).start(system, system.state(TRUSS))
+    energies = motion.energies(motion.advance(1.0))
+    heights = np.linspace(0.0, RISE, 100_001)
+    before = heights[np.argmax(truss_force(heights))]
+    after = brentq(lambda y: truss_force(y) - LIMIT, -2 * RISE, -RISE)
+
+    def bars(y):
+        return EA / LENGTH * (np.hypot(1.0, y) - LENGTH) ** 2
+
+    lost = LIMIT * (before - after) - (bars(after) - bars(before))
+    assert -energies["work_rest"] == pytest.approx(lost, rel=0.01)
+
+
+def test_slow_motion_goes_on_bit_identically():
+    system = pressed(0.1)
+    method = sx.equilibria.Static(0.125)
+    motion = method.start(system, system.state(TRUSS))
+    motion.advance(0.5)
+    kept = motion.checkpoint()
+    end, other = motion.advance(1.0), method.resume(system, kept)
+    np.testing.assert_array_equal(other.advance(1.0).q, end.q)
+    assert other.energies(end) == motion.energies(end)
+    assert other.statistics() == motion.statistics()
