@@ -1,9 +1,10 @@
 """Processor time per element to assemble each type of elements with each law, on one thread.
 
-    SYMPLEX_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/elements.py [--nodes 10000] [--output FILE.json]
+    SYMPLEX_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/elements.py [--nodes 10000] [--shapes] [--output FILE.json]
 
 A cube of 0.1 m, deformed by some per cent, with about the same number of nodes for all types of elements: energy,
 gradient, tangent into a fixed pattern, discrete gradient and its tangent, consistent mass; the best of several calls.
+Then all shapes of elements with the neo-Hookean law, also relative to the hexahedron of 8 points (--shapes: only these).
 FElupe takes part, on the same mesh and law, where it can be imported (``pip install felupe``).
 """
 
@@ -32,6 +33,16 @@ LAWS = (
     SaintVenantKirchhoff(60.5e9, 26e9, 2700.0),
     MooneyRivlin(10e9, 3e9, 80e9, 2700.0),
     LinearElastic(60.5e9, 26e9, 2700.0),
+)
+
+
+# How boxes are cut into each family of cells, and the nodes of linear ones for each cell of the box; those of quadratic
+# ones.
+SPLITS = {"tetra": ("6", 1), "hexahedron": ("hexahedra", 1), "wedge": ("wedges", 1), "pyramid": ("pyramids", 2)}
+PER_CELL = {"tetra10": 8, "hexahedron20": 4, "hexahedron27": 8, "wedge15": 6, "wedge18": 8, "pyramid13": 13}
+SHAPES = (
+    *("hexahedron full", "hexahedron", "tetra", "wedge", "pyramid", "tetra10", "hexahedron20", "hexahedron20 reduced"),
+    *("hexahedron27", "wedge15", "wedge18", "pyramid13"),
 )
 
 
@@ -64,10 +75,11 @@ def best(call: Callable[[], object], calls: int = 7) -> float:
 
 def mesh_of(kind: str, nodes: int) -> Mesh:
     """Return a cube of 0.1 m with about so many nodes."""
-    edge = nodes ** (1 / 3) - 1
-    if kind == "tetra10":
-        return quadratic(box((0.1,) * 3, (max(1, round(edge / 2)),) * 3, split="6"))
-    return box((0.1,) * 3, (max(1, round(edge)),) * 3, split="hexahedra" if kind == "hexahedron" else "6")
+    family = kind.rstrip("0123456789")
+    split, per_cell = SPLITS[family]
+    extra = PER_CELL.get(kind, per_cell)
+    mesh = box((0.1,) * 3, (max(1, round((nodes / extra) ** (1 / 3))),) * 3, split=split)
+    return mesh if kind == family else quadratic(mesh, centres=kind in ("hexahedron27", "wedge18"))
 
 
 def positions(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
@@ -94,6 +106,26 @@ def times_of(solid: Solid) -> dict[str, float]:
     return {name: best(form) / len(solid.nodes) * 1e6 for name, form in forms.items()}
 
 
+def compare_shapes(nodes: int) -> dict[str, float]:
+    """Print µs per element of all shapes, with ratios to the fully integrated hexahedron, and return the numbers."""
+    print("| elements | gradient | ratio | tangent | ratio | discrete gradient | its tangent | mass |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    numbers: dict[str, float] = {}
+    first: dict[str, float] = {}
+    for shape in SHAPES:
+        kind, _, formulation = shape.partition(" ")
+        mesh = mesh_of(kind, nodes)
+        times = times_of(Solid(mesh.points, mesh.cells[kind], LAWS[0], formulation=formulation or None))
+        first = first or times
+        ratios = {what: times[what] / first[what] for what in ("gradient", "tangent")}
+        row = [f"{times[what]:.3g} | {ratio:.2g}" for what, ratio in ratios.items()]
+        row += [f"{times[what]:.3g}" for what in ("discrete gradient", "its tangent", "mass")]
+        print(f"| {len(mesh.cells[kind])} {shape} | " + " | ".join(row) + " |", flush=True)
+        numbers |= {f"{shape}, {what} [µs]": time for what, time in times.items()}
+        numbers |= {f"{shape}, {what}, relative": ratio for what, ratio in ratios.items()}
+    return numbers
+
+
 def felupe_times(solid: Solid) -> dict[str, float]:
     """Return µs per element of FElupe on the same mesh, and the largest difference of its forces from ours."""
     import felupe
@@ -118,18 +150,13 @@ def felupe_times(solid: Solid) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    """Measure, print a table in Markdown, and write the numbers if wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=int, default=10_000)
-    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
-    arguments = parser.parse_args()
+def compare_laws(nodes: int) -> dict[str, float]:
+    """Print µs per element of three types of elements with all laws, and FElupe's, and return the numbers."""
     numbers: dict[str, float] = {}
-    print(f"µs per element, one thread; load {os.getloadavg()[0]:.1f}\n")
     print("| elements | law | energy | gradient | tangent | discrete gradient | its tangent | mass |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for kind in ("tetra", "hexahedron", "tetra10"):
-        mesh = mesh_of(kind, arguments.nodes)
+        mesh = mesh_of(kind, nodes)
         for law in (*LAWS, Averaged(LAWS[2])):
             solid = Solid(mesh.points, mesh.cells[kind], law)
             times, name = times_of(solid), type(law).__name__
@@ -140,7 +167,7 @@ def main() -> None:
             numbers |= {f"{kind}, {name}, {what} [µs]": time for what, time in times.items()}
     print()
     for kind in ("tetra", "hexahedron", "tetra10"):
-        mesh = mesh_of(kind, arguments.nodes)
+        mesh = mesh_of(kind, nodes)
         solid = Solid(mesh.points, mesh.cells[kind], LAWS[0])
         try:
             theirs = felupe_times(solid)
@@ -154,6 +181,22 @@ def main() -> None:
         )
         print(f"- FElupe, {kind}, neo-Hookean: {ratios}; forces differ by {theirs['difference']:.0e}")
         numbers |= {f"FElupe, {kind}, {what}": value for what, value in theirs.items()}
+    print()
+    return numbers
+
+
+def main() -> None:
+    """Measure, print a table in Markdown, and write the numbers if wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=10_000)
+    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+    parser.add_argument("--shapes", action="store_true", help="compare shapes of elements only")
+    arguments = parser.parse_args()
+    numbers: dict[str, float] = {}
+    print(f"µs per element, one thread; load {os.getloadavg()[0]:.1f}\n")
+    if not arguments.shapes:
+        numbers |= compare_laws(arguments.nodes)
+    numbers |= compare_shapes(arguments.nodes)
     if arguments.output:
         arguments.output.write_text(json.dumps(numbers, indent=1))
 

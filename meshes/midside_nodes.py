@@ -22,9 +22,12 @@ _QUADRATIC = {
     "wedge": "wedge15",
     "pyramid": "pyramid13",
 }
-_WITH_MIDDLES = {**_QUADRATIC, "quad": "quad9", "hexahedron": "hexahedron27"}
-# Whose quadrilaterals have nodes on edges only, so that they would not meet those of hexahedra with 27 nodes.
-_WITHOUT_MIDDLES = ("wedge", "pyramid")
+_WITH_MIDDLES = {**_QUADRATIC, "quad": "quad9", "hexahedron": "hexahedron27", "wedge": "wedge18"}
+
+
+def is_quadratic(kind: str) -> bool:
+    """Return whether cells of a type have nodes between their corners."""
+    return kind in {*_QUADRATIC.values(), *_WITH_MIDDLES.values()}
 
 
 @checked
@@ -39,23 +42,22 @@ def quadratic(mesh: Mesh, *, centres: bool = False) -> Mesh:
     mesh : Mesh
         Of linear cells.
     centres : bool, default False
-        Whether hexahedra shall have nodes in their middle and in that of their faces too: 27, and quadrilaterals 9.
+        Whether there shall be nodes in the middle of quadrilaterals and of hexahedra too, so that these have 9 and 27,
+        and wedges 18.
 
     Raises
     ------
     MeshError
-        If there are cells of other types, or, with centres, wedges or pyramids, which have no node in the middle of
-        their quadrilaterals.
+        If there are cells of other types, or, with centres, pyramids, which have no node in the middle of their base.
     """
     others = sorted({*mesh.cells} - {*_QUADRATIC, "vertex"})
     if others:
         raise MeshError(f"only linear cells can be made quadratic; the mesh has {', '.join(others)}.")
     kinds = [kind for kind in mesh.cells if kind in _QUADRATIC and len(mesh.cells[kind])]
-    odd = [kind for kind in kinds if kind in _WITHOUT_MIDDLES]
-    if centres and odd:
+    if centres and "pyramid" in kinds:
         raise MeshError(
-            f"hexahedra of 27 nodes (centres=True) do not fit to {odd[0]} cells, which have no node in the middle of "
-            "quadrilaterals; leave centres away for hexahedra of 20."
+            "centres=True does not fit to pyramids, which have no node in the middle of their base; leave it away for "
+            "hexahedra of 20 nodes, wedges of 15 and pyramids of 13."
         )
     names = _WITH_MIDDLES if centres else _QUADRATIC
     points, rows = mesh.points, {kind: mesh.cells[kind] for kind in kinds}

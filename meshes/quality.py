@@ -31,6 +31,7 @@ _CORNER_EDGES = {
     "hexahedron27": _HEXAHEDRON,
     "wedge": _WEDGE,
     "wedge15": _WEDGE,
+    "wedge18": _WEDGE,
     "pyramid": _PYRAMID,
     "pyramid13": _PYRAMID,
 }
@@ -225,7 +226,7 @@ class MeshInfo:
     inverted, flat, duplicates, unconnected : int
         Numbers of bad cells and of nodes in no volume cell.
     unjudged : tuple of str
-        Types of volume cells of which neither volume nor shape is known, such as ``wedge18``.
+        Types of volume cells of which neither volume nor shape is known, such as ``pyramid14``.
     """
 
     n_points: int

@@ -4,7 +4,7 @@ Nodes are numbered as in VTK and meshio. The shape functions of a cell span prod
 many as it has nodes, and each is 1 at its node and 0 at the others, which determines them:
 
 - Lagrange's: all products of powers up to 1 (``line``, ``quad``, ``hexahedron``) or 2 (``quad9``, ``hexahedron27``);
-  polynomials of degree 1 or 2 on triangles and tetrahedra; products of both on a ``wedge``;
+  polynomials of degree 1 or 2 on triangles and tetrahedra; products of both on ``wedge`` and ``wedge18``;
 - serendipity elements (``quad8``, ``hexahedron20``, ``wedge15``): without the products that would need nodes inside
   faces;
 - pyramids: with s = 1 − ζ the products 1, ξ, η, s and ξη/s, on which the bilinear functions of the base meet the linear
@@ -130,6 +130,7 @@ def _serendipity(dim: int) -> Powers:
 
 _WEDGE = [(*plane, z) for plane in _simplex(1, 2) for z in (0, 1)]
 _WEDGE15 = [*((*plane, z) for plane in _simplex(2, 2) for z in (0, 1)), *((*plane, 2) for plane in _simplex(1, 2))]
+_WEDGE18 = [(*plane, z) for plane in _simplex(2, 2) for z in (0, 1, 2)]
 _PYRAMID = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, -1)]
 _PYRAMID13 = [*_simplex(2, 3), (1, 1, -1), (2, 1, -1), (1, 2, -1)]
 
@@ -147,6 +148,7 @@ SHAPE_FUNCTIONS: dict[str, ShapeFunctions] = {
     "hexahedron27": ShapeFunctions.of(_nodes("hexahedron", middles=True), _full(2, 3)),
     "wedge": ShapeFunctions.of(_CORNERS["wedge"], _WEDGE),
     "wedge15": ShapeFunctions.of(_nodes("wedge"), _WEDGE15),
+    "wedge18": ShapeFunctions.of(_nodes("wedge", middles=True), _WEDGE18),
     "pyramid": ShapeFunctions.of(_CORNERS["pyramid"], _PYRAMID, is_pyramid=True),
     "pyramid13": ShapeFunctions.of(_nodes("pyramid"), _PYRAMID13, is_pyramid=True),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from symplex.base.checkpoint import Checkpoint
 from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.errors import OutputError
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.results import Folder
@@ -42,7 +43,10 @@ def _of_file(path: Path) -> str:
 
 
 def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
-    """Return the hash of a mesh with its groups, and of masses, supports and stencils of the systems of a run on it."""
+    """Return the hash of a mesh with its groups, and of masses, supports and stencils of the systems of a run on it.
+
+    Formulations of elements are told by name.
+    """
     digest = hashlib.sha256()
 
     def add(name: str, array: np.ndarray) -> None:
@@ -62,7 +66,13 @@ def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
         add("fixed", system.fixed)
         for name, energy in system.energies.items():
             add(name, energy.nodes)
-    return {_MESHES: digest.hexdigest()}
+    return {_MESHES: digest.hexdigest()} | _formulations(systems)
+
+
+def _formulations(systems: Sequence[System]) -> dict[str, str]:
+    """Return what elements are not computed with all points of quadrature, as all were in earlier versions."""
+    solids = {n: energy for system in systems for n, energy in system.energies.items() if isinstance(energy, Solid)}
+    return {f"formulation of '{name}'": s.formulation for name, s in solids.items() if s.formulation != "full"}
 
 
 def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:

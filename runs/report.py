@@ -203,8 +203,13 @@ def mesh_report(path: Path) -> str:
     if others := [kind for kind in mesh.volume_types if kind not in known]:
         rows.append(("elements", f"{' and '.join(others)} cannot be computed with, only {', '.join(known)}"))
     for kind, names in mesh.formulations.items():
-        rows.append(("formulation", f"{', '.join(names)} in the file; {kind} is computed fully integrated, as it is"))
+        rows.append(("formulation", f"{', '.join(names)} in the file; {kind} is computed as {_computed_as(kind)}"))
     return f"{path.name}\n{table(rows)}"
+
+
+def _computed_as(kind: str) -> str:
+    """Return how elements are computed by default."""
+    return "stabilized, of one point with an hourglass energy" if kind == "hexahedron" else "full, with all points"
 
 
 def _counted(counts: Mapping[str, int]) -> str:

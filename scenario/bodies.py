@@ -16,13 +16,16 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import Mesh, rows_among, take
-from symplex.meshes.midside_nodes import quadratic
+from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.parts import require_conforming, require_materials
 from symplex.scenario.quantities import Triple
 from symplex.scenario.tables import Body, MeshTable
 
+# Elements of decks that, as hexahedra do by default, do not lock in bending: of one point with hourglass control, and
+# with incompatible modes.
+_AS_BY_DEFAULT = ("C3D8R", "C3D8I")
 _ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
 
 
@@ -41,10 +44,10 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
     mesh = _elements_of(mesh, body.group, called)
     for kind in mesh.volume_types if body.formulation is None else ():
-        if kind in formulations:
+        if others := [name for name in formulations.get(kind, ()) if name not in _AS_BY_DEFAULT]:
             raise MeshError(
-                f"{called} has elements {', '.join(formulations[kind])}, but {kind} cells are computed in the standard "
-                'formulation, fully integrated, which may be much stiffer; formulation = "standard" takes them so.'
+                f"{called} has elements {', '.join(others)}, which {kind} cells are not computed as; "
+                'say how they shall be, as formulation = "full", fully integrated, which may be much stiffer.'
             )
     try:
         check_mesh(mesh, called)
@@ -52,7 +55,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         if body.repair:
             raise
         raise MeshError(f"{str(error).split(';')[0]}; repair = true mends what can be mended.") from None
-    if body.quadratic and "tetra10" not in mesh.volume_types:
+    if body.quadratic and not all(is_quadratic(kind) for kind in mesh.volume_types):
         mesh = quadratic(mesh)
     require_materials(body, mesh, called)
     require_conforming(mesh, called)

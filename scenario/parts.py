@@ -13,7 +13,7 @@ from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.selections import group_in
@@ -31,15 +31,17 @@ class Part(NamedTuple):
     cells : int32 [m, k]
         In the mesh of all bodies.
     material : MaterialTable
+    formulation : str, optional
     """
 
     name: str
     cells: IntArray
     material: MaterialTable
+    formulation: Formulation | None = None
 
     def solid(self, points: Array) -> Solid:
         """Return its strain energy; of the whole mesh the points [n, 3] in m are given."""
-        return Solid(points, self.cells, self.material.material())
+        return Solid(points, self.cells, self.material.material(), formulation=self.formulation)
 
     def lumped_mass(self, points: Array, n_nodes: int) -> Array:
         """Return its lumped nodal masses [n_nodes] in kg."""
@@ -50,19 +52,26 @@ class Part(NamedTuple):
         return consistent_mass(points, self.cells, self.material.density, n_nodes)
 
 
+# The types of elements that formulations are for, of those that are for one type.
+_ONLY_OF = {"stabilized": "hexahedron", "reduced": "hexahedron20"}
+
+
 def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     """Return the parts of a body, given the mesh of all bodies, in which it is a group."""
-    found: list[tuple[tuple[str, ...], IntArray, MaterialTable]] = []
+    found: list[tuple[tuple[str, ...], IntArray, MaterialTable, Formulation | None]] = []
     for group, material in body.material_of_group.items():
         members = mesh.cell_groups[body.name if group is None else f"{body.name}.{group}"]
         kinds = [element.kind for element in SOLIDS if len(members.get(element.kind, ()))]
         for kind in kinds:
             words = (group,) if group is not None else ()
             words += (kind,) if len(kinds) > 1 else ()
-            found.append((words, mesh.cells[kind][members[kind]], material))
+            formulation = body.solid_formulation
+            if len(kinds) > 1 and kind != _ONLY_OF.get(formulation or "", kind):
+                formulation = None  # which others of the body have
+            found.append((words, mesh.cells[kind][members[kind]], material, formulation))
     if len(found) == 1:
         return [Part(body.name, *found[0][1:])]
-    return [Part(".".join([body.name, *words]), cells, material) for words, cells, material in found]
+    return [Part(".".join([body.name, *words]), *rest) for words, *rest in found]
 
 
 def massless_nodes(body: Body, mesh: Mesh) -> IntArray:

@@ -81,7 +81,7 @@ class MeshTable(Table):
     cube: Literal["I", "II", "III"] | None = None
     box: Annotated[Triple | None, vector("m")] = None
     cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1)] = None
-    split: Literal["24", "6", "hexahedra", "body-centred"] = "24"
+    split: Literal["24", "6", "hexahedra", "body-centred", "wedges", "pyramids"] = "24"
     regions: dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m")]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -230,7 +230,7 @@ class Body(Table):
     mass: Literal["lumped", "consistent"] = "lumped"
     massless: Text | None = None
     quadratic: bool = False
-    formulation: Literal["standard"] | None = None
+    formulation: Literal["full", "stabilized", "mean-dilatation", "reduced", "standard"] | None = None
     instance: list[Instance] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -266,6 +266,11 @@ class Body(Table):
     def material_of_group(self) -> dict[str | None, MaterialTable]:
         """The material of each group of elements; of all elements by None, if there is only one."""
         return {None: self.material} if self.material is not None else {**(self.materials or {})}
+
+    @property
+    def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation", "reduced"] | None:
+        """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
+        return "full" if self.formulation == "standard" else self.formulation
 
 
 # -- how it runs --------------------------------------------------------------------------------------------------

@@ -18,8 +18,9 @@ and W, along the bilinear patch I(s, t) = I + s A + t B + s t Q of the invariant
 by Gauss' rule in both.
 
 One row of parameters: [addresses of W, of its first and its second derivatives; nodes k, points g, families of fibres
-F, points of the rules for segments and for patches, constants of the law; these constants; both rules [2, n]; weights
-[g]; slopes ∂N/∂ξ [g, k, 3]; the geometry of each point]. Addresses are below 2⁵³, and exact as floats.
+F, points of the rules for segments and for patches, constants of the law, those of an hourglass energy; the constants
+of the law; both rules [2, n]; weights [g]; slopes ∂N/∂ξ [g, k, 3]; the geometry of each point; the constants of the
+hourglass energy]. Addresses are below 2⁵³, and exact as floats.
 """
 
 # numba declares the address of a compiled function as int | None, and does not re-export carray.
@@ -32,6 +33,7 @@ from numba import carray
 
 from symplex.fem.call import call_law
 from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.grid.lattice_hourglass import hourglass_difference, hourglass_mixed, hourglass_value
 from symplex.fem.kernels import c_function, inlined
 from symplex.fem.logarithm import artanh_ratio
 from symplex.fem.solids.chunks import GEOMETRY
@@ -50,8 +52,8 @@ from symplex.fem.solids.edge_algebra import (
 )
 from symplex.fem.solids.law_functions import LawFunctions
 
-_VALUE, _FIRST, _SECOND, _NODES, _POINTS, _FIBRES, _ON_SEGMENTS, _ON_PATCHES, _CONSTANTS = range(9)
-_HEADER = 9
+_VALUE, _FIRST, _SECOND, _NODES, _POINTS, _FIBRES, _ON_SEGMENTS, _ON_PATCHES, _CONSTANTS, _HOURGLASS = range(10)
+_HEADER = 10
 _BYTES = 8
 _PATCH = 4  # points of Gauss' rule in each direction of a patch, unless one is exact
 
@@ -65,7 +67,8 @@ def _row(p_):
     patches = segments + 2 * int(head[_ON_SEGMENTS])
     weights = patches + 2 * int(head[_ON_PATCHES])
     geometry = weights + points * (1 + 3 * k)
-    row = carray(p_, (geometry + points * (GEOMETRY + 3 * int(head[_FIBRES])),))
+    hourglass = geometry + points * (GEOMETRY + 3 * int(head[_FIBRES]))
+    row = carray(p_, (hourglass + int(head[_HOURGLASS]),))
     return row, head.ctypes.data + _BYTES * _HEADER, segments, patches, weights, weights + points, geometry
 
 
@@ -179,6 +182,8 @@ def _value(p_, x_):
             invariants[3 + f] = dot(v, v)
         call_law(int(p[_VALUE]), constants, invariants.ctypes.data, W.ctypes.data)
         total += p[weights + g] * D * W[0]
+    if p[_HOURGLASS] > 0:
+        total += hourglass_value(p, slopes, x)
     return total if isfinite(total) else inf
 
 
@@ -213,6 +218,8 @@ def _difference(p_, x_, i, h):
             call_law(int(p[_FIRST]), constants, at.ctypes.data, W.ctypes.data)
             for j in range(m):
                 total += p[weights + g] * D * p[segments + steps + n] * W[j] * change[j]
+    if p[_HOURGLASS] > 0:
+        total += hourglass_difference(p, slopes, x, i, h)
     return total if isfinite(total) else inf
 
 
@@ -246,31 +253,39 @@ def _mixed(p_, x_, i, j, hi, hj):
                             of_both += (A[b] + t * Q[b]) * (B[a] + s * Q[a])
                         total += weight * W[n] * of_both
                         n += 1
+    if p[_HOURGLASS] > 0:
+        total += hourglass_mixed(p, slopes, x, i, j, hi, hj)
     return total if isfinite(total) else inf
 
 
-def solid_lattice(law: LawFunctions, slopes: Array, weights: Array, geometry: Array, rule: Array) -> LatticeFunctions:
+def solid_lattice(
+    law: LawFunctions, slopes: Array, weights: Array, geometry: Array, rule: Array, hourglass: Array | None = None
+) -> LatticeFunctions:
     """Return the lattice functions of elements with a law.
 
     Parameters
     ----------
     law : LawFunctions
-    slopes : float64 [g, k, 3]
-        ∂N_n/∂ξ_a at the points of quadrature.
+    slopes : float64 [m, g, k, 3] or [1, g, k, 3]
+        ∂N_n/∂ξ_a at the points of quadrature, of each element or of all.
     weights : float64 [g]
     geometry : float64 [m, g, 7 + 3 F]
         What is known of each point (see `symplex.fem.solids.chunks`).
     rule : float64 [2, n]
         Points in [0, 1] and weights by which slopes of the law are averaged along segments.
+    hourglass : float64 [m, 33], optional
+        The constants of an hourglass energy (`symplex.fem.solids.hourglass`) in addition.
     """
+    m, (_, points, k, _) = len(geometry), slopes.shape
     patches = rule if rule.shape[1] == 1 else _gauss(_PATCH)
-    header = [law.point_value, law.point_first, law.point_second, slopes.shape[1], len(slopes), law.fibres]
-    header += [rule.shape[1], patches.shape[1], len(law.parameters)]
-    shared = np.concatenate([header, law.parameters, rule.ravel(), patches.ravel(), weights, slopes.ravel()])
-    m = len(geometry)
-    rows = np.hstack([np.tile(shared, (m, 1)), geometry.reshape(m, -1)])
+    extra = np.empty((m, 0)) if hourglass is None else hourglass
+    header = [law.point_value, law.point_first, law.point_second, k, points, law.fibres]
+    header += [rule.shape[1], patches.shape[1], len(law.parameters), extra.shape[1]]
+    shared = np.concatenate([header, law.parameters, rule.ravel(), patches.ravel(), weights])
+    of_each = np.broadcast_to(slopes, (m, points, k, 3)).reshape(m, -1)
+    rows = np.hstack([np.tile(shared, (m, 1)), of_each, geometry.reshape(m, -1), extra])
     functions = _value.address, _difference.address, _mixed.address
-    return LatticeFunctions(np.ascontiguousarray(rows), *functions, size=3 * slopes.shape[1], owner=law)
+    return LatticeFunctions(np.ascontiguousarray(rows), *functions, size=3 * k, owner=law)
 
 
 def _gauss(n: int) -> Array:

@@ -17,7 +17,7 @@ from symplex.fem.forms import Form
 from symplex.fem.solids import elements, failures, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, elements_per_chunk
 from symplex.fem.solids.constitutive import Material
-from symplex.fem.solids.element_energy import ElementEnergy
+from symplex.fem.solids.element_energy import ElementForms
 from symplex.fem.solids.elements import TETRAHEDRON, Element
 
 
@@ -50,8 +50,8 @@ def parts_of_rule(n: int) -> IntArray:
     return np.where(points < n, points, -1).astype(np.int32).reshape(parts, size)
 
 
-class ChunkedElements(ElementEnergy):
-    """The strain energy of elements of one type and one material by loops over chunks (`symplex.fem.solids.chunks`).
+class ChunkedElements(ElementForms):
+    """An energy of elements of one type and one material by loops over chunks (`symplex.fem.solids.chunks`).
 
     A class of it has the loop of each form. `Solid` checks the arrays that are handed to it: all are contiguous and of
     the right shape.
@@ -66,6 +66,9 @@ class ChunkedElements(ElementEnergy):
     material : Material
     directions : float64 [F, 3] or [F, m, 3]
         Undeformed directions a0 for which loops shall know a0·∇ξ_a, in the whole body or of each element.
+    slopes : float64 [m, k, 3], optional
+        The slopes ∂N_a/∂ξ of each element at one point of quadrature that stands for all of it, with ∂X/∂ξ of the
+        volume of the element; default: those of the element's rule of quadrature.
 
     Attributes
     ----------
@@ -82,24 +85,36 @@ class ChunkedElements(ElementEnergy):
         If an undeformed element has no positive volume everywhere.
     """
 
-    loops: ClassVar[Mapping[Form, Loop | None]]
+    loops: Mapping[Form, Loop | None]
     values: ClassVar[Loop]
 
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, directions: Array):
+    def __init__(
+        self,
+        element: Element,
+        points: Array,
+        nodes: IntArray,
+        material: Material,
+        directions: Array,
+        slopes: Array | None = None,
+    ):
         self.element = element
         self.points = points
         self.nodes = nodes
         self.material = material
         self._directions = directions
-        _, slopes = element.shapes(element.stiffness.points)
-        self._slopes = np.ascontiguousarray(slopes)
-        self._parts = parts_of_rule(len(slopes))
+        rule = element.stiffness
+        self._own_slopes = None if slopes is None else slopes[:, None]
+        self._slopes = np.ascontiguousarray(
+            element.shapes(rule.points)[1] if slopes is None else np.zeros((1, *slopes.shape[1:]))
+        )
+        self._point_weights = rule.weights if slopes is None else np.ones(1)
+        self._parts = parts_of_rule(len(self._slopes))
         self._size = elements_per_chunk.py_func(self._parts.shape[1])
         if element is TETRAHEDRON:
             self.volumes = tetrahedra.checked_volumes(points, nodes)
         else:
-            J = elements.jacobians(points, nodes, slopes)
-            self.volumes = elements.checked_determinants(element, nodes, J) @ element.stiffness.weights
+            det = elements.checked_determinants(element, nodes, self._tangents(points[nodes]))
+            self.volumes = det @ self._point_weights
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -126,13 +141,13 @@ class ChunkedElements(ElementEnergy):
             geometry[:] = rows[:, :, :1, 0]
             geometry[:, :, :used] = rows.reshape(chunks, n, used)
             weights = np.zeros(CHUNK)
-            weights[:used] = np.repeat(np.where(part < 0, 0.0, self.element.stiffness.weights[part]), self._size)
+            weights[:used] = np.repeat(np.where(part < 0, 0.0, self._point_weights[part]), self._size)
             rules.append((geometry.reshape(chunks, n * CHUNK), weights, self._slopes[np.maximum(part, 0)]))
         return rules
 
     def _at_points(self) -> Array:
         """Return what is known of the points of quadrature of each element [m, g, rows]."""
-        J = elements.jacobians(self.points, self.nodes, self._slopes)
+        J = self._tangents(self.points[self.nodes])
         det = tensors.determinants(J)
         # rows of the inverse of J are ∇ξ_a
         inverse = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape).swapaxes(-1, -2) / det[..., None, None]
@@ -142,7 +157,16 @@ class ChunkedElements(ElementEnergy):
         each = self._directions if self._directions.ndim == 3 else self._directions[:, None]
         directions = np.broadcast_to(each, (F, m, 3))
         along = np.einsum("fei,egai->egfa", directions, inverse).reshape(*det.shape, 3 * F)
-        return np.concatenate([np.stack(known, axis=-1), along], axis=-1)
+        rows = [np.stack(known, axis=-1), along]
+        if self._own_slopes is not None:
+            rows.append(self._own_slopes.reshape(m, 1, -1))
+        return np.concatenate(rows, axis=-1)
+
+    def _tangents(self, x: Array, chosen: slice = slice(None)) -> Array:
+        """Return the tangent vectors ∂x/∂ξ [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3]."""
+        if self._own_slopes is not None:
+            return x[:, None].swapaxes(2, 3) @ self._own_slopes[chosen]
+        return np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
 
     # -- forms ------------------------------------------------------------------------------------------------
 
@@ -179,12 +203,12 @@ class ChunkedElements(ElementEnergy):
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
         one = slice(stencil, stencil + 1)
-        F, det = self._deformations(np.asarray(x, dtype=float)[None], self.nodes[one])
+        F, det = self._deformations(np.asarray(x, dtype=float)[None], one)
         if self.material.objective and not (tensors.determinants(F) > 0.0).all():
             return inf
         with np.errstate(all="ignore"):
             W = self._law_of(one).energy_density(failures.strains(self.material, F)[0])
-        return float(W @ (det[0] * self.element.stiffness.weights))
+        return float(W @ (det[0] * self._point_weights))
 
     # -- running loops ----------------------------------------------------------------------------------------
 
@@ -246,19 +270,17 @@ class ChunkedElements(ElementEnergy):
 
     def deformation_gradients(self, q: Array) -> Array:
         """Return the mean over the undeformed volume of F [m, 3, 3] at the nodal positions q [n, 3]."""
-        F, det = self._deformations(q[self.nodes], self.nodes)
-        return np.einsum("egij,eg,g->eij", F, det, self.element.stiffness.weights) / self.volumes[:, None, None]
+        F, det = self._deformations(q[self.nodes])
+        return np.einsum("egij,eg,g->eij", F, det, self._point_weights) / self.volumes[:, None, None]
 
     def jacobians(self, q: Array) -> Array:
         """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]."""
-        d = elements.jacobians(q, self.nodes, self._slopes)
-        return tensors.determinants(d) @ self.element.stiffness.weights / self.volumes
+        return tensors.determinants(self._tangents(q[self.nodes])) @ self._point_weights / self.volumes
 
-    def _deformations(self, x: Array, nodes: IntArray) -> tuple[Array, Array]:
-        """Return F [m, g, 3, 3] of elements with nodes at x [m, k, 3], and the undeformed determinants [m, g]."""
-        J = elements.jacobians(self.points, nodes, self._slopes)
-        d = np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
-        return d @ np.linalg.inv(J), tensors.determinants(J)
+    def _deformations(self, x: Array, chosen: slice = slice(None)) -> tuple[Array, Array]:
+        """Return F [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3], and the undeformed determinants [m, g]."""
+        J = self._tangents(self.points[self.nodes[chosen]], chosen)
+        return self._tangents(x, chosen) @ np.linalg.inv(J), tensors.determinants(J)
 
     def _law_of(self, chosen: slice) -> Material:
         """Return the material as it is asked about all points of chosen elements."""
@@ -267,5 +289,5 @@ class ChunkedElements(ElementEnergy):
     def failure(self, positions: list[Array]) -> InvertedElement | MaterialFailed:
         """Return the error about the first element that is inverted, or has no finite energy or stress, at x."""
         with np.errstate(all="ignore"):  # positions may be infinite
-            F = [self._deformations(x, self.nodes)[0] for x in positions]
+            F = [self._deformations(x)[0] for x in positions]
         return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F, self._law_of(slice(None)))

@@ -11,6 +11,9 @@ cost no digits, and forces sum to zero exactly. E is a multiple of 16, so that a
 and up to 8 points; where these do not fill a chunk, as 6 points do not, what is left repeats its first point with the
 weight 0. Rules of more points, as the 27 of quadratic hexahedra, are taken in parts of up to 8, one after the other.
 
+Elements of one point, other than linear tetrahedra, have slopes of their own each, in the last 3 k rows of what is
+known of their point, node by node: those of the mean gradients of a hexahedron, which no reference cell knows.
+
 What is known of a point are the rows M_11, M_22, M_33, M_12, M_13, M_23 of M_ab = ∇ξ_a·∇ξ_b and D = det ∂X/∂ξ, and
 for each family of fibres the three components a0·∇ξ_a of their direction. A chunk that is not full repeats its last
 element.
@@ -48,6 +51,18 @@ def work(slopes):
 def are_edges(slopes):
     """Return whether the tangent vectors are the edges x_a − x_0: of a linear tetrahedron."""
     return len(slopes) == 1 and slopes.shape[1] == 4
+
+
+@inlined
+def have_own_slopes(slopes):
+    """Return whether each element has slopes of its own, after all else that is known of its point."""
+    return len(slopes) == 1 and slopes.shape[1] > 4
+
+
+@inlined
+def own_slopes(slopes, geometry):
+    """Return where the slopes of the elements of a chunk begin in what is known of them."""
+    return len(geometry) - 3 * slopes.shape[1] * CHUNK
 
 
 # -- rows of points -------------------------------------------------------------------------------------------
@@ -115,19 +130,19 @@ def gather_edges(q, nodes, n, constants, d):
 @inlined
 def edge_changes(q0, q1, nodes, n, means, increments):
     """Set means and increments [9, CHUNK] to those of the edges of n linear tetrahedra from q0 to q1 [3 n_nodes]."""
-    _gather_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
+    gather_node_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
 
 
 @inlined
 def edges_with_compensation(q, compensation, dq, nodes, n, means, increments):
     """Do so for the increments Δq from q + compensation."""
-    _gather_compensated(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
+    gather_compensated_nodes(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
 
 
 @inlined
 def scatter_edges(t, nodes, n, out):
     """Add the forces t [9, CHUNK] on the edges of n linear tetrahedra to out [3 n_nodes]."""
-    _scatter_nodes(t, nodes, n, 4, CHUNK, out)
+    scatter_nodes(t, nodes, n, 4, CHUNK, out)
 
 
 @inlined
@@ -137,7 +152,7 @@ def gather(q, nodes, n, slopes, geometry, x, d):
         _gather_nodes(q, nodes, n, 4, CHUNK, geometry, d)
     else:
         _gather_nodes(q, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), geometry, x)
-        interpolate(x, slopes, d)
+        interpolate(x, slopes, geometry, d)
 
 
 @inlined
@@ -155,19 +170,19 @@ def _gather_nodes(q, nodes, n, k, size, geometry, x):
 
 
 @inlined
-def gather_changes(q0, q1, nodes, n, slopes, x, means, increments):
+def gather_changes(q0, q1, nodes, n, slopes, geometry, x, means, increments):
     """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes]; x is `work`."""
     if are_edges(slopes):
-        _gather_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
+        gather_node_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
     else:
         y = np.empty_like(x)
-        _gather_changes(q0, q1, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
-        interpolate(x, slopes, means)
-        interpolate(y, slopes, increments)
+        gather_node_changes(q0, q1, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
+        interpolate(x, slopes, geometry, means)
+        interpolate(y, slopes, geometry, increments)
 
 
 @inlined
-def _gather_changes(q0, q1, nodes, n, k, size, means, increments):
+def gather_node_changes(q0, q1, nodes, n, k, size, means, increments):
     """Set the means and increments [3 (k − 1), size] of the nodes relative to the first one."""
     for e in range(size):
         first = k * min(e, n - 1)
@@ -182,19 +197,19 @@ def _gather_changes(q0, q1, nodes, n, k, size, means, increments):
 
 
 @inlined
-def gather_compensated(q, compensation, dq, nodes, n, slopes, x, means, increments):
+def gather_compensated(q, compensation, dq, nodes, n, slopes, geometry, x, means, increments):
     """Do so for Δq from q + c, c the compensation, by differences no larger than an edge however far the body is."""
     if are_edges(slopes):
-        _gather_compensated(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
+        gather_compensated_nodes(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
     else:
         y = np.empty_like(x)
-        _gather_compensated(q, compensation, dq, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
-        interpolate(x, slopes, means)
-        interpolate(y, slopes, increments)
+        gather_compensated_nodes(q, compensation, dq, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
+        interpolate(x, slopes, geometry, means)
+        interpolate(y, slopes, geometry, increments)
 
 
 @inlined
-def _gather_compensated(q, compensation, dq, nodes, n, k, size, means, increments):
+def gather_compensated_nodes(q, compensation, dq, nodes, n, k, size, means, increments):
     for e in range(size):
         first = k * min(e, n - 1)
         o = THREE * nodes[first]
@@ -208,8 +223,29 @@ def _gather_compensated(q, compensation, dq, nodes, n, k, size, means, increment
 
 
 @inlined
-def interpolate(x, slopes, d):
+def interpolate(x, slopes, geometry, d):
     """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), E]."""
+    if have_own_slopes(slopes):
+        _interpolate_apart(x, slopes.shape[1], geometry, own_slopes(slopes, geometry), d)
+    else:
+        _interpolate_together(x, slopes, d)
+
+
+@inlined
+def _interpolate_apart(x, k, geometry, first, d):
+    """Do so with the slopes that are rows of the geometry from ``first`` on."""
+    d[:] = 0.0
+    for n in range(1, k):
+        for a in range(3):
+            at = first + (3 * n + a) * CHUNK
+            for i in range(3):
+                of, to = 3 * (n - 1) + i, 3 * a + i
+                for p in range(CHUNK):
+                    d[place(to, p)] += geometry[np.uint64(at + p)] * x[place(of, p)]
+
+
+@inlined
+def _interpolate_together(x, slopes, d):
     points, k = slopes.shape[0], slopes.shape[1]
     size, factors = elements_per_chunk(points), slopes.ravel()
     for g in range(points):
@@ -224,13 +260,31 @@ def interpolate(x, slopes, d):
 
 
 @inlined
-def scatter(t, nodes, n, slopes, f, out):
+def scatter(t, nodes, n, slopes, geometry, f, out):
     """Add the forces of the n elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is `work`."""
     if are_edges(slopes):
-        _scatter_nodes(t, nodes, n, 4, CHUNK, out)
+        scatter_nodes(t, nodes, n, 4, CHUNK, out)
     else:
-        _integrate(t, slopes, f)
-        _scatter_nodes(f, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), out)
+        if have_own_slopes(slopes):
+            integrate_apart(t, slopes.shape[1], geometry, own_slopes(slopes, geometry), f)
+        else:
+            _integrate(t, slopes, f)
+        scatter_nodes(f, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), out)
+
+
+@inlined
+def integrate_apart(t, k, geometry, first, f):
+    """Set f_n = Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), CHUNK] with the slopes that are rows of the geometry."""
+    for n in range(1, k):
+        at = first + 3 * n * CHUNK
+        for i in range(3):
+            to = 3 * (n - 1) + i
+            for p in range(CHUNK):
+                f[place(to, p)] = (
+                    geometry[np.uint64(at + p)] * t[place(i, p)]
+                    + geometry[np.uint64(at + CHUNK + p)] * t[place(3 + i, p)]
+                    + geometry[np.uint64(at + 2 * CHUNK + p)] * t[place(6 + i, p)]
+                )
 
 
 @inlined
@@ -248,7 +302,7 @@ def _integrate(t, slopes, f):
 
 
 @inlined
-def _scatter_nodes(f, nodes, n, k, size, out):
+def scatter_nodes(f, nodes, n, k, size, out):
     """Add f [3 (k − 1), size] to the nodes, and minus their sum to the first one."""
     for e in range(n):
         first = k * e

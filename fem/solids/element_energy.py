@@ -9,8 +9,8 @@ from symplex.fem.energy import Array, Energy
 from symplex.fem.forms import Form
 
 
-class ElementEnergy(Energy):
-    """The strain energy of elements of one type and one material.
+class ElementForms(Energy):
+    """An energy of elements of one type and one material, or a part of it.
 
     Attributes
     ----------
@@ -75,7 +75,9 @@ class ElementEnergy(Energy):
         """
         return self.local(forms.THIRD, x, a)
 
-    # -- strain and stress, for output: means over an element ----------------------------------------------------
+
+class ElementEnergy(ElementForms):
+    """The strain energy of elements of one type and one material, with strain and stress for output: means."""
 
     @abstractmethod
     def deformation_gradients(self, q: Array) -> Array:

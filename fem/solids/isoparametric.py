@@ -6,10 +6,10 @@ law is called once with all of them, and compiled loops integrate what it return
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import inf, isfinite
-from typing import final
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,11 @@ from symplex.fem.solids import element_kernels, elements, failures, tensors
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
-from symplex.fem.solids.numpy_forms import INTEGRALS, Part, energies, flat
+from symplex.fem.solids.numpy_forms import INTEGRALS, Part, energies, stress
 
 TOGETHER = 4  # blocks for which a law is called once, so that the call itself costs little
 
 
-@final
 class Isoparametric(ElementEnergy):
     """The strain energy of elements of one type and one material.
 
@@ -42,6 +41,8 @@ class Isoparametric(ElementEnergy):
     nodes : int32 [m, k]
         The nodes of the elements.
     material : Material
+    slopes : float64 [m, k, 3], optional
+        Of each element at one point that stands for all of it (see `symplex.fem.solids.chunked_elements`).
 
     Attributes
     ----------
@@ -54,17 +55,24 @@ class Isoparametric(ElementEnergy):
         If an undeformed element has no positive volume everywhere.
     """
 
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material):
+    # What integrates the forms, energies and stresses of a part of the elements.
+    integrals: ClassVar[Mapping[Form, Callable[..., Array]]] = INTEGRALS
+    energies: ClassVar[Callable[..., Array]] = staticmethod(energies)
+    stress: ClassVar[Callable[..., Array]] = staticmethod(stress)
+
+    def __init__(
+        self, element: Element, points: Array, nodes: IntArray, material: Material, slopes: Array | None = None
+    ):
         self.element = element
         self.nodes = nodes
         self.material = material
-        _, slopes = element.shapes(element.stiffness.points)
-        J = elements.jacobians(points, nodes, slopes)
+        at_points = element.shapes(element.stiffness.points)[1][None] if slopes is None else slopes[:, None]
+        J = points[nodes][:, None].swapaxes(2, 3) @ at_points
         det = elements.checked_determinants(element, nodes, J)
         # ∇N_a = J⁻ᵀ ∂N_a/∂ξ = cof J ∂N_a/∂ξ / det J
         cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape) / det[:, :, None, None]
-        gradients = np.einsum("egij,gaj->egia", cofactors, slopes, optimize=True)
-        weights = det * element.stiffness.weights
+        gradients = cofactors @ at_points.swapaxes(2, 3)
+        weights = det * (element.stiffness.weights if slopes is None else 1.0)
         self.volumes = weights.sum(axis=1)
         # Everything is kept in the order of the blocks, so that a block is a slice.
         self.blocks = Blocks(nodes, points)
@@ -87,15 +95,15 @@ class Isoparametric(ElementEnergy):
         def store(part: slice, local: Array) -> None:
             scatter(local, self._nodes[part] if not form.is_matrix or slots is None else slots[self._order[part]], out)
 
-        self._sweep(INTEGRALS[form], form, nodal, lambda q, part: q[self._nodes[part]], store)
+        self._sweep(self.integrals[form], form, nodal, lambda q, part: q[self._nodes[part]], store)
 
     def local(self, form: Form, *x: Array) -> Array:
         """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3]."""
-        return self._local(INTEGRALS[form], form, x, form.local_shape(*x[0].shape))
+        return self._local(self.integrals[form], form, x, form.local_shape(*x[0].shape))
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
-        return self._local(energies, forms.GRADIENT, (x,), (len(x),))
+        return self._local(self.energies, forms.GRADIENT, (x,), (len(x),))
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
@@ -103,7 +111,7 @@ class Isoparametric(ElementEnergy):
         part = slice(place, place + 1)
         F, C, valid = self._strains(part, np.ascontiguousarray(x[None], dtype=float))
         with np.errstate(all="ignore"):
-            return float(energies(self._part(part), F, C)[0]) if valid else inf
+            return float(self.energies(self._part(part), F, C)[0]) if valid else inf
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
@@ -219,7 +227,7 @@ class Isoparametric(ElementEnergy):
         """Return F (1 if the law is not objective) and S [m, g, 3, 3], in the order of the blocks."""
         F, C, valid = self._strains(slice(None), np.ascontiguousarray(q[self._nodes]))
         with np.errstate(all="ignore"):
-            S = self.material.stress(flat(C)).reshape(C.shape) if valid else F
+            S = self.stress(self._part(slice(None)), C) if valid else F
         if not (valid and np.isfinite(S).all()):
             raise self._failure((q[self._nodes],))
         return F, S
@@ -238,4 +246,4 @@ class Isoparametric(ElementEnergy):
         The positions [m, k, 3] are in the order of the blocks.
         """
         F = [np.einsum("eai,egKa->egiK", x, self._gradients, optimize=True) for x in positions]
-        return failures.failure(self.material, self.nodes, self._order, F, self.material)
+        return failures.failure(self.material, self.nodes, self._order, F, self._part(slice(None)).material)

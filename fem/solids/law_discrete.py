@@ -222,13 +222,13 @@ def _add(
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         if compensated:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, x, means, increments)
+            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, means, increments)
         else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, x, means, increments)
+            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, means, increments)
         if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, m, m, middle, change, at, W, averages)
         if _set_forces(means, increments, constants, weights, fibres, averages, tau) < CHUNK:
             return np.nan
-        scatter(means, nodes[chunk], n, slopes, x, out)
+        scatter(means, nodes[chunk], n, slopes, constants, x, out)
     return 0.0

@@ -189,7 +189,7 @@ def add_discrete_hessian(
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, x, means, increments)
+        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, means, increments)
         if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, m, rows, middle, change, at, W, averages)
@@ -203,7 +203,7 @@ def add_discrete_hessian(
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
-                    accumulate(H, slopes[g], k, False, half, K)
+                    accumulate(H, slopes, g, constants, start, k, False, half, K)
             named = elements[chunk * size + start :]
             if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)

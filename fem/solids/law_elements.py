@@ -22,7 +22,9 @@ from symplex.fem.solids import (
     law_third,
 )
 from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
+from symplex.fem.solids.chunks import GEOMETRY
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
+from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_functions import LawFunctions
 
@@ -43,7 +45,7 @@ def _between(order: str) -> Callable[[Any], tuple[Any, ...]]:
 
 
 @final
-class LawElements(ChunkedElements):
+class LawElements(ChunkedElements, ElementEnergy):
     """The strain energy of elements of one type and one material whose law is a function of invariants.
 
     `Solid` makes it. One compiled loop for each form serves all elements and laws: it calls the law by its address
@@ -51,7 +53,7 @@ class LawElements(ChunkedElements):
 
     Parameters
     ----------
-    element, points, nodes, material
+    element, points, nodes, material, slopes
         See `ChunkedElements`.
     law : LawFunctions
         Those of the material.
@@ -80,8 +82,9 @@ class LawElements(ChunkedElements):
         material: InvariantMaterial,
         law: LawFunctions,
         directions: Array,
+        slopes: Array | None = None,
     ):
-        super().__init__(element, points, nodes, material, directions)
+        super().__init__(element, points, nodes, material, directions, slopes)
         self.law = law
         self._invariant = material
 
@@ -96,12 +99,18 @@ class LawElements(ChunkedElements):
         x, w = leggauss(self.law.gauss_points)
         return np.array([0.5 + 0.5 * x, 0.5 * w])
 
-    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
-        """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted."""
+    def lattice_functions(self, axes: Array | None = None, hourglass: Array | None = None) -> LatticeFunctions:
+        """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted.
+
+        ``hourglass`` [m, 33] are the constants of an hourglass energy that is to be added
+        (`symplex.fem.solids.hourglass`).
+        """
         from symplex.fem.grid.lattice_solids import solid_lattice  # C functions are compiled when it is imported
 
-        weights = self.element.stiffness.weights
-        return solid_lattice(self.law, self._slopes, weights, self._at_points(), self.rule)
+        own = self._own_slopes
+        known = self._at_points()[..., : GEOMETRY + 3 * self.law.fibres]
+        slopes = self._slopes[None] if own is None else own
+        return solid_lattice(self.law, slopes, self._point_weights, known, self.rule, hourglass)
 
     # -- stress, for output ------------------------------------------------------------------------------------
 

@@ -157,7 +157,7 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, has_i2, la
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if _set_forces(d, constants, weights, fibres, has_i2, W, t) < CHUNK:
             return np.nan
-        scatter(t, nodes[chunk], n, slopes, x, out)
+        scatter(t, nodes[chunk], n, slopes, constants, x, out)
     return 0.0
 
 

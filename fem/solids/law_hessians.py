@@ -166,7 +166,7 @@ def add_hessian(
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
-                    accumulate(H, slopes[g], k, True, half, K)
+                    accumulate(H, slopes, g, constants, start, k, True, half, K)
             named = elements[chunk * size + start :]
             if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)

@@ -123,12 +123,12 @@ def add_mean_gradient(
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, x, means, increments)
+        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, means, increments)
         if _set_invariants(means, increments, constants, fibres, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if not all_finite(W, m):
             return np.nan
         _set_forces(means, increments, constants, weights, fibres, W, t)
-        scatter(t, nodes[chunk], n, slopes, x, out)
+        scatter(t, nodes[chunk], n, slopes, constants, x, out)
     return 0.0

@@ -28,7 +28,9 @@ from symplex.fem.solids.chunks import (
     direction,
     elements_per_chunk,
     gather,
+    have_own_slopes,
     matrix,
+    own_slopes,
     place,
     vectors,
     volume,
@@ -142,12 +144,16 @@ def _add_fibres(geometry, weights, fibres, W, s):
 
 
 @inlined
-def _scatter(s, n, slopes, elements, start, slots, local, out):
+def _scatter(s, n, slopes, geometry, elements, start, slots, local, out):
     """Add the matrices of the n elements of a chunk to the values out [nnz]."""
     if are_edges(slopes):
         _scatter_edges(s, n, elements, start, slots, out)
     else:
-        _scatter_nodes(s, n, slopes, elements, start, slots, local, out)
+        if have_own_slopes(slopes):
+            _integrate_apart(s, slopes.shape[1], geometry, own_slopes(slopes, geometry), local)
+        else:
+            _integrate(s, slopes, local)
+        scatter_secants(local, n, slopes.shape[1], elements_per_chunk(len(slopes)), elements, start, slots, out)
 
 
 @inlined
@@ -164,8 +170,25 @@ def _scatter_edges(s, n, elements, start, slots, out):
 
 
 @inlined
-def _scatter_nodes(s, n, slopes, elements, start, slots, local, out):
-    """Integrate those of other elements in local [k, k, size], rows that sum to zero, and add them."""
+def _integrate_apart(s, k, geometry, first, local):
+    """Set local [k, k, CHUNK], a ≤ b, of nodes with the slopes that are rows of the geometry from ``first`` on."""
+    for b in range(1, k):
+        for a in range(1, b + 1):
+            to, of_a, of_b = (k * a + b) * CHUNK, first + 3 * a * CHUNK, first + 3 * b * CHUNK
+            for p in range(CHUNK):
+                x, y, z = geometry[of_b + p], geometry[of_b + CHUNK + p], geometry[of_b + 2 * CHUNK + p]
+                u, v, w = geometry[of_a + p], geometry[of_a + CHUNK + p], geometry[of_a + 2 * CHUNK + p]
+                A = matrix(s, p)
+                local[to + p] = (
+                    u * (A[0] * x + A[3] * y + A[4] * z)
+                    + v * (A[3] * x + A[1] * y + A[5] * z)
+                    + w * (A[4] * x + A[5] * y + A[2] * z)
+                )
+
+
+@inlined
+def _integrate(s, slopes, local):
+    """Set local [k, k, size], a ≤ b, of the nodes of other elements."""
     points, k = slopes.shape[0], slopes.shape[1]
     size, factors = elements_per_chunk(points), np.empty(6)
     for b in range(1, k):
@@ -178,6 +201,11 @@ def _scatter_nodes(s, n, slopes, elements, start, slots, local, out):
                 factors[3], factors[4], factors[5] = x * v + y * u, x * w + z * u, y * w + z * v
                 for e in range(0, size, LANES):
                     add_lanes(g > 0, factors, 0, 1, s, g * size + e, CHUNK, 6, local, to + e)
+
+
+@inlined
+def scatter_secants(local, n, k, size, elements, start, slots, out):
+    """Add the matrices of n elements to the values out [nnz]; whatever concerns node 0 is minus the sum."""
     for e in range(n):
         to = slots[elements[start + e]]
         whole = 0.0
@@ -217,7 +245,7 @@ def add_secant(
             return np.nan
         _set_secants(d, constants, weights, W, s)
         _add_fibres(constants, weights, fibres, W, s)
-        _scatter(s, n, slopes, elements, chunk * size, slots, local, out)
+        _scatter(s, n, slopes, constants, elements, chunk * size, slots, local, out)
     return 0.0
 
 
@@ -246,5 +274,5 @@ def add_secant_rate(
         _set_secants(d, constants, weights, W_rates, s)
         _add_fibres(constants, weights, fibres, W_rates, s)
         _add_changes(d, w, constants, weights, W, s)
-        _scatter(s, n, slopes, elements, chunk * size, slots, local, out)
+        _scatter(s, n, slopes, constants, elements, chunk * size, slots, local, out)
     return 0.0

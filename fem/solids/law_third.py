@@ -188,7 +188,7 @@ def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, has_i2, la
         _set_second_rates(m, W, of_invariants, curvatures, twice)
         for f in range(fibres):
             _set_fibre_forces(d, b, constants, weights, f, once, twice, t)
-            scatter(t, nodes[chunk], n, slopes, x, out)
+            scatter(t, nodes[chunk], n, slopes, constants, x, out)
         _set_forces(d, b, constants, weights, W, once, twice)
-        scatter(d, nodes[chunk], n, slopes, x, out)
+        scatter(d, nodes[chunk], n, slopes, constants, x, out)
     return 0.0

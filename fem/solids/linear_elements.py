@@ -12,6 +12,7 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import linear_loops
 from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
+from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.failures import strains
 from symplex.fem.solids.materials import LinearElastic
@@ -26,7 +27,7 @@ def _half_moduli(elements: Any) -> tuple[float, float]:
 
 
 @final
-class LinearElements(ChunkedElements):
+class LinearElements(ChunkedElements, ElementEnergy):
     """The strain energy of elements of Hooke's law in the linear strain ε = sym F − 1, which is quadratic.
 
     `Solid` makes it. Its discrete gradient, and that of mean strains, is the gradient half way, its third derivative
@@ -34,7 +35,7 @@ class LinearElements(ChunkedElements):
 
     Parameters
     ----------
-    element, points, nodes, material
+    element, points, nodes, material, slopes
         See `ChunkedElements`.
     """
 
@@ -51,8 +52,10 @@ class LinearElements(ChunkedElements):
     }
     values: ClassVar[Loop] = Loop(linear_loops.set_values, _moduli)
 
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: LinearElastic):
-        super().__init__(element, points, nodes, material, np.eye(3))
+    def __init__(
+        self, element: Element, points: Array, nodes: IntArray, material: LinearElastic, slopes: Array | None = None
+    ):
+        super().__init__(element, points, nodes, material, np.eye(3), slopes)
 
     # -- stress, for output -----------------------------------------------------------------------------------
 
@@ -64,11 +67,11 @@ class LinearElements(ChunkedElements):
         MaterialFailed
             If it is not finite.
         """
-        F, det = self._deformations(q[self.nodes], self.nodes)
+        F, det = self._deformations(q[self.nodes])
         C = strains(self.material, F)
         with np.errstate(all="ignore"):
             S = self.material.stress(C.reshape(-1, 3, 3)).reshape(C.shape)
-            means = np.einsum("egij,eg,g->eij", S, det, self.element.stiffness.weights) / self.volumes[:, None, None]
+            means = np.einsum("egij,eg,g->eij", S, det, self._point_weights) / self.volumes[:, None, None]
         if not np.isfinite(means).all():
             raise self.failure([q[self.nodes]])
         return means

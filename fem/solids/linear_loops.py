@@ -83,7 +83,7 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, fi
         gather(q, nodes[chunk], n, slopes, constants, x, d)
         if _set_forces(d, constants, weights, lmbda, mu) < CHUNK:
             return np.nan
-        scatter(d, nodes[chunk], n, slopes, x, out)
+        scatter(d, nodes[chunk], n, slopes, constants, x, out)
     return 0.0
 
 
@@ -94,10 +94,10 @@ def add_discrete_gradient(q0, q1, nodes, counts, geometry, weights, slopes, lmbd
     x, d, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, x, d, increments)
+        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, d, increments)
         if _set_forces(d, constants, weights, lmbda, mu) < CHUNK:
             return np.nan
-        scatter(d, nodes[chunk], n, slopes, x, out)
+        scatter(d, nodes[chunk], n, slopes, constants, x, out)
     return 0.0
 
 
@@ -108,10 +108,10 @@ def add_increment_gradient(q, compensation, dq, nodes, counts, geometry, weights
     x, d, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_compensated(q, compensation, dq, nodes[chunk], n, slopes, x, d, increments)
+        gather_compensated(q, compensation, dq, nodes[chunk], n, slopes, constants, x, d, increments)
         if _set_forces(d, constants, weights, lmbda, mu) < CHUNK:
             return np.nan
-        scatter(d, nodes[chunk], n, slopes, x, out)
+        scatter(d, nodes[chunk], n, slopes, constants, x, out)
     return 0.0
 
 
@@ -182,14 +182,14 @@ def add_hessian(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements
     size = elements_per_chunk(points)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
-        n = counts[chunk]
+        n, constants = counts[chunk], geometry[chunk]
         for start in range(0, n, PART):
             for g in range(points):
-                _set_tangents(geometry[chunk], weights, lmbda, mu, g * size + start, H)
+                _set_tangents(constants, weights, lmbda, mu, g * size + start, H)
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
-                    accumulate(H, slopes[g], k, True, half, K)
+                    accumulate(H, slopes, g, constants, start, k, True, half, K)
             named = elements[chunk * size + start :]
             if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)

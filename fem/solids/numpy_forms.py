@@ -47,21 +47,27 @@ def energies(part: Part, F: Array, C: Array) -> Array:
     return (part.material.energy_density(flat(C)).reshape(w.shape) * w).sum(axis=1)
 
 
+def stress(part: Part, C: Array) -> Array:
+    """Return S [e, g, 3, 3]."""
+    return contiguous(part.material.stress(flat(C)), C.shape)
+
+
 def _forces(part: Part, F: Array, C: Array) -> Array:
-    return _integrated_forces(part, F, part.material.stress(flat(C)))
+    return integrated_forces(part, F, part.material.stress(flat(C)))
 
 
 def _discrete_forces(part: Part, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
-    return _integrated_forces(part, 0.5 * (F0 + F1), part.material.discrete_stress(flat(C0), flat(C1)))
+    return integrated_forces(part, 0.5 * (F0 + F1), part.material.discrete_stress(flat(C0), flat(C1)))
 
 
 def _mean_forces(part: Part, F0: Array, C0: Array, F1: Array, C1: Array) -> Array:
-    return _integrated_forces(part, 0.5 * (F0 + F1), part.material.stress(flat(0.5 * (C0 + C1))))
+    return integrated_forces(part, 0.5 * (F0 + F1), part.material.stress(flat(0.5 * (C0 + C1))))
 
 
-def _integrated_forces(part: Part, F: Array, S: Array) -> Array:
+def integrated_forces(part: Part, F: Array, S: Array) -> Array:
+    """Return Σ w F S ∇N_a [e, k, 3]."""
     out = np.empty((len(F), part.gradients.shape[3], 3))
-    element_kernels.integrate_forces(F, _contiguous(S, F.shape), part.weights, part.gradients, out)
+    element_kernels.integrate_forces(F, contiguous(S, F.shape), part.weights, part.gradients, out)
     return out
 
 
@@ -79,19 +85,19 @@ def _discrete_stiffness(part: Part, F0: Array, C0: Array, F1: Array, C1: Array) 
 def _integrated_stiffness(part: Part, left: Array, right: Array, S: Array, T: Array, geometric: float) -> Array:
     size = 3 * part.gradients.shape[3]
     out = np.empty((len(left), size, size))
-    S, T = _contiguous(S, left.shape), _contiguous(T, (*left.shape, 3, 3))
+    S, T = contiguous(S, left.shape), contiguous(T, (*left.shape, 3, 3))
     of_S = geometric * part.material.objective
     element_kernels.integrate_stiffness(left, right, S, T, part.weights, part.gradients, of_S, out)
     return out
 
 
 def _secants(part: Part, F: Array, C: Array) -> Array:
-    S = _contiguous(part.material.stress(flat(C)), C.shape)
+    S = contiguous(part.material.stress(flat(C)), C.shape)
     return element_kernels.integrated_secants(S, part.weights, part.gradients)
 
 
 def _secant_rates(part: Part, F: Array, C: Array, v: Array) -> Array:
-    T = _contiguous(part.material.tangent(flat(C)), (*C.shape, 3, 3))
+    T = contiguous(part.material.tangent(flat(C)), (*C.shape, 3, 3))
     S = element_kernels.stress_rates(T, F, v, part.gradients)
     return element_kernels.integrated_secants(S, part.weights, part.gradients)
 
@@ -119,6 +125,6 @@ def flat(C: Array) -> Array:
     return C.reshape(-1, 3, 3)
 
 
-def _contiguous(values: Array, shape: tuple[int, ...]) -> Array:
+def contiguous(values: Array, shape: tuple[int, ...]) -> Array:
     """Return what a law has returned in the given shape, for a compiled loop."""
     return np.ascontiguousarray(values, dtype=float).reshape(shape)

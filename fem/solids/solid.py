@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,23 @@ from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.element_energy import ElementEnergy
-from symplex.fem.solids.elements import TETRAHEDRON, element_of
+from symplex.fem.solids.elements import (
+    HEXAHEDRON,
+    REDUCED_HEXAHEDRON,
+    SERENDIPITY_HEXAHEDRON,
+    TETRAHEDRON,
+    Element,
+    element_of,
+)
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
 from symplex.fem.solids.materials import LinearElastic, NeoHookean
+from symplex.fem.solids.mean_dilatation import MeanDilatation
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
+from symplex.fem.solids.stabilized import StabilizedHexahedra
+
+Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
 
@@ -39,20 +50,31 @@ class Solid(ElementEnergy):
     points : float64 [n, 3]
         Undeformed positions in m of the nodes of the whole mesh.
     cells : int [m, k]
-        The nodes of the elements: k = 4 linear tetrahedra, 8 hexahedra, 10 quadratic tetrahedra, as meshio orders them.
+        The nodes of the elements as meshio orders them; k tells their type: 4 ``tetra``, 5 ``pyramid``, 6 ``wedge``,
+        8 ``hexahedron``, 10 ``tetra10``, 13 ``pyramid13``, 15 ``wedge15``, 18 ``wedge18``, 20 ``hexahedron20``, 27
+        ``hexahedron27``.
     material : Material
     fibres : float64 [m, 3] or [F, m, 3], optional
         Undeformed directions of the material's families of fibres in each element, of any length; default: those of the
         material in all elements.
+    formulation : str, optional
+        How the strains are interpolated. ``"full"``: as the shape functions say, at all points of quadrature.
+        ``"stabilized"``, of hexahedra of 8 nodes: uniform, with an hourglass energy that neither locks in bending nor
+        where the material is nearly incompressible. ``"mean-dilatation"``, of all but linear tetrahedra and laws that
+        are objective: with the mean change of volume of the element, for nearly incompressible materials; it runs
+        through NumPy. ``"reduced"``, of hexahedra of 20 nodes: at 2 × 2 × 2 points instead of 3 × 3 × 3, softer in
+        bending, but one element alone has six zero-energy modes, which elements beside it suppress. Default: stabilized
+        hexahedra, other elements full.
 
     Attributes
     ----------
+    formulation : str
     fibres : float64 [F, m, 3] or None
         These directions, of length 1.
     nodes : int32 [m, k]
         The nodes of the elements.
     kind : str
-        meshio's name of the elements: ``tetra``, ``hexahedron`` or ``tetra10``.
+        meshio's name of the elements, such as ``tetra`` or ``hexahedron``.
     volumes : float64 [m]
         Undeformed volumes in m³.
 
@@ -64,7 +86,14 @@ class Solid(ElementEnergy):
         If an undeformed element is inverted or flat.
     """
 
-    def __init__(self, points: ArrayLike, cells: Nodes, material: Material, fibres: ArrayLike | None = None):
+    def __init__(
+        self,
+        points: ArrayLike,
+        cells: Nodes,
+        material: Material,
+        fibres: ArrayLike | None = None,
+        formulation: Formulation | None = None,
+    ):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
         self.nodes = connectivity("Solid", cells)
         self.material = material
@@ -75,11 +104,18 @@ class Solid(ElementEnergy):
         self.kind = element.kind
         law = material.law_functions()
         self.fibres = None if fibres is None else self._directions(fibres)
-        self._elements: LawElements | LinearElements | Isoparametric
+        self.formulation = _formulation_of(element, formulation, material)
+        element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
+        self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra
         self._fast: NeoHookeanTetrahedra | None = None
-        if law is not None:
+        directions = material.directions if isinstance(material, InvariantMaterial) else np.empty((0, 3))
+        directions = directions if self.fibres is None else self.fibres
+        if self.formulation == "stabilized":
+            self._elements = StabilizedHexahedra(self.points, self.nodes, material, directions)
+        elif self.formulation == "mean-dilatation":
+            self._elements = MeanDilatation(element, self.points, self.nodes, material, directions)
+        elif law is not None:
             assert isinstance(material, InvariantMaterial)
-            directions = material.directions if self.fibres is None else self.fibres
             self._elements = LawElements(element, self.points, self.nodes, material, law, directions)
             if element is TETRAHEDRON and isinstance(material, NeoHookean):
                 self._fast = NeoHookeanTetrahedra(self._elements, material)
@@ -96,7 +132,7 @@ class Solid(ElementEnergy):
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)
         fibres = None if self.fibres is None else self.fibres[:, chosen]
-        return Solid(self.points, self.nodes[chosen], self.material, fibres)
+        return Solid(self.points, self.nodes[chosen], self.material, fibres, self.formulation)
 
     def _directions(self, fibres: ArrayLike) -> Array:
         """Return the directions of fibres of each element [F, m, 3], of length 1."""
@@ -137,7 +173,7 @@ class Solid(ElementEnergy):
 
     def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a law that is not objective has no secant form."""
-        return super().has(optional) and (optional != "secant" or self.material.objective)
+        return self._elements.has(optional) and (optional != "secant" or self.material.objective)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
@@ -212,3 +248,33 @@ class Solid(ElementEnergy):
     @cached_property
     def _least_nodes(self) -> int:
         return int(self.nodes.max(initial=-1)) + 1
+
+
+def _formulation_of(element: Element, formulation: Formulation | None, material: Material) -> Formulation:
+    """Return the formulation of elements: the one that is asked for, or the best.
+
+    Raises
+    ------
+    InvalidSystem
+        If it is not one of these elements, or not of the material.
+    """
+    if formulation is None:
+        return "stabilized" if element is HEXAHEDRON else "full"
+    if formulation == "stabilized" and element is not HEXAHEDRON:
+        raise InvalidSystem(f'Solid: hexahedra of 8 nodes can be stabilized, {element.plural} cannot; take "full".')
+    if formulation == "reduced" and element is not SERENDIPITY_HEXAHEDRON:
+        raise InvalidSystem(
+            f'Solid: hexahedra of 20 nodes can have reduced integration, {element.plural} cannot; take "full".'
+        )
+    if formulation == "mean-dilatation":
+        if element is TETRAHEDRON:
+            raise InvalidSystem(
+                "Solid: the dilatation of linear tetrahedra is uniform, and so is its mean; for nearly incompressible "
+                'materials take quadratic tetrahedra of formulation "mean-dilatation", or hexahedra.'
+            )
+        if not material.objective:
+            raise InvalidSystem(
+                f"Solid: {type(material).__name__} is a law of small strains, and has no mean dilatation; take a law "
+                "of large strains, as SaintVenantKirchhoff or NeoHookean."
+            )
+    return formulation

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.kernels import inlined
-from symplex.fem.solids.chunks import NINE
+from symplex.fem.solids.chunks import CHUNK, NINE, have_own_slopes, own_slopes
 from symplex.fem.solids.edge_algebra import along, outer, pair, times
 
 PART = 16
@@ -159,8 +159,42 @@ def scatter_of_edges(H, elements, size, slots, out):
 
 
 @inlined
-def accumulate(H, slopes, k, symmetric, half, K):
-    """Add the tangents H at a point, where ∂N_n/∂ξ_a = slopes [k, 3], to K; if symmetric below the diagonal only."""
+def accumulate(H, slopes, g, geometry, start, k, symmetric, half, K):
+    """Add the tangents H at point g of the elements from ``start`` on to K; if symmetric below the diagonal only."""
+    if have_own_slopes(slopes):
+        accumulate_apart(H, geometry, own_slopes(slopes, geometry) + start, k, symmetric, half, K)
+    else:
+        _accumulate_together(H, slopes[g], k, symmetric, half, K)
+
+
+@inlined
+def accumulate_apart(H, rows, first, k, symmetric, half, K):
+    """Do so with the slopes of each element that are rows from ``first`` on."""
+    for m in range(k):
+        at = first + 3 * m * CHUNK
+        for c in range(27):
+            for j in range(PART):
+                t = c * PART + j
+                half[t] = (
+                    rows[np.uint64(at + j)] * H[t]
+                    + rows[np.uint64(at + CHUNK + j)] * H[3 * BLOCK + t]
+                    + rows[np.uint64(at + 2 * CHUNK + j)] * H[6 * BLOCK + t]
+                )
+        for n in range(m + 1 if symmetric else k):
+            of, to = first + 3 * n * CHUNK, (k * m + n) * BLOCK
+            for c in range(9):
+                for j in range(PART):
+                    t = c * PART + j
+                    K[to + t] += (
+                        rows[np.uint64(of + j)] * half[t]
+                        + rows[np.uint64(of + CHUNK + j)] * half[BLOCK + t]
+                        + rows[np.uint64(of + 2 * CHUNK + j)] * half[2 * BLOCK + t]
+                    )
+
+
+@inlined
+def _accumulate_together(H, slopes, k, symmetric, half, K):
+    """Do so where ∂N_n/∂ξ_a = slopes [k, 3] in all elements."""
     for m in range(k):
         x, y, z = slopes[m, 0], slopes[m, 1], slopes[m, 2]
         for t in range(3 * BLOCK):

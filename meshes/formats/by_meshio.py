@@ -22,13 +22,36 @@ def read_by_meshio(path: Path, file_format: str) -> meshio.Mesh:
     """
     import meshio
 
+    complete_meshio()
     if file_format in ("ansys", "mdpa", "ply"):
         with _FiniteBytes(io.FileIO(path)) as binary:
             return meshio.read(binary, file_format)
     if file_format in ("tecplot", "off"):
         with _FiniteText(io.BufferedReader(io.FileIO(path))) as text:
             return meshio.read(text, file_format)
-    return meshio.read(path, file_format)
+    mesh = meshio.read(path, file_format)
+    return wedges_of_vtk(mesh) if file_format in ("vtk", "vtu") else mesh
+
+
+def complete_meshio() -> None:
+    """Add to meshio's table of dimensions quadratic cells that it reads and writes, but makes no mesh of."""
+    from meshio._mesh import topological_dimension
+
+    for kind in ("wedge15", "wedge18", "pyramid13"):
+        topological_dimension.setdefault(kind, 3)
+
+
+# meshio turns the wedges of VTK files round. VTK itself has their corners in the order that they have here, and would
+# take those for inverted.
+_VTK_WEDGE = [0, 2, 1, 3, 5, 4]
+
+
+def wedges_of_vtk(mesh: meshio.Mesh) -> meshio.Mesh:
+    """Return what meshio has read from a VTK file, or shall write to one, so that wedges there are as VTK has them."""
+    for block in mesh.cells:
+        if block.type == "wedge":
+            block.data = block.data[:, _VTK_WEDGE]
+    return mesh
 
 
 class _FiniteBytes(io.BufferedReader):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.gmsh_order import from_gmsh_order
 from symplex.meshes.formats.gmsh_sections import (
     DOUBLE,
     INT,
@@ -39,7 +40,7 @@ def read_gmsh22(path: Path) -> RawMesh:
     ValueError
         If it is broken.
     """
-    from meshio.gmsh.common import _gmsh_to_meshio_order, _gmsh_to_meshio_type
+    from meshio.gmsh.common import _gmsh_to_meshio_type
 
     file = read_sections(path)
     names = file.names()
@@ -50,7 +51,7 @@ def read_gmsh22(path: Path) -> RawMesh:
     cells, groups = [], []
     for element_type, (_, tags, connectivity) in elements.items():
         kind = _gmsh_to_meshio_type[element_type]
-        places = nodes.places(_gmsh_to_meshio_order(kind, connectivity), f"a {kind} cell")
+        places = nodes.places(from_gmsh_order(kind, connectivity), f"a {kind} cell")
         cells.append(RawCells(kind, places))
         groups.append(_members(names, dimension_of(kind), tags))
     sets = {name: [members.get(name) for members in groups] for name in {n for members in groups for n in members}}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.gmsh_order import from_gmsh_order, to_gmsh_order
 from symplex.meshes.formats.gmsh_sections import DOUBLE, INT, SIZE, Numbers, physical_name, read_sections
 from symplex.meshes.formats.numbering import Numbering
 from symplex.meshes.formats.raw import RawCells, RawMesh
@@ -85,7 +86,7 @@ def _read_nodes(numbers: Numbers) -> tuple[NDArray[np.int64], NDArray[np.float64
 def _read_elements(numbers: Numbers) -> list[tuple[tuple[int, int], str, NDArray[np.int64]]]:
     """Return for each block the entity (dimension, tag), the cell type and the numbers of the nodes [m, k]."""
     from meshio._common import num_nodes_per_cell
-    from meshio.gmsh.common import _gmsh_to_meshio_order, _gmsh_to_meshio_type
+    from meshio.gmsh.common import _gmsh_to_meshio_type
 
     n_blocks, total, _, _ = numbers.line(SIZE, SIZE, SIZE, SIZE)
     tags, blocks = [np.empty(0, SIZE)], []
@@ -99,7 +100,7 @@ def _read_elements(numbers: Numbers) -> list[tuple[tuple[int, int], str, NDArray
         table = numbers.rows(SIZE, m, num_nodes_per_cell[kind] + 1)
         tags.append(table[:, 0])
         nodes = _counted("nodes", table[:, 1:])
-        blocks.append(((dim, entity), kind, np.asarray(_gmsh_to_meshio_order(kind, nodes))))
+        blocks.append(((dim, entity), kind, from_gmsh_order(kind, nodes)))
     numbers.end()
     Numbering("element", _counted("elements", np.concatenate(tags), total))
     return blocks
@@ -130,7 +131,7 @@ def write_gmsh41(mesh: Mesh, path: Path) -> None:
     OSError
         If the file cannot be written.
     """
-    from meshio.gmsh.common import _meshio_to_gmsh_order, _meshio_to_gmsh_type
+    from meshio.gmsh.common import _meshio_to_gmsh_type
 
     tag_of = {name: tag for tag, name in enumerate(mesh.groups, start=1)}
     entities: dict[int, list[tuple[NDArray[np.float64], list[int]]]] = {0: [], 1: [], 2: [], 3: []}
@@ -149,7 +150,7 @@ def write_gmsh41(mesh: Mesh, path: Path) -> None:
             raise MeshError(f"{path.name}: Gmsh has no cells of the type '{kind}'.")
         dim = dimension_of(kind)
         for members, names in _by_shared_groups(len(cells), groups):
-            nodes = _meshio_to_gmsh_order(kind, cells[members])
+            nodes = to_gmsh_order(kind, cells[members])
             entities[dim].append((points[nodes.ravel()], [tag_of[name] for name in names]))
             blocks.append((dim, len(entities[dim]), _meshio_to_gmsh_type[kind], nodes))
     named = {(dim, tag) for dim, found in entities.items() for _, tags in found for tag in tags}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_write import write_abaqus
+from symplex.meshes.formats.by_meshio import complete_meshio, wedges_of_vtk
 from symplex.meshes.formats.gmsh41 import write_gmsh41
 from symplex.meshes.formats.read import GROUP_PREFIX
 from symplex.meshes.mesh import Mesh
@@ -94,7 +95,8 @@ _WRITERS: dict[str, Callable[[Mesh, Path], None]] = {
 def _write_by_meshio(mesh: Mesh, path: Path, file_format: str) -> None:
     import meshio
 
-    raw = _with_indicators(mesh)
+    complete_meshio()
+    raw = wedges_of_vtk(_with_indicators(mesh))
     # meshio prints to the terminal what it converts.
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")

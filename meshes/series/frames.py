@@ -40,13 +40,14 @@ VTK_TYPES = {
     "pyramid13": 27,
     "quad9": 28,
     "hexahedron27": 29,
+    "wedge18": 32,
 }
 _CELL_TYPES = {number: name for name, number in VTK_TYPES.items()}
 # meshio's name of a cell type -> its number of nodes.
 _NODES = {
     **{"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexahedron": 8, "wedge": 6, "pyramid": 5},
     **{"line3": 3, "triangle6": 6, "quad8": 8, "tetra10": 10, "hexahedron20": 20},
-    **{"wedge15": 15, "pyramid13": 13, "quad9": 9, "hexahedron27": 27},
+    **{"wedge15": 15, "pyramid13": 13, "quad9": 9, "hexahedron27": 27, "wedge18": 18},
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from reference.boxes import SOLID_KINDS, box_of
 from symplex.contact.bodies import BodyContact
 from symplex.contact.framed import FramedContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
@@ -45,7 +46,6 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.ties import tie_to_surface
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.midside_nodes import quadratic
 
 # -- the energies -------------------------------------------------------------------------------------------------
 
@@ -118,15 +118,13 @@ class Foam(Material):
 
 
 def elements(kind, material):
-    """Few elements of one type, shaken by a sixteenth of their size."""
+    """Few elements of one type (or a type and a formulation), shaken by a sixteenth of their size."""
+    kind, _, formulation = kind.partition(" ")
 
     def make():
-        mesh = {
-            "tetra": lambda: box((0.1, 0.1, 0.1), (1, 1, 1), split="6"),
-            "hexahedron": lambda: box((0.1, 0.1, 0.05), (2, 2, 1), split="hexahedra"),
-            "tetra10": lambda: quadratic(box((0.1, 0.1, 0.1), (1, 1, 1), split="6")),
-        }[kind]()
-        return Solid(mesh.points, mesh.cells[kind], material), shaken(mesh.points, 3e-3)
+        mesh = box_of(kind, *(((0.1, 0.1, 0.05), (2, 2, 1)) if kind == "hexahedron" else ((0.1, 0.1, 0.1), (1, 1, 1))))
+        solid = Solid(mesh.points, mesh.cells[kind], material, formulation=formulation or None)
+        return solid, shaken(mesh.points, 3e-3)
 
     return make
 
@@ -356,6 +354,8 @@ def in_jacobi_coordinates(make):
     return made
 
 
+ELEMENTS = ("tetra", "hexahedron", "hexahedron full", "tetra10")
+OTHERS = ("hexahedron20 reduced", *(kind for kind in SOLID_KINDS if kind not in ELEMENTS))
 TURNED, _ = np.linalg.qr(np.random.default_rng(12).standard_normal((3, 3)))
 
 CASES = {
@@ -363,12 +363,17 @@ CASES = {
     "auxetic solid": Case(auxetic_solid, 0.5, rigid=True),
     **{
         f"{law}, {kind}": Case(elements(kind, material), 0.05, rigid=True)
-        for kind in ("tetra", "hexahedron", "tetra10")
+        for kind in ELEMENTS
         for law, material in LAWS.items()
     },
     **{
+        f"{law}, {kind}": Case(elements(kind, LAWS[law]), 0.05, rigid=True)
+        for kind in OTHERS
+        for law in ("neo-Hookean", "foam", "formula of fibres")
+    },
+    **{
         f"linear elastic, {kind}": Case(elements(kind, LinearElastic(60.5e9, 26e9, 2700.0)), 0.05, shifts=True)
-        for kind in ("tetra", "hexahedron", "tetra10")
+        for kind in (*ELEMENTS, *OTHERS)
     },
     "half-space": Case(contact(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0),
     "half-space, unnormalised": Case(contact(HalfSpace((0.0, 0.1, 0.0), (0.0, -1.0, -1.0), normalize=False)), 1.0),

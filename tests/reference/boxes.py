@@ -8,14 +8,21 @@ from symplex.meshes.midside_nodes import quadratic
 
 SPLITS = {"tetra": "6", "hexahedron": "hexahedra", "wedge": "wedges", "pyramid": "pyramids"}
 LINEAR = list(SPLITS)
-QUADRATIC = ["tetra10", "hexahedron20", "hexahedron27", "wedge15", "pyramid13"]
+QUADRATIC = ["tetra10", "hexahedron20", "hexahedron27", "wedge15", "wedge18", "pyramid13"]
+WITH_CENTRES = ["hexahedron27", "wedge18"]
 SOLID_KINDS = LINEAR + QUADRATIC
+FORMULATIONS = [*SOLID_KINDS, "hexahedron full", "hexahedron20 reduced"]
+
+
+def is_linear(kind):
+    """Whether cells of a type, maybe with a formulation after it, have corners only."""
+    return kind.partition(" ")[0] in LINEAR
 
 
 def box_of(kind, size, cells):
-    """A box of one type of cells, with midside nodes if it is a quadratic one."""
-    mesh = box(size, cells, split=SPLITS[kind.rstrip("0123456789")])
-    return mesh if kind in LINEAR else quadratic(mesh, centres=kind == "hexahedron27")
+    """A box of one type of cells (maybe with a formulation after it), with midside nodes if it is a quadratic one."""
+    mesh = box(size, cells, split=SPLITS[kind.partition(" ")[0].rstrip("0123456789")])
+    return mesh if is_linear(kind) else quadratic(mesh, centres=kind in WITH_CENTRES)
 
 
 def shaken(mesh, amount, seed=0):

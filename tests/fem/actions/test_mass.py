@@ -3,28 +3,27 @@
 import numpy as np
 import pytest
 
+from reference.boxes import LINEAR, QUADRATIC, SOLID_KINDS, WITH_CENTRES, box_of
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.actions.mass import add_consistent_mass, bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
-from symplex.meshes.generate import box
-from symplex.meshes.midside_nodes import quadratic
+
+SIZE = (0.3, 0.2, 0.1)
 
 
-def box_of(kind):
+def body_of(kind):
     """A box of 0.3 × 0.2 × 0.1 m, of one type of cells."""
-    split = {"tetra": "24", "hexahedron": "hexahedra", "tetra10": "6"}[kind]
-    mesh = box((0.3, 0.2, 0.1), (3, 2, 2), split=split)
-    return quadratic(mesh) if kind == "tetra10" else mesh
+    return box_of(kind, SIZE, (3, 2, 2))
 
 
-@pytest.fixture(params=["tetra", "hexahedron", "tetra10"])
+@pytest.fixture(params=SOLID_KINDS)
 def body(request):
-    mesh = box_of(request.param)
+    mesh = body_of(request.param)
     return mesh.points, mesh.cells[request.param]
 
 
 @pytest.fixture
 def tetrahedra():
-    mesh = box_of("tetra")
+    mesh = body_of("tetra")
     return mesh.points, mesh.cells["tetra"]
 
 
@@ -41,17 +40,29 @@ def bent(points):
     return np.column_stack([x + 0.8 * y * z, y - 0.5 * x * z, z + 0.9 * x * y])
 
 
-def test_lumped_mass_of_quadratic_tetrahedra_is_positive():
-    mesh = box_of("tetra10")
-    masses = lumped_mass(bent(mesh.points), mesh.cells["tetra10"], 7.0, len(mesh.points))
-    consistent = consistent_mass(bent(mesh.points), mesh.cells["tetra10"], 7.0, len(mesh.points))
+@pytest.mark.parametrize("kind", [kind for kind in QUADRATIC if kind not in WITH_CENTRES])
+def test_lumped_mass_of_quadratic_elements_is_positive(kind):
+    mesh = body_of(kind)
+    masses = lumped_mass(bent(mesh.points), mesh.cells[kind], 7.0, len(mesh.points))
+    consistent = consistent_mass(bent(mesh.points), mesh.cells[kind], 7.0, len(mesh.points))
     assert masses.min() > 0
     assert np.ravel(consistent.sum(axis=1)).min() < 0  # why row sums will not do
     assert masses.sum() == pytest.approx(consistent.sum())
 
 
-def test_consistent_mass_of_curved_cells_is_exact():
-    """The bent box is what its quadratic tetrahedra interpolate: volume and first moment by Gauss' rule in the box."""
+def test_lumped_mass_of_hexahedra_with_all_nodes_is_the_row_sum_of_the_consistent_one():
+    """Where they are parallelepipeds: by Simpson's rule, 1 : 4 : 16 : 64 at corners, edges, faces and the middle."""
+    mesh = body_of("hexahedron27")
+    cells, n = mesh.cells["hexahedron27"], len(mesh.points)
+    masses = lumped_mass(mesh.points, cells, 7.0, n)
+    np.testing.assert_allclose(masses, consistent_mass(mesh.points, cells, 7.0, n).sum(axis=1), rtol=1e-12)
+    one = lumped_mass(mesh.points, cells[:1], 7.0, n)[cells[0]]
+    np.testing.assert_allclose(one / one[0], [1.0] * 8 + [4.0] * 12 + [16.0] * 6 + [64.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", QUADRATIC)
+def test_consistent_mass_of_curved_cells_is_exact(kind):
+    """The bent box is what its quadratic cells interpolate: volume and first moment by Gauss' rule in the box."""
     x, w = np.polynomial.legendre.leggauss(5)
     X, Y, Z = (0.5 * size * (1 + axis) for size, axis in zip((0.3, 0.2, 0.1), np.meshgrid(x, x, x), strict=True))
     weights = np.prod(np.meshgrid(w, w, w), axis=0) * 0.006 / 8
@@ -59,16 +70,16 @@ def test_consistent_mass_of_curved_cells_is_exact():
     det = np.linalg.det(np.moveaxis(jacobian, (0, 1), (-2, -1)))
     volume = float((weights * det).sum())
     moment = float((weights * det * (X + 0.8 * Y * Z)).sum())
-    mesh = box_of("tetra10")
+    mesh = body_of(kind)
     points = bent(mesh.points)
-    M = consistent_mass(points, mesh.cells["tetra10"], 1.0, len(points))
+    M = consistent_mass(points, mesh.cells[kind], 1.0, len(points))
     assert M.sum() == pytest.approx(volume, rel=1e-12)
     assert (M @ points[:, 0]).sum() == pytest.approx(moment, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
+@pytest.mark.parametrize("kind", LINEAR)
 def test_lumped_mass_is_the_row_sum_of_the_consistent_one(kind):
-    points, cells = bent(box_of(kind).points), box_of(kind).cells[kind]
+    points, cells = bent(body_of(kind).points), body_of(kind).cells[kind]
     rows = consistent_mass(points, cells, 7.0, len(points)).sum(axis=1)
     np.testing.assert_allclose(lumped_mass(points, cells, 7.0, len(points)), rows, rtol=1e-12)
 
@@ -111,7 +122,7 @@ def test_inverted_elements_are_named(tetrahedra):
 
 @pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])
 def test_inverted_elements_of_other_types_are_named(kind):
-    mesh = box_of(kind)
+    mesh = body_of(kind)
     cells = mesh.cells[kind].copy()
     cells[7] = cells[7, [4, 5, 6, 7, 0, 1, 2, 3] if kind == "hexahedron" else [1, 0, 2, 3, 4, 6, 5, 8, 7, 9]]
     for mass in (lumped_mass, consistent_mass):
@@ -121,8 +132,8 @@ def test_inverted_elements_of_other_types_are_named(kind):
 
 def test_cells_of_other_types_are_refused():
     for mass in (lumped_mass, consistent_mass):
-        with pytest.raises(InvalidSystem, match=r"the mass: cells have shape \(2, 6\), wanted"):
-            mass(np.zeros((6, 3)), np.zeros((2, 6), np.int32), 1.0, 6)
+        with pytest.raises(InvalidSystem, match=r"the mass: cells have shape \(2, 7\), wanted"):
+            mass(np.zeros((7, 3)), np.zeros((2, 7), np.int32), 1.0, 7)
 
 
 def test_flat_elements_have_no_mass_of_either_kind():

@@ -1,16 +1,30 @@
 """Elements: shape functions, quadrature, stresses for output, failures by name, threads, and the fast path."""
 
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 import pytest
+from vtkmodules import vtkCommonDataModel
 
+from reference.boxes import FORMULATIONS, LINEAR, box_of
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, MeshError, StepFailed
 from symplex.fem import blocks, threads
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids import elements
 from symplex.fem.solids.constitutive import Material
-from symplex.fem.solids.elements import HEXAHEDRON, LINE, QUADRATIC_TETRAHEDRON, SOLIDS, TETRAHEDRON
+from symplex.fem.solids.elements import (
+    HEXAHEDRON,
+    LINE,
+    PYRAMID,
+    QUADRATIC_HEXAHEDRON,
+    QUADRATIC_PYRAMID,
+    QUADRATIC_TETRAHEDRON,
+    QUADRATIC_WEDGE,
+    SOLIDS,
+    TETRAHEDRON,
+    WEDGE,
+)
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
@@ -19,22 +33,22 @@ from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh, volumes
 from symplex.meshes.repair import orient
+from symplex.meshes.series.frames import VTK_TYPES
 
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
 RUBBER = MooneyRivlin(1e5, 5e4, 3e6, 1000.0)
 HOOKE = LinearElastic(60.5e9, 26e9, 2700.0)
-KINDS = ["tetra", "hexahedron", "tetra10"]
+KINDS = FORMULATIONS
 
 
 def mesh_of(kind, cells=(2, 1, 2)):
-    if kind == "tetra10":
-        return quadratic(box((0.1, 0.1, 0.2), cells, split="6"))
-    return box((0.1, 0.1, 0.2), cells, split="hexahedra" if kind == "hexahedron" else "24")
+    return box_of(kind, (0.1, 0.1, 0.2), cells)
 
 
 def solid_of(kind, material):
     mesh = mesh_of(kind)
-    return Solid(mesh.points, mesh.cells[kind], material)
+    kind, _, formulation = kind.partition(" ")
+    return Solid(mesh.points, mesh.cells[kind], material, formulation=formulation or None)
 
 
 def shaken(solid, amount=1.5e-3, seed=0):
@@ -43,21 +57,27 @@ def shaken(solid, amount=1.5e-3, seed=0):
 
 # -- shape functions and quadrature -----------------------------------------------------------------------------------
 
-NODES = {
-    "tetra": np.vstack([np.zeros(3), np.eye(3)]),
-    "hexahedron": [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1), (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)],
-    "tetra10": [
-        (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0, 0),
-        (0.5, 0.5, 0), (0, 0.5, 0), (0, 0, 0.5), (0.5, 0, 0.5), (0, 0.5, 0.5),
-    ],
-    "line": [(-1,), (1,)],
-}  # fmt: skip
+
+def vtk_nodes(element):
+    """The nodes of VTK's reference cell of the same type, on the one that is used here."""
+    cell = vtkCommonDataModel.vtkGenericCell.InstantiateCell(VTK_TYPES[element.kind])
+    nodes = np.array([cell.GetParametricCoords()[i] for i in range(3 * element.n_nodes)]).reshape(-1, 3)
+    family = element.kind.rstrip("0123456789")
+    if family == "line":
+        return 2.0 * nodes[:, :1] - 1.0
+    if family == "hexahedron":
+        return 2.0 * nodes - 1.0
+    if family == "wedge":
+        return nodes * [1.0, 1.0, 2.0] - [0.0, 0.0, 1.0]
+    if family == "pyramid":  # the cube that is folded to it
+        return np.column_stack([(2.0 * nodes[:, :2] - 1.0) * (1.0 - nodes[:, 2:]), nodes[:, 2]])
+    return nodes
 
 
 @pytest.mark.parametrize("element", [*SOLIDS, LINE], ids=lambda element: element.kind)
 def test_shape_functions(element):
-    """They are 1 at their own node and 0 at others, sum to one, and their slopes are slopes."""
-    N, _ = element.shapes(np.array(NODES[element.kind], float))
+    """They are 1 at their own node, as VTK numbers them, and 0 at others, sum to one, and their slopes are slopes."""
+    N, _ = element.shapes(vtk_nodes(element))
     np.testing.assert_allclose(N, np.eye(element.n_nodes), atol=1e-15)
     dim = element.stiffness.points.shape[1]
     points = np.random.default_rng(0).uniform(0.0, 0.3, (5, dim))
@@ -68,6 +88,27 @@ def test_shape_functions(element):
         step = 1e-6 * np.eye(dim)[i]
         difference = (element.shapes(points + step)[0] - element.shapes(points - step)[0]) / 2e-6
         np.testing.assert_allclose(slopes[:, :, i], difference, atol=1e-9)
+
+
+@pytest.mark.parametrize("element", SOLIDS, ids=lambda element: element.kind)
+def test_shape_functions_contain_all_polynomials_of_their_degree(element):
+    """So that they converge at their rate; products beyond, and the rational ones of pyramids, come on top."""
+    points = element.mass.points
+    for powers in degrees(1 if element.kind in LINEAR else 2):
+        at_nodes, wanted = ((x**powers).prod(axis=1) for x in (vtk_nodes(element), points))
+        np.testing.assert_allclose(element.shapes(points)[0] @ at_nodes, wanted, atol=1e-14)
+
+
+@pytest.mark.parametrize("element", [PYRAMID, QUADRATIC_PYRAMID], ids=lambda element: element.kind)
+def test_shape_functions_at_the_tip_of_a_pyramid(element):
+    """Slopes there are the limits along the axis, and bounded in any direction."""
+    tip = np.array([[0.0, 0.0, 1.0]])
+    near = tip - [[0.0, 0.0, 1e-9]]
+    for found, wanted in zip(element.shapes(tip), element.shapes(near), strict=True):
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found, wanted, atol=1e-7)
+    _, slopes = element.shapes(tip + 1e-9 * np.array([[0.9, -0.8, -1.0], [1.0, 1.0, -1.0], [0.1, 0.3, -1.0]]))
+    assert np.abs(slopes).max() < 5.0
 
 
 def degrees(total, dim=3):
@@ -86,8 +127,6 @@ def degrees(total, dim=3):
 )
 def test_rules_on_the_tetrahedron_are_exact_up_to_their_degree(rule, degree):
     """∫ ξ^i η^j ζ^k = i! j! k!/(i + j + k + 3)!"""
-    from math import factorial
-
     for powers in degrees(degree):
         exact = np.prod([factorial(p) for p in powers]) / factorial(powers.sum() + 3)
         assert rule.weights @ (rule.points**powers).prod(axis=1) == pytest.approx(exact, rel=1e-13)
@@ -98,7 +137,38 @@ def test_rules_on_the_tetrahedron_are_exact_up_to_their_degree(rule, degree):
         )
 
 
-@pytest.mark.parametrize(("rule", "degree"), [(HEXAHEDRON.stiffness, 3), (HEXAHEDRON.mass, 5)])
+@pytest.mark.parametrize(("rule", "degree"), [(WEDGE.stiffness, 2), (WEDGE.mass, 4), (QUADRATIC_WEDGE.mass, 8)])
+def test_rules_on_the_wedge_are_exact_up_to_their_degree(rule, degree):
+    """∫ ξ^i η^j dA = i! j!/(i + j + 2)! on the triangle, and one degree more along ζ."""
+    for i, j in degrees(degree, 2):
+        for k in range(degree + 2):
+            exact = factorial(i) * factorial(j) / factorial(i + j + 2) * (2 / (k + 1) if k % 2 == 0 else 0)
+            found = rule.weights @ (rule.points ** [i, j, k]).prod(axis=1)
+            assert found == pytest.approx(exact, rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("rule", "base", "height"),
+    [
+        (PYRAMID.stiffness, 3, 1),
+        (PYRAMID.mass, 5, 3),
+        (QUADRATIC_PYRAMID.stiffness, 5, 3),
+        (QUADRATIC_PYRAMID.mass, 9, 7),
+    ],
+)
+def test_rules_on_the_pyramid_are_exact_up_to_their_degree(rule, base, height):
+    """∫ u^i v^j ζ^k dV with the Jacobian (1 − ζ)², ξ = (1 − ζ) u."""
+    u, v, z = (*(rule.points[:, :2] / (1.0 - rule.points[:, 2:])).T, rule.points[:, 2])
+    for i, j in np.ndindex(base + 1, base + 1):
+        for k in range(height + 1):
+            plane = (2 / (i + 1) if i % 2 == 0 else 0) * (2 / (j + 1) if j % 2 == 0 else 0)
+            exact = plane * 2 * factorial(k) / factorial(k + 3)  # the beta function B(k + 1, 3)
+            assert rule.weights @ (u**i * v**j * z**k) == pytest.approx(exact, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("rule", "degree"), [(HEXAHEDRON.stiffness, 3), (HEXAHEDRON.mass, 5), (QUADRATIC_HEXAHEDRON.stiffness, 5)]
+)
 def test_rules_on_the_cube_are_exact_up_to_their_degree(rule, degree):
     for powers in np.stack(np.meshgrid(*[range(degree + 1)] * 3), -1).reshape(-1, 3):
         exact = np.prod([2 / (p + 1) if p % 2 == 0 else 0 for p in powers])
@@ -108,8 +178,8 @@ def test_rules_on_the_cube_are_exact_up_to_their_degree(rule, degree):
 def test_elements_are_told_by_their_nodes():
     for element in SOLIDS:
         assert elements.element_of("it", np.zeros((2, element.n_nodes), np.int32)) is element
-    with pytest.raises(InvalidSystem, match=r"it: cells have shape \(2, 6\), wanted .* 4 \(tetra\), 8 \(hexahedron\)"):
-        elements.element_of("it", np.zeros((2, 6), np.int32))
+    with pytest.raises(InvalidSystem, match=r"it: cells have shape \(2, 7\), wanted .* 4 \(tetra\), 8 \(hexahedron\)"):
+        elements.element_of("it", np.zeros((2, 7), np.int32))
 
 
 # -- the fast path ----------------------------------------------------------------------------------------------------
@@ -158,12 +228,12 @@ def test_stress_of_a_uniform_deformation(kind, material):
     assert solid.total(q) == pytest.approx(0.002 * material.energy_density((F.T @ F)[None])[0], rel=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])
+@pytest.mark.parametrize("kind", ["hexahedron full", "tetra10"])
 def test_output_is_the_mean_over_the_element(kind):
     """J is deformed over undeformed volume; the virial of the nodal forces is that of the mean stresses."""
     solid = solid_of(kind, ALUMINIUM)
     q = shaken(solid)
-    deformed = Solid(q, solid.nodes, ALUMINIUM)
+    deformed = Solid(q, solid.nodes, ALUMINIUM, formulation="full")
     # the mean of det F by the rule for the energy, and the volume by the same rule on the deformed cell
     np.testing.assert_allclose(solid.jacobians(q) * solid.volumes, deformed.volumes, rtol=1e-12)
     x = q[solid.nodes]
@@ -180,8 +250,8 @@ def test_restriction_is_a_part(kind):
     solid = solid_of(kind, RUBBER)
     q = shaken(solid)
     part = solid.restrict([1, 3])
-    np.testing.assert_array_equal(part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]])
-    assert part.kind == kind
+    np.testing.assert_allclose(part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]], rtol=1e-14)
+    assert (part.kind, part.formulation) == (solid.kind, solid.formulation)
     nothing, out = solid.restrict([]), np.zeros_like(q)
     nothing.add_gradient(q, out)
     assert nothing.total(q) == 0.0
@@ -283,7 +353,7 @@ class Locking(Material):
 
 def test_a_law_without_finite_energy_is_named():
     Locking().verify()
-    solid = solid_of("hexahedron", Locking())
+    solid = solid_of("hexahedron full", Locking())
     q = solid.points.copy()
     far = q[:, 2] > 0.15
     q[far, 2] += 0.1
@@ -312,11 +382,12 @@ def test_undeformed_mesh_must_be_upright(kind):
 # -- threads ----------------------------------------------------------------------------------------------------------
 
 
-def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+@pytest.mark.parametrize("formulation", ["stabilized", "full"])
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, formulation):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 50)
     mesh = box((0.1, 0.8, 0.1), (3, 24, 3), split="hexahedra")
-    solid = Solid(mesh.points, mesh.cells["hexahedron"], RUBBER)
-    assert len(solid._elements.blocks.slabs) == 4
+    solid = Solid(mesh.points, mesh.cells["hexahedron"], RUBBER, formulation=formulation)
+    assert len(blocks.Blocks(solid.nodes, solid.points).slabs) == 4
     q0, q1 = shaken(solid), shaken(solid, seed=1)
     pattern = Pattern(len(q0), [solid.nodes])
     results = []
@@ -351,8 +422,8 @@ def test_quadratic_mesh_has_a_node_in_the_middle_of_each_edge():
     assert fine.groups == mesh.groups
     for group in mesh.groups:
         assert set(mesh.nodes_of(group)) <= set(fine.nodes_of(group))
-    with pytest.raises(MeshError, match="the mesh has hexahedron"):
-        quadratic(box((0.1, 0.1, 0.2), (1, 1, 1), split="hexahedra"))
+    with pytest.raises(MeshError, match="the mesh has tetra10, triangle6"):
+        quadratic(fine)
     assert len(quadratic(Mesh(np.zeros((1, 3)), {"vertex": np.zeros((1, 1), np.int32)})).points) == 1
 
 

@@ -411,20 +411,25 @@ frames = 10
 """
 
 
-@pytest.mark.parametrize("name", ["C3D8R", "c3d8i", "C3D8H"])
+@pytest.mark.parametrize("name", ["C3D8H", "c3d8rh", "C3D8RT"])
 def test_other_formulations_are_refused_until_they_are_accepted(tmp_path, name):
     deck = DECK.replace("TYPE=C3D8", f"TYPE={name}")
     mesh = read_text(tmp_path, deck, "deck.inp")
     assert mesh.formulations == {"hexahedron": (name.upper(),)}
     with pytest.raises(ScenarioError) as caught:
         Scenario.parse(SCENARIO, tmp_path / "test.toml").build()
-    assert f"deck.inp has elements {name.upper()}, but hexahedron cells are computed in the standard" in str(
-        caught.value
-    )
-    accepted = SCENARIO.replace("material", 'formulation = "standard"\nmaterial')
-    assert Scenario.parse(accepted, tmp_path / "test.toml").build().solids["part"].kind == "hexahedron"
+    assert f"deck.inp has elements {name.upper()}, which hexahedron cells are not computed as" in str(caught.value)
+    for said, taken in (("standard", "full"), ("full", "full"), ("stabilized", "stabilized")):
+        accepted = SCENARIO.replace("material", f'formulation = "{said}"\nmaterial')
+        assert Scenario.parse(accepted, tmp_path / "test.toml").build().solids["part"].formulation == taken
     read_text(tmp_path, DECK, "deck.inp")
-    assert Scenario.parse(SCENARIO, tmp_path / "test.toml").build().solids["part"].kind == "hexahedron"
+    assert Scenario.parse(SCENARIO, tmp_path / "test.toml").build().solids["part"].formulation == "stabilized"
+
+
+@pytest.mark.parametrize("name", ["C3D8R", "c3d8i"])
+def test_elements_that_do_not_lock_are_what_hexahedra_are_by_default(tmp_path, name):
+    read_text(tmp_path, DECK.replace("TYPE=C3D8", f"TYPE={name}"), "deck.inp")
+    assert Scenario.parse(SCENARIO, tmp_path / "test.toml").build().solids["part"].formulation == "stabilized"
 
 
 # -- Exodus, Nastran, TetGen ------------------------------------------------------------------------------------

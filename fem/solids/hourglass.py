@@ -1,0 +1,195 @@
+"""Hexahedra of one point of quadrature: their mean gradients, and an energy of the hourglass modes that is quartic.
+
+With the mean b_a of ∇N_a over the undeformed element, the energy V W(C0) of C0 = F0ᵀF0, F0 = Σ x_a ⊗ b_a, passes the
+patch test and does not lock, but twelve modes cost nothing: those of g_α = ⅛ Σ_a γ_αa x_a, where
+γ_αa = h_αa − (Σ_c h_αc X_c)·b_a and h_α are ηζ, ζξ, ξη, ξηζ at the nodes. Their covariant strains, with
+Q_αi = (F0 J0 e_i)·g_α, J0 = ∂X/∂ξ at the centre,
+
+    e_ij = ½ Σ_α (Q_αi ∂_j h_α + Q_αj ∂_i h_α),
+
+are enhanced by the modes e_ii: ξ_i, ξ_i ξ_j and 2e_ij: ξ_i, ξ_j, ξ_i ξ_k, ξ_j ξ_k, which bending and nearly
+incompressible deformations need. With Hooke's law ℂ of the undeformed material, and the undeformed element as if it
+were the parallelepiped J0 of the same volume V, the enhancing modes are eliminated once and for all: monomials are
+orthogonal, each belongs to some strains and to some modes, and what is left of ℂ is the inverse of the compliance
+between the strains that are not enhanced:
+
+    ξ_m:       (e_jj, e_kk, 2e_jk) = (Q_kj, Q_jk, Q_jj + Q_kk),    V/3 times the matrix of plane stress in jk,
+    ξ_i ξ_j:   (e_kk, 2e_ij) = (Q_4k, 0),                          V/9 times a modulus.
+
+So the energy ½ Q·K Q has three matrices of 3 × 3 and three numbers. It is a quartic polynomial of the positions, the
+same after rigid motions, since Q are scalar products.
+
+Sources: Flanagan and Belytschko (1981) for b_a and γ_α; Simo and Rifai (1990) for enhanced strains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from symplex.errors import InvalidSystem
+from symplex.fem import forms
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.forms import Form
+from symplex.fem.solids import elements, hourglass_loops, tensors
+from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.elements import HEXAHEDRON
+
+_VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
+# For ξ_m: (jj, kk, jk) among these. For the two others of ξ_k: (kk, ij).
+_OF_LINEAR = ((1, 2, 3), (0, 2, 4), (0, 1, 5))
+_OF_BILINEAR = ((0, 3), (1, 4), (2, 5))
+
+
+class Hexahedra(NamedTuple):
+    """The undeformed geometry of hexahedra.
+
+    Attributes
+    ----------
+    volumes : float64 [m]
+    frames : float64 [m, 3, 3]
+        c J0, with the volume for its determinant.
+    scales : float64 [m]
+        These c.
+    slopes : float64 [m, 8, 3]
+        β_ai = b_a·(c J0 e_i): with them as ∂N_a/∂ξ_i, ∂X/∂ξ is the frame.
+    patterns : float64 [m, 4, 3]
+        s_αi, with Σ_a h_αa X_a = Σ_i s_αi (c J0 e_i).
+    """
+
+    volumes: Array
+    frames: Array
+    scales: Array
+    slopes: Array
+    patterns: Array
+
+
+def hexahedra_of(points: Array, nodes: IntArray) -> Hexahedra:
+    """Return the geometry of hexahedra with nodes [m, 8] on points [n, 3].
+
+    Raises
+    ------
+    MeshError
+        If one has no positive volume everywhere.
+    """
+    rule = HEXAHEDRON.stiffness  # exact for the volume and for ∫ ∇N_a
+    _, slopes = HEXAHEDRON.shapes(rule.points)
+    x = points[nodes][:, None].swapaxes(2, 3)
+    J = x @ slopes  # element by element, so that a part of a body is as it is in the body
+    det = elements.checked_determinants(HEXAHEDRON, nodes, J)
+    volumes = det @ rule.weights
+    cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape)
+    means = np.einsum("g,egij,gaj->eai", rule.weights, cofactors, slopes) / volumes[:, None, None]
+    _, centre = HEXAHEDRON.shapes(np.zeros((1, 3)))
+    frames = x @ centre
+    scales = np.cbrt(volumes / elements.checked_determinants(HEXAHEDRON, nodes, frames)[:, 0])
+    frames = frames[:, 0] * scales[:, None, None]
+    of_patterns = (x[:, 0] @ _patterns()).swapaxes(1, 2)
+    return Hexahedra(volumes, frames, scales, means @ frames, of_patterns @ np.linalg.inv(frames).swapaxes(1, 2))
+
+
+def _patterns() -> Array:
+    """Return h_α [8, 4] at the nodes, where 8 times the slopes at the centre are ξ."""
+    x, y, z = 8.0 * HEXAHEDRON.shapes(np.zeros((1, 3)))[1][0].T
+    return np.stack([y * z, z * x, x * y, x * y * z], axis=1)
+
+
+def moduli_of(geometry: Hexahedra, material: Material, elasticities: Array) -> Array:
+    """Return K as 21 numbers of each element, from ℂ [m, 3, 3, 3, 3] or [1, …] of the undeformed material.
+
+    Raises
+    ------
+    InvalidSystem
+        If ℂ is not positive definite.
+    """
+    V = geometry.volumes
+    I, J = np.transpose(_VOIGT)  # noqa: E741
+    C = elasticities[:, I, J][:, :, I, J]
+    # With frames c J0, Q and e are those of J0 times c: the strain is c Σ e_ij ∇ξ_i ⊗ ∇ξ_j.
+    A = np.linalg.inv(geometry.frames)  # rows ∇ξ_i
+    B = A[:, I[None, :], I[:, None]] * A[:, J[None, :], J[:, None]]
+    B = 0.5 * (B + A[:, J[None, :], I[:, None]] * A[:, I[None, :], J[:, None]])
+    B *= geometry.scales[:, None, None] * np.where(I == J, 1.0, 2.0)[:, None]
+    of_strains = B.swapaxes(1, 2) @ C @ B
+    if not (len(V) == 0 or (np.linalg.eigvalsh(of_strains) > 0).all()):
+        raise InvalidSystem(
+            f"Solid: {type(material).__name__} has no positive stiffness in its undeformed state, from which hexahedra "
+            'that are stabilized take that of bending; take formulation = "full".'
+        )
+    compliance = np.linalg.inv(of_strains)
+    known = []
+    for kept in _OF_LINEAR:
+        D = np.linalg.inv(compliance[:, kept][:, :, kept]) * (V / 3.0)[:, None, None]
+        known += [D[:, 0, 0], D[:, 1, 1], D[:, 2, 2], D[:, 0, 1], D[:, 0, 2], D[:, 1, 2]]
+    for kept in _OF_BILINEAR:
+        known.append(np.linalg.inv(compliance[:, kept][:, :, kept])[:, 0, 0] * V / 9.0)
+    return np.stack(known, axis=1)
+
+
+def _frozen(hourglasses: Any) -> tuple[bool]:
+    return (not hourglasses.material.objective,)
+
+
+def _nothing(_: Any) -> tuple[()]:
+    return ()
+
+
+@final
+class Hourglasses(ChunkedElements):
+    """The hourglass energy of hexahedra, by loops over chunks.
+
+    Parameters
+    ----------
+    points, nodes, material
+        See `ChunkedElements`.
+    geometry : Hexahedra
+    elasticities : float64 [m, 3, 3, 3, 3] or [1, 3, 3, 3, 3]
+        ℂ of the undeformed elements.
+    """
+
+    loops: Mapping[Form, Loop | None] = {
+        forms.GRADIENT: Loop(hourglass_loops.add_gradient, _frozen),
+        forms.HESSIAN: Loop(hourglass_loops.add_hessian, _frozen),
+        forms.SECANT: Loop(hourglass_loops.add_secant, _nothing),
+        forms.SECANT_RATE: Loop(hourglass_loops.add_secant_rate, _nothing),
+        forms.THIRD: Loop(hourglass_loops.add_third, _nothing),
+        forms.MEAN_GRADIENT: Loop(hourglass_loops.add_discrete_gradient, _frozen),
+        forms.DISCRETE_GRADIENT: Loop(hourglass_loops.add_discrete_gradient, _frozen),
+        forms.INCREMENT_GRADIENT: Loop(hourglass_loops.add_increment_gradient, _frozen),
+        forms.DISCRETE_HESSIAN: Loop(hourglass_loops.add_discrete_hessian, _frozen),
+    }
+    values: ClassVar[Loop] = Loop(hourglass_loops.set_values, _frozen)
+
+    def __init__(self, points: Array, nodes: IntArray, material: Material, geometry: Hexahedra, elasticities: Array):
+        super().__init__(HEXAHEDRON, points, nodes, material, np.empty((0, 3)), geometry.slopes)
+        m = len(nodes)
+        known = [geometry.patterns.reshape(m, 12), moduli_of(geometry, material, elasticities)]
+        if not material.objective:
+            self.loops = {**self.loops, forms.THIRD: None}
+            known.append(geometry.frames.swapaxes(1, 2).reshape(m, 9))
+        self._known = np.concatenate([*known, geometry.slopes.reshape(m, 24)], axis=1)
+
+    def _at_points(self) -> Array:
+        return self._known[:, None]
+
+    @property
+    def constants(self) -> Array:
+        """What is known of each element [m, 33]: s and K."""
+        return self._known[:, :33]
+
+    def local_value(self, stencil: int, x: Array) -> float:
+        """Return φ in J of one element with nodes at x [8, 3]."""
+        known = self._known[stencil]
+        d = known[-24:].reshape(8, 3).T @ (x - x[0])
+        g = 0.125 * (_patterns().T @ (x - x[0]) - known[:12].reshape(4, 3) @ d)
+        if not self.material.objective:
+            d = known[33:42].reshape(3, 3)
+        Q = g @ d.T
+        total = 0.0
+        for (j, k), moduli in zip(((1, 2), (0, 2), (0, 1)), known[12:30].reshape(3, 6), strict=True):
+            e = np.array([Q[k, j], Q[j, k], Q[j, j] + Q[k, k]])
+            total += e @ moduli[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]] @ e
+        return float(0.5 * (total + known[30:33] @ Q[3] ** 2))
