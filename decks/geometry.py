@@ -137,6 +137,13 @@ class DeckGeometry:
                 groups.append((normal, [face]))
         return groups
 
+    @property
+    def types(self) -> list[str]:
+        """What the deck calls the types of its solid elements, each once."""
+        numbered = self._numbered
+        found = zip(numbered.types, numbered.elements, strict=True)
+        return sorted({name for name, (kind, table) in found if dimension_of(kind) == 3 and len(table)})
+
     # -- groups ---------------------------------------------------------------------------------------------------
 
     def point_group(self, nodes: Iterable[int], name: str) -> str:

@@ -92,6 +92,7 @@ MATERIAL_KEYWORDS = {
     "HYPERELASTIC": Keyword(
         _take_hyperelastic, ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"), "the same strain energy, as a formula"
     ),
+    "DAMPING": Keyword(_take_damping, ("ALPHA", "BETA"), "`[[damping]]`, in motions; the same for all materials"),
     "CONDUCTIVITY": Keyword(None, (), "nothing: heat is not computed"),
     "SPECIFICHEAT": Keyword(None, (), "nothing: heat is not computed"),
     "SOLIDSECTION": Keyword(_take_section, ("ELSET", "MATERIAL", "CONTROLS"), "which material elements have"),

@@ -14,12 +14,13 @@ ELEMENTS = {
     "C3D10T": "`tetra10`",
     "C3D6": "`wedge`",
     "C3D15": "`wedge15`",
-    "C3D8": "`hexahedron`",
-    "C3D8R": "`hexahedron`",
-    "C3D8I": "`hexahedron`",
-    "C3D20": "`hexahedron20`",
-    "C3D20R": "`hexahedron20`, fully integrated: a little stiffer",
+    "C3D8": '`hexahedron`, `formulation = "full"`',
+    "C3D8R": '`hexahedron`, `formulation = "stabilized"`',
+    "C3D8I": '`hexahedron`, `formulation = "stabilized"`',
+    "C3D20": '`hexahedron20`, `formulation = "full"`',
+    "C3D20R": '`hexahedron20`, `formulation = "reduced"`',
 }
+FORMULATIONS = {"C3D8": "full", "C3D8R": "stabilized", "C3D8I": "stabilized", "C3D20": "full", "C3D20R": "reduced"}
 
 
 def _take_elements(reading: Reading, block: Block) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.decks.deck import Amplitude, Deck, MaterialData, Step
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.state import Acting, Value, acting, local_directions, starts_loaded
 from symplex.decks.units import Units
@@ -72,6 +73,7 @@ class StepWriter:
         static = step.procedure == "static" or self._preload
         tables: Table = {"title": self._title(), "body": [self._body()]}
         tables["support"] = self._supports(acts)
+        tables["damping"] = self._damping()
         tables |= self._gravity(acts)
         tables["load"] = loads
         if static and acts.loaded:
@@ -108,6 +110,12 @@ class StepWriter:
         body: Table = {"name": BODY, "mesh": self._file}
         if scale != 1.0:
             body["scale"] = scale
+        formulations = {FORMULATIONS[name] for name in self._geometry.types if name in FORMULATIONS}
+        if len(formulations) > 1:
+            told = " and ".join(self._geometry.types)
+            raise NotUnderstood(f"it has elements {told}, which one body cannot have together")
+        if formulations:
+            body["formulation"] = formulations.pop()
         if len(materials) == 1:
             body["material"] = self._material(self._deck.materials[materials.pop()])
         else:
@@ -316,6 +324,22 @@ class StepWriter:
                 raise NotUnderstood("gravity that changes with time is not known")
             total += size * np.array(acceleration) * self._units.acceleration
         return {"gravity": {"acceleration": total.tolist()}} if total.any() else {}
+
+    def _damping(self) -> list[Table]:
+        """Return Rayleigh damping: of the material, or of modes, in motions."""
+        step, unit = self._step, self._units.time
+        if not self._moves:
+            return []
+        found = {(material.alpha, material.beta) for material in self._deck.materials.values()}
+        if step.procedure == "modal-dynamic":
+            found = {step.rayleigh or (0.0, 0.0)}
+        if len(found) > 1:
+            raise NotUnderstood("materials have different damping")
+        alpha, beta = found.pop()
+        if not alpha and not beta:
+            return []
+        stiffness = "strain-rate" if step.nonlinear else "initial"
+        return [{"name": "rayleigh", "alpha": alpha / unit, "beta": beta * unit, "stiffness": stiffness}]
 
     # -- time -----------------------------------------------------------------------------------------------------
 
