@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from symplex.decks import import_deck
+from symplex.decks.importing import read_deck
 from symplex.errors import SymplexError
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.time.equilibria.modes import natural_modes
@@ -110,12 +111,14 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
             u = (problem.state.q[:n] - mesh.points) / length
             yield "u", *_difference(u, numbers, compared[last])
         return
+    steps = read_deck(folder / f"{name}.inp").deck.steps[: step - 1]  # reference results have the time since the first
+    before = sum(s.period for s in steps if s.procedure != "frequency" and not s.perturbation)
     begun, worst = time.process_time(), (0.0, 0.0, 0.0)
     largest = max((np.abs(u).max() for table in compared.values() for u in table.values()), default=0.0)
     for state in march(problem.system, problem.integrator, problem.state, scenario.times):
         u = (state.q[:n] - mesh.points) / length
         for t, theirs in compared.items():
-            if abs(state.t - t) < 1e-6 * scenario.times[-1] and state.t > 0:
+            if abs(state.t + before - t) < 1e-6 * scenario.times[-1] and state.t > 0:
                 mine, size, difference = _difference(u, numbers, theirs)
                 row = (mine, size, difference * size / largest if largest else np.nan)
                 worst = max(worst, row, key=lambda r: r[2] if r[2] == r[2] else -1.0)

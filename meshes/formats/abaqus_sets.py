@@ -120,7 +120,7 @@ class Sets:
             members = sorted_distinct(_joined(found))
             if len(missing := members[~known.has(members)]):
                 raise MeshError(f"set '{name}' refers to a {self._what} that the file does not define, {missing[0]}.")
-            taken = part and (self.prefixed or ("", upper) in parts) or name in named
+            taken = (part and (self.prefixed or ("", upper) in parts)) or name in named
             named[f"{self._parts[part]}.{name}" if taken else name] = members
         return named
 

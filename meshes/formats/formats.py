@@ -38,7 +38,9 @@ _BEGINNINGS: list[tuple[bytes, str, tuple[str, ...], str]] = [
 
 # Formats that meshio does not know.
 _OWN = {
-    **dict.fromkeys((".k", ".key", ".dyn"), ["lsdyna"]),
+    ".k": ["lsdyna"],
+    ".key": ["lsdyna"],
+    ".dyn": ["lsdyna"],
     ".rad": ["radioss"],
 }
 

@@ -55,7 +55,8 @@ def _blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
             yield word, lines
         words = line[1:].upper().split()
         word, lines = words[0] if words else "", []
-        if "%" in line or "LONG=" in line.upper().replace(" ", "") and "LONG=S" not in line.upper().replace(" ", ""):
+        long = [option for option in words[1:] if option.startswith("LONG=") and option != "LONG=S"]
+        if long or "%" in words:
             raise MeshError("its fields are wider than the standard (LONG); write it in the standard format.")
         if word == "END":
             return

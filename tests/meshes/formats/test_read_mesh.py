@@ -225,13 +225,13 @@ def test_abaqus_mistakes_are_named(tmp_path, old, new, says):
 
 
 def test_abaqus_instances_are_shifted_then_turned(tmp_path):
-    text = DECK.replace("*End Instance", "*End Instance\n*Instance, name=Other, part=Part-1\n 1., 0., 0.\n"
-                        " 2., 0., 0., 2., 0., 5., 90.\n*End Instance\n*Nset, nset=Far, instance=Other\n 2, 3")  # fmt: skip
+    other = "*Instance, name=Other, part=Part-1\n 1., 0., 0.\n 2., 0., 0., 2., 0., 5., 90.\n*End Instance\n"
+    text = DECK.replace("*End Instance\n", f"*End Instance\n{other}*Nset, nset=Far, instance=Other\n 2, 3\n")
     mesh, one = read_deck(tmp_path, text), read_deck(tmp_path, DECK)
     n = len(one.points)
     assert np.array_equal(mesh.points[:n], one.points)
-    x, y, z = (one.points + [1.0, 0.0, 0.0]).T  # turned about the line x = 2, y = 0
-    assert np.allclose(mesh.points[n:], np.column_stack([2.0 - y, x - 2.0, z]), atol=1e-14)
+    x, y, z = (one.points + np.array([1.0, 0.0, 0.0])).T  # turned about the line x = 2, y = 0
+    assert np.allclose(mesh.points[n:], np.stack([2.0 - y, x - 2.0, z], axis=1), atol=1e-14)
     assert {kind: len(cells) for kind, cells in mesh.cells.items()} == {
         kind: 2 * len(cells) for kind, cells in one.cells.items()
     }
