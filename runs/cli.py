@@ -9,12 +9,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
 from symplex.base.files import reason_of
 from symplex.base.streams import bounded, complain, prepare_streams, printable, say, settle
 from symplex.base.version import VERSION
 from symplex.errors import Interrupted, MeshError, OutputError, StepFailed, SymplexError
+
+if TYPE_CHECKING:
+    from symplex.scenario.scenario import Scenario
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -31,6 +34,7 @@ _EXAMPLES = """\
 examples:
   symplex run oblique_impact.toml                  simulate; results in oblique_impact-results/
   symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
+  symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
@@ -95,9 +99,8 @@ def _report(text: str) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from symplex.runs.results import Folder
     from symplex.runs.run import default_folder, simulate
-    from symplex.scenario.scenario import Scenario
 
-    scenario = Scenario.read(arguments.scenario)
+    scenario = _scenario(arguments)
     output = arguments.output or default_folder(scenario)
     try:
         summary = simulate(
@@ -110,7 +113,9 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt as error:
         begun = Folder(output).checkpoint.exists()
-        again = shlex.join(["symplex", "run", arguments.scenario, *_option("--output", arguments.output), "--resume"])
+        options = [word for change in arguments.set for word in ("--set", change)]
+        options += _option("--output", arguments.output)
+        again = shlex.join(["symplex", "run", arguments.scenario, *options, "--resume"])
         done = f"what was computed is in {output}; resume with: {again}" if begun else "nothing was computed yet."
         complain(f"interrupted; {done}")
         return _status_of(error)
@@ -126,12 +131,19 @@ def _run(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _scenario(arguments: argparse.Namespace) -> Scenario:
+    """Return the scenario of a file, with the values that the command line gives."""
+    from symplex.scenario.changes import parsed_changes
+    from symplex.scenario.scenario import Scenario
+
+    return Scenario.read(arguments.scenario).with_values(parsed_changes(arguments.set))
+
+
 def _check(arguments: argparse.Namespace) -> int:
     from symplex.runs.report import check_report
     from symplex.runs.run import default_folder
-    from symplex.scenario.scenario import Scenario
 
-    scenario = Scenario.read(arguments.scenario)
+    scenario = _scenario(arguments)
     default_folder(scenario)  # where it may not be, this tells
     report, failure = check_report(scenario.build())
     return _report(report) or (FAILED if failure else OK)
@@ -266,7 +278,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
     check = _add(commands, "check", _check, "validate a scenario; print sizes, stable step, memory and time")
-    check.add_argument("scenario", metavar="SCENARIO", help="scenario file (.toml)")
+    _add_scenario(check)
     _add_import(commands)
     info = _add(commands, "info", _info, "print what is in a mesh file or a results folder")
     info.add_argument("path", metavar="MESH-or-RESULT")
@@ -286,9 +298,20 @@ def _add(commands, name: str, command, help_: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scenario", metavar="SCENARIO", help="scenario file (.toml)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="TABLE.KEY=VALUE",
+        help="another value than the file's, as integrator.dt=1e-6 or body.NAME.material.young=2e11; may be repeated",
+    )
+
+
 def _add_run(commands) -> None:
     run = _add(commands, "run", _run, "simulate a scenario; write results, pictures and a summary to a folder")
-    run.add_argument("scenario", metavar="SCENARIO", help="scenario file (.toml)")
+    _add_scenario(run)
     run.add_argument("--output", metavar="DIR", help="results folder; default: the scenario's, or SCENARIO-results")
     again = run.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the folder")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
+from symplex.scenario.changes import with_changes
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Timeline, timeline
@@ -96,6 +98,28 @@ class Scenario:
         except RecursionError:
             raise ScenarioError(f"{path.name} is not valid TOML: its brackets are nested too deeply.") from None
         return cls(path, text, read_tables(data, path.name))
+
+    @checked
+    def with_values(self, changes: Mapping[str, Any]) -> Scenario:
+        """Return the scenario with some of its values replaced.
+
+        Parameters
+        ----------
+        changes : mapping of str to object
+            Values by key: the names of tables and keys with dots between, as ``integrator.dt``. Of tables in double
+            brackets one is chosen by its name or its number, from 1 on: ``body.cube.material.young``. A text is read
+            as TOML, or as itself where it is none.
+
+        Raises
+        ------
+        ScenarioError
+            If a key leads nowhere, or the scenario is not valid with it.
+
+        Examples
+        --------
+        >>> finer = scenario.with_values({"integrator.dt": 1e-6, "title": "half the step"})
+        """
+        return Scenario.parse(with_changes(self.text, changes, self.path.name), self.path)
 
     @property
     def name(self) -> str:

@@ -670,6 +670,7 @@ def calls() -> dict[str, Call]:
         "SphericalPendulum.state": _call(pendulum.state, lambda s: finite(s.q), q=[0.6, 0.0, -0.8], v=[0.0, 0.1, 0.0]),
         "Scenario.read": _call(sx.Scenario.read, path="drop.toml"),
         "Scenario.parse": _call(sx.Scenario.parse, text=SCENARIO, path="drop.toml"),
+        "Scenario.with_values": _call(sx.Scenario.parse(SCENARIO).with_values, changes={"title": "another"}),
         "simulate": _call(
             sx.simulate,
             scenario="drop.toml",
