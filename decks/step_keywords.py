@@ -71,7 +71,8 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
         if not -1 / 3 <= step.alpha <= 0:
             raise NotUnderstood(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
     _times(step, block, needed=True)
-    if any(words(block.lines[0])[4:]):
+    # Of explicit steps the third number is the step for which masses are scaled.
+    if any(words(block.lines[0])[2 if explicit is not None else 4 :]):
         raise NotUnderstood(_SCALED)
 
 

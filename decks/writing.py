@@ -67,6 +67,8 @@ class StepWriter:
             if step.perturbation and step.number > 1:
                 raise NotUnderstood("a static perturbation of an earlier step is not known")
         acts = self._acting()
+        if self._preload and self._moves:
+            self._refuse_changes(acts)
         loads = self._forces(acts) + self._pressures(acts)
         if len(loads) > _MOST_LOADS:
             raise NotUnderstood(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
@@ -96,6 +98,16 @@ class StepWriter:
         if {*held} != {*acts.supports}:
             raise NotUnderstood("other nodes are held than in the step before")
         return acts
+
+    def _refuse_changes(self, acts: Acting) -> None:
+        """Raise NotUnderstood if a motion changes what its static start is under: it would start under the changes."""
+        step = self._step
+        before = acting(self._deck, self._geometry, self._preload)
+        new = [key for key, values in (*acts.forces.items(), *acts.pressures.items()) if values[-1].step == step.number]
+        if step.new_forces or step.new_pressures or any(k in before.forces or k in before.pressures for k in new):
+            raise NotUnderstood("loads of the static step before are changed or removed")
+        if step.new_supports or {*acts.supports.items()} != {*before.supports.items()}:
+            raise NotUnderstood("supports of the static step before are changed or removed")
 
     # -- body -----------------------------------------------------------------------------------------------------
 

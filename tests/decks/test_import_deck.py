@@ -299,6 +299,26 @@ def test_damaged_decks_are_read_or_refused_by_a_sentence(tmp_path):
             import_deck(path, tmp_path / "out", overwrite=True)
 
 
+def test_a_motion_begins_in_the_equilibrium_of_the_static_step_before(tmp_path):
+    first = step("*STATIC", "*CLOAD", "RIGHT, 1, 1.0")
+    moving = step("*DYNAMIC, DIRECT\n1e-4, 1e-3", "*CLOAD", "EDGE, 2, 1.0")
+    imported = import_deck(write(tmp_path, bar() + first + moving), tmp_path / "out")
+    tables = tables_of(imported, 2)
+    assert tables["start"] == {"kind": "static"}
+    assert [load.get("history") for load in tables["load"]] == [
+        None,
+        {"kind": "table", "times": [0.0, 1e-10], "factors": [0.0, 1.0]},
+    ]
+
+
+@pytest.mark.parametrize("change", ["*CLOAD\nRIGHT, 1, 2.0", "*CLOAD, OP=NEW\nEDGE, 1, 2.0", "*BOUNDARY\nRIGHT, 3"])
+def test_a_motion_that_changes_what_its_start_is_under_is_refused(tmp_path, change):
+    text = bar() + step("*STATIC", "*CLOAD", "RIGHT, 1, 1.0") + step("*DYNAMIC, DIRECT\n1e-4, 1e-3", change)
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert [*imported.scenarios] == [1]
+    assert "of the static step before are changed or removed" in missed(imported)[0]
+
+
 # -- documentation ------------------------------------------------------------------------------------------------
 
 
