@@ -5,6 +5,7 @@ What most studies need is here; the rest is in families, as ``symplex.measures.R
 
 # Made by tests/write_stubs.py.
 from symplex import contact as contact
+from symplex import decks as decks
 from symplex import errors as errors
 from symplex import fem as fem
 from symplex import meshes as meshes
@@ -14,6 +15,7 @@ from symplex import time as time
 from symplex.contact.obstacles import HalfSpace as HalfSpace
 from symplex.contact.obstacles import Sphere as Sphere
 from symplex.contact.rigid import RigidContact as RigidContact
+from symplex.decks.importing import import_deck as import_deck
 from symplex.errors import SymplexError as SymplexError
 from symplex.fem import actions as actions
 from symplex.fem import grid as grid

@@ -24,7 +24,8 @@ OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 STATUSES = """\
 exit status:
   0    done; for 'run', the run is finished
-  1    the motion failed (what was computed is kept), check found that it will, or the output could not be written
+  1    the motion failed (what was computed is kept), check found that it will, import understood no step, or the
+       output could not be written
   2    the command line, a file or a folder is not as it should be, or memory is short; one line on stderr tells why
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP: 'run' keeps a checkpoint, and --resume goes on from it
 """
@@ -37,6 +38,7 @@ examples:
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
+  symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/
   symplex info part.msh                            what is in a mesh file or a results folder
   symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh
 """
@@ -145,6 +147,20 @@ def _check(arguments: argparse.Namespace) -> int:
     default_folder(scenario)  # where it may not be, this tells
     report, failure = check_report(scenario.build())
     return _report(report) or (FAILED if failure else OK)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from symplex.decks.importing import import_deck
+
+    deck = Path(arguments.deck)
+    folder = arguments.output or f"{deck.stem}-imported"
+    imported = import_deck(deck, folder, units=arguments.units, overwrite=arguments.overwrite)
+    status = _report(imported.report())
+    if imported.scenarios:
+        return status
+    why = f" {imported.missed[0]}." if imported.missed else " it has no steps."
+    complain(f"error: {deck.name}: no step was imported, only the mesh:{why}")
+    return FAILED
 
 
 def _info(arguments: argparse.Namespace) -> int:
@@ -263,6 +279,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     check = _add(commands, "check", _check, "validate a scenario; print sizes, stable step, memory and time")
     _add_scenario(check)
+    _add_import(commands)
     info = _add(commands, "info", _info, "print what is in a mesh file or a results folder")
     info.add_argument("path", metavar="MESH-or-RESULT")
     plot = _add(commands, "plot", _plot, "plot the histories of one run, or of several in one picture")
@@ -301,6 +318,18 @@ def _add_run(commands) -> None:
     again.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
     run.add_argument("--no-pictures", action="store_true", help="no plot, snapshots or film at the end")
     run.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def _add_import(commands) -> None:
+    from symplex.decks.units import UNITS
+
+    deck = _add(commands, "import", _import, "write mesh and scenarios of an Abaqus or CalculiX deck to a folder")
+    deck.add_argument("deck", metavar="DECK", help="input file (.inp)")
+    deck.add_argument("--output", metavar="DIR", help="folder for what is written; default: DECK-imported")
+    deck.add_argument(
+        "--units", choices=UNITS, default="si", help="the deck's units, which it does not tell; default: si"
+    )
+    deck.add_argument("--overwrite", action="store_true", help="replace files that are there")
 
 
 def _add_render(commands) -> None:

@@ -53,22 +53,26 @@ class Part(NamedTuple):
         return consistent_mass(points, self.cells, self.material.density, n_nodes)
 
 
+# The types of elements that formulations are for, of those that are for one type.
+_ONLY_OF = {"stabilized": "hexahedron", "reduced": "hexahedron20"}
+
+
 def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     """Return the parts of a body, given the mesh of all bodies, in which it is a group."""
-    formulation = body.solid_formulation
-    found: list[tuple[tuple[str, ...], IntArray, MaterialTable]] = []
+    found: list[tuple[tuple[str, ...], IntArray, MaterialTable, Formulation | None]] = []
     for group, material in body.material_of_group.items():
         members = mesh.cell_groups[body.name if group is None else f"{body.name}.{group}"]
         kinds = [element.kind for element in SOLIDS if len(members.get(element.kind, ()))]
         for kind in kinds:
             words = (group,) if group is not None else ()
             words += (kind,) if len(kinds) > 1 else ()
-            found.append((words, mesh.cells[kind][members[kind]], material))
+            formulation = body.solid_formulation
+            if len(kinds) > 1 and kind != _ONLY_OF.get(formulation or "", kind):
+                formulation = None  # which others of the body have
+            found.append((words, mesh.cells[kind][members[kind]], material, formulation))
     if len(found) == 1:
-        return [Part(body.name, *found[0][1:], body.solid_formulation)]
-    return [
-        Part(".".join([body.name, *words]), cells, material, body.solid_formulation) for words, cells, material in found
-    ]
+        return [Part(body.name, *found[0][1:])]
+    return [Part(".".join([body.name, *words]), *rest) for words, *rest in found]
 
 
 def massless_nodes(body: Body, mesh: Mesh) -> IntArray:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block, blocks_of
+from symplex.meshes.formats.abaqus_instances import STRIDE, placed
 from symplex.meshes.formats.abaqus_sets import Sets, Surface, surface_of
 from symplex.meshes.formats.numbering import Numbering, is_number, sorted_distinct
 from symplex.meshes.formats.raw import RawCells, RawMesh
@@ -60,38 +63,85 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 def read_abaqus(path: Path) -> RawMesh:
     """Return nodes, elements, sets and surfaces of an input file as meshio would.
 
-    One part, or nodes and elements without parts; ``*INCLUDE`` is followed. Surfaces of elements are groups of faces,
+    Parts and their instances, or nodes and elements without parts; ``*INCLUDE`` is followed. Of several instances, or
+    one that is moved, sets are called ``INSTANCE.SET``. Surfaces of elements are groups of faces,
     surfaces of nodes are groups of points. In ``info`` are the types of the elements that are of another formulation
     than the plain one (``C3D8R``), by cell type.
 
     Raises
     ------
     MeshError
-        If the file has several parts or a moved instance, makes nodes or elements by keywords such as ``*NGEN``, has an
+        If the file has several parts without instances, makes nodes or elements by keywords such as ``*NGEN``, has an
         unknown element type, or an undefined set.
     ValueError
         If a line is not what its keyword asks for.
     """
-    deck = _Deck()
-    for block in blocks_of(path):
+    deck = DeckMesh()
+    for block in placed(blocks_of(path)):
         deck.take(block)
     return deck.whole()
 
 
-class _Deck:
-    """What has been read so far, by the file's own numbers of nodes and elements."""
+class Numbered(NamedTuple):
+    """Nodes, elements and sets of a deck by its own numbers.
 
-    def __init__(self):
+    Attributes
+    ----------
+    ids : int64 [n]
+        The numbers of the nodes, in the order of the file.
+    points : float64 [n, 3]
+    nodes : Numbering
+    types : list of str
+        Of each block of elements what the deck calls their type.
+    elements : list of (str, int64 [m, k + 1])
+        Of each block the type of cells, and numbers and nodes of its elements.
+    node_sets, element_sets : dict of str to int64 [g]
+    surfaces : list of Surface
+    """
+
+    ids: NDArray[np.int64]
+    points: NDArray[np.float64]
+    nodes: Numbering
+    types: list[str]
+    elements: list[tuple[str, NDArray[np.int64]]]
+    node_sets: dict[str, NDArray[np.int64]]
+    element_sets: dict[str, NDArray[np.int64]]
+    surfaces: list[Surface]
+
+
+class DeckMesh:
+    """The mesh of a deck, taken keyword by keyword, by the file's own numbers of nodes and elements.
+
+    Parameters
+    ----------
+    flat : bool, default False
+        Whether nodes may leave out coordinates that are 0, as in decks of plane models and by hasty hands.
+
+    Attributes
+    ----------
+    formulations : dict of str to list of str
+        The types of solid elements that are of another formulation than the plain one, by cell type.
+    """
+
+    def __init__(self, *, flat: bool = False):
+        self._flat = flat
         self._nodes: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self._elements: list[tuple[str, NDArray[np.int64]]] = []
+        self._types: list[str] = []
         self._surfaces: list[Surface] = []
-        self._part, self._instances = "", 0
+        self._part, self._placed = "", False
         self.formulations: dict[str, list[str]] = {}
         self._node_sets, self._element_sets = Sets("node"), Sets("element")
 
     def take(self, block: Block) -> None:
         """Take a keyword with its data; most keywords say nothing about the mesh."""
         word = block.keyword
+        if block.placement is not None:
+            self._part = block.placement.name
+            self._node_sets.prefixed = self._element_sets.prefixed = True
+        elif self._placed:
+            self._part = ""
+        self._placed = block.placement is not None
         if word == "NODE":
             self._take_nodes(block)
         elif word == "ELEMENT":
@@ -106,12 +156,6 @@ class _Deck:
             self._part = block.parameters.get("NAME", "")
         elif word == "END PART":
             self._part = ""
-        elif word == "INSTANCE":
-            self._instances += 1
-            if block.lines:
-                raise MeshError("an instance is moved or turned; write the input file without parts and instances.")
-            if self._instances > 1:
-                raise MeshError("there are several instances; write the input file without parts and instances.")
         elif word in _MAKE_MESH and (block.lines or block.parameters):
             raise MeshError(f"it uses *{word}, which is not supported; {_MAKE_MESH[word]}.")
 
@@ -119,10 +163,14 @@ class _Deck:
         system = block.parameters.get("SYSTEM", "R").upper()
         if system not in ("R", "C"):
             raise MeshError(f"it uses *NODE, SYSTEM={system}, which is not supported; {_MAKE_MESH['SYSTEM']}.")
-        ids, table = _nodes(block.lines)
+        ids, table = _nodes(block.lines, self._flat)
         if system == "C":  # radius, angle in degrees, height
             angle = np.radians(table[:, 1])
             table = np.column_stack([table[:, 0] * np.cos(angle), table[:, 0] * np.sin(angle), table[:, 2]])
+        if block.placement is not None:
+            _check_room(ids)
+            ids = ids + block.placement.offset
+            table = table @ block.placement.turn.T + block.placement.shift
         self._nodes.append((ids, table))
         if "NSET" in block.parameters:
             self._node_sets.add(block.parameter("NSET"), self._part, ids)
@@ -133,12 +181,23 @@ class _Deck:
         if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
             self.formulations[kind].append(name)
         table = _element_rows(name, k, block.lines)
+        if block.placement is not None:
+            _check_room(table)
+            table = table + block.placement.offset
         self._elements.append((kind, table))
+        self._types.append(name)
         if "ELSET" in block.parameters:
             self._element_sets.add(block.parameter("ELSET"), self._part, table[:, 0])
 
-    def whole(self) -> RawMesh:
-        """Return all that was taken."""
+    @cached_property
+    def numbered(self) -> Numbered:
+        """All that was taken, by the numbers of the file.
+
+        Raises
+        ------
+        MeshError
+            If a number occurs twice, or a set is not defined.
+        """
         ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in self._nodes)])
         points = np.concatenate([np.empty((0, 3)), *(points for _, points in self._nodes)])
         numbers = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)])
@@ -146,10 +205,16 @@ class _Deck:
             nodes, elements = Numbering("node", ids), Numbering("element", numbers)
         except MeshError as error:
             raise MeshError(f"{str(error)[:-1]}; if the file has several parts, write it without parts.") from None
-        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
-        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
         element_sets = self._element_sets.resolved(elements)
         node_sets = self._node_sets.resolved(nodes, self._elements, element_sets)
+        return Numbered(ids, points, nodes, self._types, self._elements, node_sets, element_sets, self._surfaces)
+
+    def whole(self) -> RawMesh:
+        """Return all that was taken."""
+        _, points, nodes, _, _, all_node_sets, element_sets, _ = self.numbered
+        node_sets = dict(all_node_sets)
+        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
+        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
         faces = [
             (surface.name, kind, rows)
             for surface in self._surfaces
@@ -172,6 +237,12 @@ class _Deck:
         point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
         blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
         return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=self.formulations)
+
+
+def _check_room(numbers: NDArray[np.int64]) -> None:
+    """Raise MeshError if numbers of one instance would reach those of the next."""
+    if numbers.max(initial=0) >= STRIDE:
+        raise MeshError(f"a part has the number {numbers.max()}; with several instances numbers must be below 10⁸.")
 
 
 def _add_node_surface(node_sets: dict[str, NDArray[np.int64]], surface: Surface) -> None:
@@ -197,14 +268,14 @@ def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, 
             element_sets[f"{name}.elements"] = element_sets.pop(name)
 
 
-def _nodes(lines: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _nodes(lines: list[str], flat: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return numbers [n] and coordinates [n, 3] of nodes: all at once if all lines are plain, else line by line."""
     if all(line.count(",") == 3 and line.partition(",")[0].strip().isdecimal() for line in lines):
         values = _numbers(lines, np.float64, "+-.eE")
         if values is not None and len(values) == 4 * len(lines):
             table = values.reshape(-1, 4)
             return table[:, 0].astype(np.int64), np.ascontiguousarray(table[:, 1:])
-    rows = [_node(line) for line in lines]
+    rows = [_node(line, flat) for line in lines]
     return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], float).reshape(-1, 3)
 
 
@@ -222,11 +293,13 @@ def _numbers(lines: list[str], dtype: type, signs: str) -> NDArray | None:
     return values if values.max(initial=0) < _EXACT else None
 
 
-def _node(line: str) -> tuple[int, list[float]]:
+def _node(line: str, flat: bool) -> tuple[int, list[float]]:
     """Return number and coordinates of a node; an empty field between commas is 0, normals may follow."""
     number, *fields = (word.strip() for word in line.split(","))
     if not is_number(number) or len(fields) > 7:
         raise ValueError(f"the line of a node is '{line[:60]}'")
+    if flat:
+        fields += [""] * (3 - len(fields))
     if len(fields) < 3:
         raise MeshError(f"node {number} has {len(fields)} coordinates; a volume mesh needs three of each node.")
     return int(number), [_float(word, line) if word else 0.0 for word in fields[:3]]

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.includes import Includes
@@ -13,13 +17,29 @@ from symplex.meshes.formats.includes import Includes
 _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")
 
 
+class Placement(NamedTuple):
+    """Where an instance of a part is: x → turn x + shift; and by how much its numbers are larger than its part's."""
+
+    name: str
+    offset: int
+    turn: NDArray[np.float64]
+    shift: NDArray[np.float64]
+
+
 @dataclass
 class Block:
-    """A keyword with its parameters and the data lines below it."""
+    """A keyword with its parameters and the data lines below it, and where it stands: the file, and the line in it.
+
+    Of an instance with others beside it there is a ``placement``; of a set of the assembly, that of its ``members``.
+    """
 
     keyword: str
     parameters: dict[str, str]
     lines: list[str] = field(default_factory=list)
+    path: Path = Path()
+    line: int = 0
+    placement: Placement | None = None
+    members: Placement | None = None
 
     def parameter(self, name: str) -> str:
         """Return a parameter that must be there.
@@ -63,6 +83,7 @@ def blocks_of(path: Path) -> Iterator[Block]:
             if block is not None:
                 yield block
             block = _keyword(line)
+            block.path, block.line = reader.path, reader.line
             if block.keyword in _WITH_INPUT and block.parameters.get("INPUT"):
                 block.lines += reader.included(block.parameters["INPUT"], path, ())
     if block is not None:
@@ -74,14 +95,16 @@ class _Reader:
 
     def __init__(self, path: Path):
         self._includes = Includes(path)
+        self.path, self.line = path, 0  # where the line stands that was yielded last
 
     def lines(self, path: Path, within: tuple[Path, ...]) -> Iterator[str]:
         """Yield the lines of a file without comments and blank ones, an ``*INCLUDE`` as the lines of its file."""
         with path.open(encoding="utf-8-sig", errors="replace") as file:
-            for text in file:
+            for number, text in enumerate(file, start=1):
                 line = text.strip()
                 if not line or line.startswith("**"):
                     continue
+                self.path, self.line = path, number
                 if line[:8].upper().startswith("*INCLUDE"):
                     yield from self.included(_keyword(line).parameter("INPUT"), path, within)
                 else:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.formats.abaqus_deck import Block
+from symplex.meshes.formats.abaqus_deck import Block, Placement
 from symplex.meshes.formats.numbering import Numbering, is_number, sorted_distinct
 from symplex.meshes.formats.sides import ABAQUS, edges_on_side, faces_on_side
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
@@ -41,6 +41,8 @@ class Sets:
 
     def __init__(self, what: str):
         self._what = what
+        self._parts: dict[str, str] = {}  # as first written
+        self.prefixed = False  # whether names have that of their part in front even where none is like it
         # By part (none: the whole model) and name in capitals, the name as first written and the number of its items.
         self._names: dict[tuple[str, str], str] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -51,6 +53,7 @@ class Sets:
     def add(self, name: str, part: str, members: NDArray[np.int64] | range | str | _Set) -> None:
         """Add members to a set, which need not be there yet."""
         key = part.upper(), name.upper()
+        self._parts.setdefault(part.upper(), part)
         self._names.setdefault(key, name)
         self._counts[key] += 1
         self._items.append((key, members))
@@ -58,15 +61,17 @@ class Sets:
     def take(self, block: Block, part: str) -> None:
         """Take an ``*NSET`` or ``*ELSET``."""
         name = block.parameter("NSET" if self._what == "node" else "ELSET")
+        place = block.placement or block.members
+        offset, whose = (place.offset, place.name) if place is not None else (0, part)
         members: list[NDArray[np.int64] | range | str | _Set]
         if self._what == "node" and block.parameters.get("ELSET"):
             members = [block.parameters["ELSET"]]
         elif "GENERATE" in block.parameters:
-            members = [_range(line) for line in block.lines]
+            members = [_range(line, offset) for line in block.lines]
         else:
             items = block.items()
-            members = [self._as_it_is(item, part) for item in items if not is_number(item)]
-            members.append(np.array([int(item) for item in items if is_number(item)], np.int64))
+            members = [self._as_it_is(item, whose) for item in items if not is_number(item)]
+            members.append(np.array([int(item) + offset for item in items if is_number(item)], np.int64))
         for item in members:
             self.add(name, part, item)
 
@@ -115,8 +120,8 @@ class Sets:
             members = sorted_distinct(_joined(found))
             if len(missing := members[~known.has(members)]):
                 raise MeshError(f"set '{name}' refers to a {self._what} that the file does not define, {missing[0]}.")
-            taken = (part and ("", upper) in parts) or name in named
-            named[f"{part}.{name}" if taken else name] = members
+            taken = (part and (self.prefixed or ("", upper) in parts)) or name in named
+            named[f"{self._parts[part]}.{name}" if taken else name] = members
         return named
 
 
@@ -199,8 +204,17 @@ def surface_of(block: Block) -> list[Surface]:
         item, *further = (word.strip() for word in line.split(","))
         if kind == "ELEMENT" and any(further[1:]):
             raise ValueError(f"a line of surface '{name}' is '{line[:60]}'")
+        if block.placement is not None:
+            item = of_instance(item, block.placement)
         items.append((item, further[0].upper() if further else ""))
+    if block.placement is not None:
+        name = of_instance(name, block.placement)
     return [Surface(name, kind == "NODE", items)]
+
+
+def of_instance(item: str, placement: Placement) -> str:
+    """Return what a number or a name within an instance is in the whole model."""
+    return str(int(item) + placement.offset) if is_number(item) else f"{placement.name}.{item}"
 
 
 def _free_faces(kind: str, cells: NDArray[np.int64], elements: Elements) -> Iterator[tuple[str, NDArray[np.int64]]]:
@@ -215,15 +229,15 @@ def _free_faces(kind: str, cells: NDArray[np.int64], elements: Elements) -> Iter
         yield face_kind, faces[~rows_among(face_corners({face_kind: faces}), inner)].astype(np.int64)
 
 
-def _range(line: str) -> range:
-    """Return the numbers from a first to a last one by steps, which GENERATE gives."""
+def _range(line: str, offset: int) -> range:
+    """Return the numbers, larger by an offset, from a first to a last one by steps, which GENERATE gives."""
     words = [word.strip() for word in line.split(",") if word.strip()]
     if len(words) not in (2, 3) or not all(is_number(word) for word in words):
         raise ValueError(f"a range of a set is '{line[:60]}'")
     first, last, step = int(words[0]), int(words[1]), int(words[2]) if len(words) == 3 else 1
     if first > last or step < 1:
         raise ValueError(f"a range of a set is '{line[:60]}'")
-    return range(first, last + 1, step)
+    return range(first + offset, last + 1 + offset, step)
 
 
 def _members(sets: Mapping[str, NDArray[np.int64]], item: str, surface: str) -> NDArray[np.int64]:

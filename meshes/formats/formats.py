@@ -19,6 +19,8 @@ _BEGINNINGS: list[tuple[bytes, str, tuple[str, ...], str]] = [
     (rb"(<\?xml[^>]*>\s*)?<dolfin\b", "a mesh of DOLFIN", ("dolfin-xml",), "name it .xml"),
     (rb"\*(\*|(heading|node|part|element|include|preprint|parameter)\b)", "an Abaqus input file", ("abaqus",),
      "name it .inp"),
+    (rb"(\$[^\n]*\n\s*)*\*keyword\b", "an LS-DYNA input file", ("lsdyna",), "name it .k"),
+    (rb"#RADIOSS STARTER", "a Radioss starter file", ("radioss",), "name it .rad"),
     (rb"MeshVersion(Un)?[Ff]ormatted\b", "a Medit mesh", ("medit",), "name it .mesh"),
     (rb"\((0|1|2|10|12|13|39|45)\s", "a mesh of Ansys Fluent", ("ansys", "gmsh"), "name it .msh"),
     (rb"NDIME\s*=", "an SU2 mesh", ("su2",), "name it .su2"),
@@ -34,13 +36,21 @@ _BEGINNINGS: list[tuple[bytes, str, tuple[str, ...], str]] = [
 ]  # fmt: skip
 
 
+# Formats that meshio does not know.
+_OWN = {
+    ".k": ["lsdyna"],
+    ".key": ["lsdyna"],
+    ".dyn": ["lsdyna"],
+    ".rad": ["radioss"],
+}
+
+
 def known_extensions() -> list[str]:
     """Return the file extensions that ``read_mesh`` knows, sorted."""
     from meshio._helpers import extension_to_filetypes, reader_map
 
-    return sorted(
-        extension for extension, formats in extension_to_filetypes.items() if any(f in reader_map for f in formats)
-    )
+    by_meshio = (e for e, formats in extension_to_filetypes.items() if any(f in reader_map for f in formats))
+    return sorted({*by_meshio, *_OWN})
 
 
 def format_of(path: Path) -> str:
@@ -89,7 +99,8 @@ def _by_extension(path: Path) -> list[str]:
     from meshio._helpers import extension_to_filetypes
 
     endings = ["".join(path.suffixes[-n:]).lower() for n in (2, 1)]
-    formats = next((extension_to_filetypes[ending] for ending in endings if ending in extension_to_filetypes), None)
+    known = {**extension_to_filetypes, **_OWN}
+    formats = next((known[ending] for ending in endings if ending in known), None)
     if formats is None:
         raise MeshError(
             f"{path.name}: no mesh format has the extension '{path.suffix}'; known are {' '.join(known_extensions())}."

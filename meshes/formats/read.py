@@ -25,7 +25,9 @@ from symplex.meshes.formats.gmsh22 import read_gmsh22
 from symplex.meshes.formats.gmsh41 import read_gmsh41
 from symplex.meshes.formats.gmsh_sections import physical_name, read_sections
 from symplex.meshes.formats.hdf5_probe import require_readable
+from symplex.meshes.formats.lsdyna import read_lsdyna
 from symplex.meshes.formats.nastran import read_nastran
+from symplex.meshes.formats.radioss import read_radioss
 from symplex.meshes.formats.raw import RawMesh
 from symplex.meshes.formats.tetgen import read_tetgen
 from symplex.meshes.kinds import dimension_of
@@ -67,10 +69,11 @@ def read_mesh(
     Mesh
         Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
         groups), Abaqus' ``*ELSET``, ``*NSET`` and ``*SURFACE`` (``name.elements`` and ``name.surface`` where another
-        one has the name), blocks and sets of Exodus files, properties of Nastran decks, the groups of MED files, the
-        sets that meshio packs into integer data of VTK files. Other integer data give one group for each value,
-        ``name_value``; of data that are 0 or 1 the group ``name`` are those with 1. Hexahedra of which some nodes are
-        the same arrive as the wedges, pyramids or tetrahedra that they are. A mesh is geometry: what a file calls
+        one has the name), blocks and sets of Exodus files, properties of Nastran decks, parts and sets of
+        nodes of LS-DYNA and Radioss decks, the groups of MED files, the sets that meshio packs into integer data of
+        VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0 or 1 the group
+        ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges, pyramids or
+        tetrahedra that they are. A mesh is geometry: what a file calls
         elements that are computed otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
 
     Raises
@@ -100,6 +103,18 @@ def read_mesh(
     return mesh if keep_unconnected else drop_unconnected(mesh)
 
 
+def mesh_of_raw(raw: RawMesh, name: str) -> Mesh:
+    """Return the mesh of what a reader found, in the unit of length of the file, and cells as the file has them.
+
+    Raises
+    ------
+    MeshError
+        If it is not sound, or has no volume cells.
+    """
+    _check_sound(raw, name, 1.0, require_volume=True)
+    return replace(_with_groups(raw, {}), formulations=_formulations(raw))
+
+
 # -- files ------------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +124,9 @@ _READERS = {
     "exodus": read_exodus,
     "gmsh22": read_gmsh22,
     "gmsh41": read_gmsh41,
+    "lsdyna": read_lsdyna,
     "nastran": read_nastran,
+    "radioss": read_radioss,
     "tetgen": read_tetgen,
 }
 

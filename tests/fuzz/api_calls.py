@@ -31,6 +31,24 @@ BLOCK = sx.box((1.0, 1.0, 1.0), (1, 1, 1))
 TIED = sx.Bars(
     PAIRS, sx.measures.EngineeringStrain(10.0, np.linalg.norm(POINTS[PAIRS[:, 1]] - POINTS[PAIRS[:, 0]], axis=1))
 )
+DECK = """*NODE
+1, 0., 0., 0.
+2, 1., 0., 0.
+3, 0., 1., 0.
+4, 0., 0., 1.
+*ELEMENT, TYPE=C3D4, ELSET=ALL
+1, 1, 2, 3, 4
+*MATERIAL, NAME=A
+*ELASTIC
+1e6, 0.3
+*DENSITY
+1000.
+*SOLID SECTION, ELSET=ALL, MATERIAL=A
+*STEP
+*FREQUENCY
+3
+*END STEP
+"""
 SCENARIO = """
 [[body]]
 name = "cube"
@@ -72,6 +90,7 @@ def furnish() -> None:
     Path("drop.toml").write_text(SCENARIO, "utf-8")
     Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
     sx.save_mesh(BLOCK, "box.msh")
+    Path("deck.inp").write_text(DECK, "utf-8")
     with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.meshes.Block.of({"tetra": CELLS})}) as series:
         series.append(0.0, np.zeros((4, 3)), {}, {})
 
@@ -559,6 +578,21 @@ def calls() -> dict[str, Call]:
             points=BLOCK.points,
             cells=BLOCK.cells["tetra"],
             nodes=[0],
+        ),
+        "import_deck": _call(
+            sx.import_deck,
+            lambda made: finite(made.numbers),
+            path="deck.inp",
+            folder="imported",
+            units="si",
+            overwrite=True,
+        ),
+        "natural_modes": _call(
+            sx.equilibria.natural_modes,
+            lambda made: finite(made.frequencies),
+            system=system(),
+            state=ring,
+            n=3,
         ),
         "merge": _call(sx.merge, meshes={"one": MESH, "two": MESH}),
         "mixed_mass": _call(

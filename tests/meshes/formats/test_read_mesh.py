@@ -210,7 +210,10 @@ def test_abaqus_include(tmp_path):
         (" 200, 20", " 100, 20", "element 100 is defined twice.*without parts"),
         (" 50, 1., 1.", " 40, 1., 1.", "node 40 is defined twice"),
         (" 2, 3\n*End", " 2, 99\n*End", "node that the file does not define"),
-        ("*End Instance", " 1., 0., 0.\n*End Instance", "an instance is moved"),
+        ("part=Part-1\n", "part=Part-2\n 1., 0., 0.\n", "the part 'Part-2', which is not there"),
+        ("part=Part-1\n", "part=Part-1\n\n 1., 0., 0.\n 0., 0., 0., 0., 0., 0., 9.\n", "has no direction"),
+        ("part=Part-1\n", "part=Part-1\n 1., 0., 0.\n 0., 0., 0., 9.\n", "is not a shift and seven numbers"),
+        ("part=Part-1\n", "part=Part-1\n*Instance, name=part-1-1, part=Part-1\n", "two instances called 'part-1-1'"),
         ("20, 50, 30, 40", "20, 50, 30", "not a whole abaqus file"),
         ("0., 1., 0.\n*NODE", "0., one, 0.\n*NODE", "not a whole abaqus file.*0., one, 0."),
     ],
@@ -219,6 +222,24 @@ def test_abaqus_mistakes_are_named(tmp_path, old, new, says):
     assert old in DECK
     with pytest.raises(MeshError, match=rf"deck\.inp.*{says}"):
         read_deck(tmp_path, DECK.replace(old, new))
+
+
+def test_abaqus_instances_are_shifted_then_turned(tmp_path):
+    other = "*Instance, name=Other, part=Part-1\n 1., 0., 0.\n 2., 0., 0., 2., 0., 5., 90.\n*End Instance\n"
+    text = DECK.replace("*End Instance\n", f"*End Instance\n{other}*Nset, nset=Far, instance=Other\n 2, 3\n")
+    mesh, one = read_deck(tmp_path, text), read_deck(tmp_path, DECK)
+    n = len(one.points)
+    assert np.array_equal(mesh.points[:n], one.points)
+    x, y, z = (one.points + np.array([1.0, 0.0, 0.0])).T  # turned about the line x = 2, y = 0
+    assert np.allclose(mesh.points[n:], np.stack([2.0 - y, x - 2.0, z], axis=1), atol=1e-14)
+    assert {kind: len(cells) for kind, cells in mesh.cells.items()} == {
+        kind: 2 * len(cells) for kind, cells in one.cells.items()
+    }
+    for name in ("Below", "Odd", "Tets", "With space"):
+        assert np.array_equal(mesh.nodes_of(f"Part-1-1.{name}"), one.nodes_of(name))
+        assert np.array_equal(mesh.nodes_of(f"Other.{name}"), one.nodes_of(name) + n)
+    assert np.array_equal(mesh.nodes_of("Support"), one.nodes_of("Support"))
+    assert np.array_equal(mesh.nodes_of("Far"), one.nodes_of("Support") + n)
 
 
 # -- VTK data as groups -----------------------------------------------------------------------------------------

@@ -249,7 +249,7 @@ two cells
         ("*ELSET, ELSET=ONE\n1", "*ELSET\n1", r"a \*ELSET has no ELSET"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE\n7", "refers to a element that the file does not define, 7"),
         ("TYPE=C3D8", "TYPE=C3D9", "element type 'C3D9' is not known"),
-        ("*ELSET, ELSET=ONE", "*INSTANCE, NAME=a\n*INSTANCE, NAME=b\n*ELSET, ELSET=ONE", "several instances"),
+        ("*ELSET, ELSET=ONE", "*INSTANCE, NAME=a\n*INSTANCE, NAME=b\n*ELSET, ELSET=ONE", "the part ''"),
         ("*ELSET, ELSET=ONE", "*SURFACE, NAME=S, COMBINE=UNION\nA, B\n*ELSET, ELSET=ONE", "with COMBINE"),
         ("*ELSET, ELSET=ONE", "*SURFACE, NAME=S\nBRICKS, S7\n*ELSET, ELSET=ONE", "has the side 'S7' of hexahedron"),
         ("*ELSET, ELSET=ONE", "*SURFACE, NAME=S\nNONE, S1\n*ELSET, ELSET=ONE", "'S' refers to the set 'NONE'"),

@@ -1,0 +1,198 @@
+"""What a deck says, as data: materials, sections, amplitudes, steps, and what was not understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Vector = tuple[float, float, float]
+Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic"]
+
+
+class Where(NamedTuple):
+    """A place in a deck: the file, if it is an included one, and the line."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Return it as messages tell it."""
+        return f"{self.file}, line {self.line}" if self.file else f"line {self.line}"
+
+
+NOWHERE = Where("", 0)
+
+
+class Missed(NamedTuple):
+    """A keyword that was not understood.
+
+    Attributes
+    ----------
+    keyword : str
+    where : Where
+    why : str
+    step : int
+        The step in which it stands, from 1; 0 before the first.
+    """
+
+    keyword: str
+    where: Where
+    why: str
+    step: int
+
+    def __str__(self) -> str:
+        """Return it as messages tell it."""
+        return f"{self.where}: *{self.keyword}: {self.why}"
+
+
+@dataclass
+class MaterialData:
+    """A material: its law by name with constants, in the units of the deck, as far as the deck gives them."""
+
+    name: str
+    where: Where
+    young: float | None = None
+    poisson: float = 0.0
+    formula: str = ""
+    constants: dict[str, float] = field(default_factory=dict)
+    density: float | None = None
+    expands: bool = False
+    alpha: float = 0.0
+    beta: float = 0.0
+
+
+class Section(NamedTuple):
+    """Which elements are of which material; of trusses, the area of their cross-section."""
+
+    elements: str
+    material: str
+    area: float | None
+    where: Where
+
+
+class Amplitude(NamedTuple):
+    """A factor over time, of the step or of the whole deck."""
+
+    times: tuple[float, ...]
+    factors: tuple[float, ...]
+    total: bool
+
+
+class Prescribed(NamedTuple):
+    """A component of displacement that nodes have; 0, 1, 2 are x, y, z."""
+
+    nodes: str
+    component: int
+    value: float
+    amplitude: str
+
+
+class PointForce(NamedTuple):
+    """A component of a force on each node of a set."""
+
+    nodes: str
+    component: int
+    value: float
+    amplitude: str
+
+
+class FacePressure(NamedTuple):
+    """A pressure on a side of elements, or on a surface (side 0)."""
+
+    elements: str
+    side: int
+    value: float
+    amplitude: str
+
+
+class Weight(NamedTuple):
+    """An acceleration of elements by gravity."""
+
+    elements: str
+    acceleration: Vector
+    amplitude: str
+
+
+class NodeVelocity(NamedTuple):
+    """A component of the initial velocity of nodes."""
+
+    nodes: str
+    component: int
+    value: float
+
+
+class System(NamedTuple):
+    """The local directions of nodes: two points that define them, rectangular or cylindrical."""
+
+    nodes: str
+    a: Vector
+    b: Vector
+    cylindrical: bool
+
+
+@dataclass
+class Conditions:
+    """What supports and loads a step adds, and whether it removes those of earlier steps."""
+
+    prescribed: list[Prescribed] = field(default_factory=list)
+    forces: list[PointForce] = field(default_factory=list)
+    pressures: list[FacePressure] = field(default_factory=list)
+    weights: list[Weight] = field(default_factory=list)
+    new_supports: bool = False
+    new_forces: bool = False
+    new_pressures: bool = False
+
+
+@dataclass
+class Step(Conditions):
+    """A step of the deck.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    nonlinear : bool
+        Whether displacements may be large.
+    dt, period : float
+        In the unit of time of the deck.
+    modes : int
+        How many natural frequencies are asked for.
+    alpha : float
+        Of the method of Hilber, Hughes and Taylor.
+    ramped : bool or None
+        Whether loads without an amplitude grow over the step; by default in static steps only.
+    """
+
+    number: int = 0
+    where: Where = NOWHERE
+    nonlinear: bool = False
+    perturbation: bool = False
+    procedure: Procedure | None = None
+    dt: float = 1.0
+    period: float = 1.0
+    modes: int = 0
+    alpha: float = -0.05
+    ramped: bool | None = None
+    rayleigh: tuple[float, float] | None = None
+    heated: Where | None = None
+
+    @property
+    def ramps(self) -> bool:
+        """Whether loads without an amplitude grow over the step."""
+        return self.procedure == "static" if self.ramped is None else self.ramped
+
+
+@dataclass
+class Deck:
+    """A deck without its mesh, which is in `mesh`."""
+
+    title: str = ""
+    materials: dict[str, MaterialData] = field(default_factory=dict)
+    sections: list[Section] = field(default_factory=list)
+    amplitudes: dict[str, Amplitude] = field(default_factory=dict)
+    model: Conditions = field(default_factory=Conditions)
+    velocities: list[NodeVelocity] = field(default_factory=list)
+    systems: list[System] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    missed: list[Missed] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)

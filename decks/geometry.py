@@ -1,0 +1,262 @@
+"""The mesh of a deck, and groups of its nodes and faces that a scenario needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import MeshError
+from symplex.meshes.formats.abaqus import DeckMesh, Numbered
+from symplex.meshes.formats.collapsed import expand_collapsed
+from symplex.meshes.formats.numbering import is_number
+from symplex.meshes.formats.read import mesh_of_raw
+from symplex.meshes.formats.sides import ABAQUS, faces_on_side
+from symplex.meshes.kinds import FACE_KINDS, corners_of, dimension_of
+from symplex.meshes.mesh import Mesh, take
+
+_FLAT = 1e-6  # by how much directions of faces may differ that count as one
+_NOT_IN_NAMES = str.maketrans(dict.fromkeys('",=*$', "_"))
+
+Face = tuple[int, ...]  # its nodes in the mesh
+
+
+@dataclass(frozen=True)
+class DeckGeometry:
+    """The mesh of a deck with the numbers that the deck gives its nodes and elements.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        In the unit of length of the deck, without nodes that belong to no volume cell.
+    numbers : int64 [n]
+        What the deck calls the nodes of the mesh.
+    """
+
+    mesh: Mesh
+    numbers: NDArray[np.int64]
+    _numbered: Numbered
+    _groups: _Groups
+
+    @classmethod
+    def of(cls, deck_mesh: DeckMesh, name: str) -> DeckGeometry:
+        """Return the geometry of a deck.
+
+        Raises
+        ------
+        MeshError
+            If it has no volume cells, or refers to what is not there.
+        """
+        mesh = mesh_of_raw(deck_mesh.whole(), name)
+        numbered = deck_mesh.numbered
+        mesh = replace(
+            mesh,
+            cell_groups={_writable(group): members for group, members in mesh.cell_groups.items()},
+            point_groups={_writable(group): members for group, members in mesh.point_groups.items()},
+            formulations={},
+        )
+        return cls(mesh, numbered.ids, numbered, _Groups(mesh))
+
+    # -- what a deck refers to ------------------------------------------------------------------------------------
+
+    def nodes(self, who: str) -> NDArray[np.int64]:
+        """Return the places of a node, by number, or of a set of nodes.
+
+        Raises
+        ------
+        MeshError
+            If there is none.
+        """
+        numbered = self._numbered
+        return numbered.nodes.places(_members(numbered.node_sets, who), f"'{who}'")
+
+    def sides(self, who: str, side: int) -> list[tuple[int, int]]:
+        """Return numbers and sides of elements: on one side of an element or a set, or those of a surface (side 0).
+
+        Raises
+        ------
+        MeshError
+            If there is no such set or surface, or the surface is not one of numbered sides.
+        """
+        sets = self._numbered.element_sets
+        if side:
+            return [(number, side) for number in _members(sets, who).tolist()]
+        surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
+        if surface is None or surface.of_nodes or any(label[:1] != "S" or not label[1:] for _, label in surface.items):
+            raise MeshError(f"'{who}' is no surface of sides of elements.")
+        return [(number, int(label[1:])) for item, label in surface.items for number in _members(sets, item).tolist()]
+
+    def has_all(self, sets: Iterable[str]) -> bool:
+        """Return whether some elements and sets of elements are all solid elements together."""
+        volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
+        return bool(np.isin(np.concatenate(volume), self._elements(sets)).all())
+
+    def _elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
+        return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
+
+    def faces(self, sides: Iterable[tuple[int, int]]) -> list[Face]:
+        """Return the faces on sides of elements, outward.
+
+        Raises
+        ------
+        MeshError
+            If an element has no such side.
+        """
+        wanted: dict[int, list[int]] = {}
+        for number, side in sides:
+            wanted.setdefault(side, []).append(number)
+        found: list[Face] = []
+        for side, numbers in wanted.items():
+            for kind, table in self._numbered.elements:
+                chosen = table[np.isin(table[:, 0], numbers)]
+                if len(chosen) and dimension_of(kind) == 3:
+                    cells = self._numbered.nodes.places(chosen[:, 1:], f"a {kind} cell")
+                    _, rows = faces_on_side(ABAQUS, kind, cells, side)
+                    found += [tuple(row) for row in rows.tolist()]
+        return found
+
+    def by_direction(self, faces: list[Face]) -> list[tuple[NDArray[np.float64], list[Face]]] | None:
+        """Return flat faces by their outward directions; None if one is not flat."""
+        groups: list[tuple[NDArray[np.float64], list[Face]]] = []
+        for face in faces:
+            corners = corners_of(FACE_KINDS[len(face)], np.array([face]))[0]
+            points = self.mesh.points[list(face)]
+            x = self.mesh.points[corners]
+            normal = np.cross(x[2] - x[0], x[-1] - x[1]) if len(x) == 4 else np.cross(x[1] - x[0], x[2] - x[0])
+            size = np.sqrt(np.linalg.norm(normal))
+            normal = normal / np.linalg.norm(normal)
+            if np.abs((points - x[0]) @ normal).max() > _FLAT * size:
+                return None
+            for other, members in groups:
+                if np.abs(other - normal).max() < _FLAT:
+                    members.append(face)
+                    break
+            else:
+                groups.append((normal, [face]))
+        return groups
+
+    @property
+    def types(self) -> list[str]:
+        """What the deck calls the types of its solid elements, each once."""
+        numbered = self._numbered
+        found = zip(numbered.types, numbered.elements, strict=True)
+        return sorted({name for name, (kind, table) in found if dimension_of(kind) == 3 and len(table)})
+
+    # -- groups ---------------------------------------------------------------------------------------------------
+
+    def point_group(self, nodes: Iterable[int], name: str) -> str:
+        """Return the name of a group of nodes: one of the deck, or a new one, named after ``name``."""
+        return self._groups.of_points(np.unique(np.fromiter(nodes, np.int64)), name)
+
+    def element_group(self, sets: Iterable[str], name: str) -> str:
+        """Return the name of a new group of the solid elements of some sets, named after ``name``."""
+        numbers = self._elements(sets)
+        blocks: dict[str, list[NDArray[np.int64]]] = {}
+        for kind, table in self._numbered.elements:
+            if dimension_of(kind) == 3:
+                blocks.setdefault(kind, []).append(table[:, 0])
+        chosen = {kind: np.flatnonzero(np.isin(np.concatenate(parts), numbers)) for kind, parts in blocks.items()}
+        return self._groups.of_cells({kind: index for kind, index in chosen.items() if len(index)}, _writable(name))
+
+    def face_group(self, faces: list[Face], name: str) -> str:
+        """Return the name of a new group of faces, named after ``name``."""
+        return self._groups.of_faces(faces, name)
+
+    def whole(self) -> tuple[Mesh, NDArray[np.int64]]:
+        """Return the mesh with all groups that were asked for, and the numbers of its nodes in the deck."""
+        mesh = expand_collapsed(self._groups.added_to(self.mesh))
+        used = np.zeros(len(mesh.points), bool)
+        for kind in mesh.volume_types:
+            used[mesh.cells[kind]] = True
+        kept = {kind: np.flatnonzero(used[cells].all(axis=1)) for kind, cells in mesh.cells.items()}
+        nodes = np.flatnonzero(used)
+        return take(mesh, nodes, kept), self.numbers[nodes]
+
+
+class _Groups:
+    """Groups that are added to those of a mesh."""
+
+    def __init__(self, mesh: Mesh):
+        self._known = dict(mesh.point_groups)
+        self._taken = {name.upper() for name in mesh.groups}
+        self._points: dict[str, NDArray[np.int64]] = {}
+        self._faces: dict[str, list[Face]] = {}
+        self._cells: dict[str, dict[str, NDArray[np.int64]]] = {}
+        self._new: dict[tuple[str, Face], int] = {}
+
+    def of_points(self, nodes: NDArray[np.int64], name: str) -> str:
+        for known, members in (*self._known.items(), *self._points.items()):
+            if len(members) == len(nodes) and np.array_equal(members, nodes):
+                return known
+        name = self._free(name)
+        self._points[name] = nodes
+        return name
+
+    def of_faces(self, faces: list[Face], name: str) -> str:
+        for known, members in self._faces.items():
+            if members == faces:
+                return known
+        name = self._free(name)
+        self._faces[name] = faces
+        return name
+
+    def of_cells(self, cells: dict[str, NDArray[np.int64]], name: str) -> str:
+        for known, members in self._cells.items():
+            if members.keys() == cells.keys() and all(np.array_equal(members[k], cells[k]) for k in cells):
+                return known
+        name = self._free(name)
+        self._cells[name] = cells
+        return name
+
+    def _free(self, name: str) -> str:
+        k, free = 1, name
+        while free.upper() in self._taken:
+            k += 1
+            free = f"{name}_{k}"
+        self._taken.add(free.upper())
+        return free
+
+    def added_to(self, mesh: Mesh) -> Mesh:
+        """Return a mesh with these groups; faces that it has already are not added again."""
+        cells = {kind: [c] for kind, c in mesh.cells.items()}
+        place: dict[frozenset[int], int] = {}
+        count: dict[str, int] = {}
+        for kind in FACE_KINDS.values():
+            known = mesh.cells.get(kind, np.empty((0, 0), np.int32))
+            count[kind] = len(known)
+            place |= {frozenset(row): k for k, row in enumerate(known.tolist())}
+        groups = {name: dict(members) for name, members in mesh.cell_groups.items()}
+        groups |= {
+            name: {kind: index.astype(np.int32) for kind, index in members.items()}
+            for name, members in self._cells.items()
+        }
+        for name, faces in self._faces.items():
+            members: dict[str, list[int]] = {}
+            for face in faces:
+                kind, key = FACE_KINDS[len(face)], frozenset(face)
+                if key not in place:
+                    place[key] = count[kind]
+                    count[kind] += 1
+                    cells.setdefault(kind, []).append(np.array([face], np.int32))
+                members.setdefault(kind, []).append(place[key])
+            groups[name] = {kind: np.unique(index).astype(np.int32) for kind, index in members.items()}
+        points = {name: nodes.astype(np.int32) for name, nodes in self._points.items()}
+        joined = {kind: np.concatenate(parts) for kind, parts in cells.items()}
+        return replace(mesh, cells=joined, cell_groups=groups, point_groups={**mesh.point_groups, **points})
+
+
+def _members(sets: Mapping[str, NDArray[np.int64]], who: str) -> NDArray[np.int64]:
+    if is_number(who):
+        return np.array([int(who)], np.int64)
+    wanted = who.strip('"').upper()
+    by_upper = {name.upper(): members for name, members in sets.items()}
+    for name in (wanted, wanted.rpartition(".")[2]):
+        if name in by_upper:
+            return by_upper[name]
+    raise MeshError(f"there is no set '{who}'.")
+
+
+def _writable(name: str) -> str:
+    return name.strip().translate(_NOT_IN_NAMES) or "_"

@@ -1,0 +1,203 @@
+"""Importing a deck: reading it, writing its mesh and a scenario for each step that was understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.base.arguments import checked
+from symplex.base.files import write_whole
+from symplex.decks.deck import Deck, Missed
+from symplex.decks.geometry import DeckGeometry
+from symplex.decks.keywords import KEYWORDS
+from symplex.decks.reading import NotUnderstood, Reading
+from symplex.decks.toml import as_toml
+from symplex.decks.units import UNITS, Units, units_named
+from symplex.decks.writing import StepWriter
+from symplex.errors import MeshError, OutputError, ScenarioError
+from symplex.meshes.formats.abaqus_deck import blocks_of
+from symplex.meshes.formats.abaqus_instances import placed
+from symplex.meshes.formats.formats import format_of
+from symplex.meshes.formats.save import save_mesh
+from symplex.scenario.scenario import Scenario
+
+_LIGHTEST = 1e-3  # kg/m³
+_REPORT = "import.txt"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was made of a deck.
+
+    Attributes
+    ----------
+    folder : Path
+    mesh : Path
+        The file of the mesh, in the deck's unit of length, with its sets as groups.
+    scenarios : dict of int to Path
+        Of each step that was imported, by its number.
+    numbers : int64 [n]
+        What the deck calls the nodes of the mesh.
+    missed : tuple of Missed
+        What was not understood.
+    remarks : tuple of str
+        What to know about what was imported.
+    """
+
+    folder: Path
+    mesh: Path
+    scenarios: dict[int, Path]
+    numbers: NDArray[np.int64]
+    missed: tuple[Missed, ...]
+    remarks: tuple[str, ...]
+
+    def report(self) -> str:
+        """Return what was imported and what was not, as lines."""
+        lines = [f"{self.mesh}: {len(self.numbers)} nodes"]
+        lines += [f"{path}: step {number}" for number, path in self.scenarios.items()]
+        lines += [f"note: {remark}" for remark in self.remarks]
+        lines += [f"not understood, {missed}" for missed in self.missed]
+        return "\n".join(lines)
+
+
+def read_deck(path: Path) -> Reading:
+    """Return a deck as it was read.
+
+    Raises
+    ------
+    MeshError
+        If it is not there, or a line is not what its keyword asks for.
+    """
+    format_of(path)
+    reading = Reading(path)
+    try:
+        for block in placed(blocks_of(path)):
+            reading.take(block, KEYWORDS)
+    except MeshError as error:
+        raise MeshError(f"{path.name}: {error}") from None
+    except ValueError as error:
+        raise MeshError(f"{path.name}: {error}.") from None
+    except OSError as error:
+        raise MeshError(f"{path} cannot be read: {error.strerror}.") from error
+    return reading
+
+
+@checked
+def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", overwrite: bool = False) -> Imported:
+    """Write the mesh of an Abaqus or CalculiX input file, and a scenario for each step that is understood.
+
+    A step is imported only where all its keywords were understood, and all before the first step, and those of the
+    steps that it goes on from.
+
+    Parameters
+    ----------
+    path : path-like
+        The deck, an ``.inp`` file.
+    folder : path-like
+        Where the files are written; it is made if it is not there.
+    units : str, default "si"
+        The units of the deck, which it does not tell: ``si``, ``mm-t-s`` (N, MPa), ``mm-kg-ms``, ``mm-g-ms``,
+        ``cm-g-us`` or ``in-lbf-s``.
+    overwrite : bool, default False
+        Whether to replace files of these names.
+
+    Returns
+    -------
+    Imported
+
+    Raises
+    ------
+    MeshError
+        If the deck cannot be read, has no mesh of volume cells, or its densities are those of other units.
+    InvalidArgument
+        If there are no such units.
+    OutputError
+        If files are there already, or cannot be written.
+    """
+    path, folder = Path(path), Path(folder)
+    system = units_named(units)
+    reading = read_deck(path)
+    deck = reading.deck
+    try:
+        geometry = DeckGeometry.of(reading.mesh, path.name)
+    except MeshError as error:
+        told = str(deck.missed[0]) if deck.missed else str(error)
+        raise MeshError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
+    _check_density(deck, system, path.name)
+    scenarios = _scenarios(deck, geometry, system, path)
+    mesh, numbers = geometry.whole()
+    _make(folder)
+    mesh_path = folder / f"{path.stem}.mesh.inp"
+    _write(mesh_path, None, overwrite)
+    save_mesh(mesh, mesh_path)
+    written: dict[int, Path] = {}
+    for number, text in scenarios.items():
+        scenario = folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
+        try:
+            Scenario.parse(text, scenario).build()
+        except ScenarioError as error:
+            step = deck.steps[number - 1]
+            why = "; ".join(str(error).replace(f"{scenario.name}: ", "").split("\n")[:3])
+            deck.missed.append(Missed("STEP", step.where, f"its scenario is refused: {why}", number))
+            continue
+        _write(scenario, text, overwrite)
+        written[number] = scenario
+    imported = Imported(folder, mesh_path, written, numbers, tuple(deck.missed), tuple(deck.remarks))
+    _write(folder / _REPORT, imported.report() + "\n", True)
+    return imported
+
+
+def _check_density(deck: Deck, units: Units, name: str) -> None:
+    """Raise MeshError if a density is lower than that of any solid: the units are others."""
+    for material in deck.materials.values():
+        if material.density is not None and material.density * units.density < _LIGHTEST:
+            others = [key for key, other in UNITS.items() if _LIGHTEST <= material.density * other.density < 1e5]
+            raise MeshError(
+                f"{name}: {material.where}: the material '{material.name}' has a density of {material.density:g}, in "
+                f"these units {material.density * units.density:g} kg/m³, lighter than any solid; a deck does not tell "
+                f"its units: give --units {' or '.join(others) or 'that it is in'}."
+            )
+
+
+def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path) -> dict[int, str]:
+    """Return the texts of scenarios by the numbers of their steps; note why there is none of others."""
+    texts: dict[int, str] = {}
+    broken = bool(deck.missed and min(missed.step for missed in deck.missed) == 0)
+    wrong = {missed.step for missed in deck.missed}
+    for step in deck.steps:
+        if broken or step.number in wrong:
+            broken = True
+            continue
+        try:
+            tables = StepWriter(deck, geometry, step, units, f"{path.stem}.mesh.inp").tables()
+        except (NotUnderstood, MeshError) as reason:
+            why = str(reason).rstrip(".")
+            deck.missed.append(Missed("STEP", step.where, why, step.number))
+            continue
+        heading = f"Imported from {path.name}, step {step.number} (line {step.where.line})."
+        if step.procedure == "frequency":
+            heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
+        texts[step.number] = as_toml(tables, heading)
+    return texts
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be made: {error.strerror}.") from error
+
+
+def _write(path: Path, text: str | None, overwrite: bool) -> None:
+    """Write a file, or for None only see that it may be written."""
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} is there already; choose another folder, or --overwrite it (overwrite=True).")
+    if text is None:
+        return
+    try:
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,50 @@
+"""All keywords that are understood; the documentation's table is written from this one."""
+
+from __future__ import annotations
+
+from symplex.decks.load_keywords import LOAD_KEYWORDS
+from symplex.decks.material_keywords import MATERIAL_KEYWORDS
+from symplex.decks.mesh_keywords import MESH_KEYWORDS
+from symplex.decks.reading import Keyword, NotUnderstood, Reading
+from symplex.decks.step_keywords import STEP_KEYWORDS
+from symplex.meshes.formats.abaqus_deck import Block
+
+
+def _take_heading(reading: Reading, block: Block) -> None:
+    if block.lines:
+        reading.deck.title = " ".join(block.lines[0].split())
+
+
+def _take_restart(reading: Reading, block: Block) -> None:
+    if "READ" in block.parameters:
+        raise NotUnderstood("results of another run are not read")
+
+
+_OUTPUT = Keyword(None, (), "nothing: what is written, not what moves")
+_SOLVING = Keyword(None, (), "nothing: how equations are solved")
+_OUTPUTS = (
+    "NODEPRINT", "ELPRINT", "NODEFILE", "ELFILE", "NODEOUTPUT", "ELEMENTOUTPUT", "ENERGYOUTPUT", "CONTACTOUTPUT",
+    "CONTACTFILE", "CONTACTPRINT", "SECTIONPRINT", "ENERGYPRINT", "MODALPRINT", "OUTPUT", "FILEFORMAT", "MONITOR",
+    "PRINT", "PREPRINT", "TIMEPOINTS",
+)  # fmt: skip
+
+KEYWORDS: dict[str, Keyword] = {
+    "HEADING": Keyword(_take_heading, ("UNSORTED",), "`title`"),
+    **MESH_KEYWORDS,
+    **MATERIAL_KEYWORDS,
+    **LOAD_KEYWORDS,
+    **STEP_KEYWORDS,
+    **dict.fromkeys(_OUTPUTS, _OUTPUT),
+    "CONTROLS": _SOLVING,
+    "PHYSICALCONSTANTS": Keyword(None, (), "nothing: for heat"),
+    "RESTART": Keyword(_take_restart, ("WRITE", "FREQUENCY", "OVERLAY", "READ", "STEP"), "nothing; `READ` is refused"),
+}
+
+
+def documented() -> str:
+    """Return the table of keywords as the documentation has it."""
+    rows = ["| keyword | parameters | what becomes of it |", "| --- | --- | --- |"]
+    for name, keyword in KEYWORDS.items():
+        parameters = "any" if keyword.take is None else ", ".join(f"`{word}`" for word in keyword.parameters)
+        rows.append(f"| `*{name}` | {parameters or '–'} | {keyword.means or '–'} |")
+    return "\n".join(rows)

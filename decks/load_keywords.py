@@ -1,0 +1,140 @@
+"""Keywords of supports, loads, and the motion at the start."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from symplex.decks.deck import (
+    Amplitude,
+    Conditions,
+    FacePressure,
+    NodeVelocity,
+    PointForce,
+    Prescribed,
+    Weight,
+)
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
+from symplex.meshes.formats.abaqus_deck import Block
+
+# Abaqus' names of supports: the displacements that they hold.
+_NAMED = {
+    "ENCASTRE": (0, 1, 2), "PINNED": (0, 1, 2), "XSYMM": (0,), "YSYMM": (1,), "ZSYMM": (2,),
+    "XASYMM": (1, 2), "YASYMM": (0, 2), "ZASYMM": (0, 1),
+}  # fmt: skip
+
+
+def _take_amplitude(reading: Reading, block: Block) -> None:
+    definition = block.parameters.get("DEFINITION", "TABULAR").upper()
+    if definition != "TABULAR":
+        raise NotUnderstood(f"amplitudes with DEFINITION={definition} are not known")
+    values = reals(",".join(line.rstrip(",") for line in block.lines))
+    times, factors = values[::2], values[1::2]
+    if len(times) != len(factors) or not times or any(b <= a for a, b in pairwise(times)):
+        raise NotUnderstood("its times do not ascend, or have no factors")
+    total = block.parameters.get("TIME", "STEPTIME").upper().replace(" ", "") == "TOTALTIME"
+    name = block.parameter("NAME").upper()
+    reading.deck.amplitudes[name] = Amplitude(tuple(times), tuple(factors), total)
+
+
+def _begin(block: Block, conditions: Conditions, what: str) -> str:
+    """Return the name of an amplitude, "" for none, and note whether earlier conditions are removed."""
+    if block.parameters.get("OP", "MOD").upper() == "NEW":
+        setattr(conditions, f"new_{what}", True)
+    return block.parameters.get("AMPLITUDE", "").upper()
+
+
+def _take_boundary(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("TYPE", "DISPLACEMENT").upper()
+    if kind != "DISPLACEMENT":
+        raise NotUnderstood(f"supports with TYPE={kind} are not known")
+    conditions = reading.conditions
+    amplitude = _begin(block, conditions, "supports")
+    for line in block.lines:
+        nodes, *rest = words(line)
+        if rest and rest[0].upper() in _NAMED:
+            conditions.prescribed += [Prescribed(nodes, c, 0.0, "") for c in _NAMED[rest[0].upper()]]
+            continue
+        rest += [""] * (3 - len(rest))
+        first = direction(rest[0])
+        last = direction(rest[1]) if rest[1] else first
+        value = real(rest[2]) if rest[2] else 0.0
+        if last > 6 or (last > 3 and value):
+            raise NotUnderstood(f"degree of freedom {last} is not known")
+        # Nodes of solids have no rotations, 4 to 6.
+        conditions.prescribed += [
+            Prescribed(nodes, k - 1, value, amplitude if value else "") for k in range(first, min(last, 3) + 1)
+        ]
+
+
+def _take_cload(reading: Reading, block: Block) -> None:
+    conditions = reading.step
+    amplitude = _begin(block, conditions, "forces")
+    for line in block.lines:
+        nodes, component, value, *_ = *words(line), "", ""
+        if not 1 <= direction(component) <= 3:
+            raise NotUnderstood(f"degree of freedom {component} is not known")
+        conditions.forces.append(PointForce(nodes, int(component) - 1, real(value) if value else 0.0, amplitude))
+
+
+def _take_dload(reading: Reading, block: Block) -> None:
+    conditions = reading.step
+    amplitude = _begin(block, conditions, "pressures")
+    for line in block.lines:
+        elements, label, *rest = words(line)
+        label = label.upper()
+        values = [real(word) if word else 0.0 for word in rest]
+        if label == "GRAV" and len(values) >= 4:
+            size = sum(x * x for x in values[1:4]) ** 0.5
+            if not size:
+                raise NotUnderstood("the direction of GRAV is zero")
+            x, y, z = (values[0] * v / size for v in values[1:4])
+            conditions.weights.append(Weight(elements, (x, y, z), amplitude))
+        elif label[:1] == "P" and label[1:] in ("1", "2", "3", "4", "5", "6") and values:
+            conditions.pressures.append(FacePressure(elements, int(label[1:]), values[0], amplitude))
+        else:
+            raise NotUnderstood(f"loads {label} are not known")
+
+
+def _take_dsload(reading: Reading, block: Block) -> None:
+    conditions = reading.step
+    amplitude = _begin(block, conditions, "pressures")
+    for line in block.lines:
+        surface, label, *rest = words(line)
+        if label.upper() != "P" or not rest:
+            raise NotUnderstood(f"loads {label.upper()} on surfaces are not known")
+        conditions.pressures.append(FacePressure(surface, 0, real(rest[0]), amplitude))
+
+
+def _take_initial(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("TYPE", "").upper()
+    if kind == "TEMPERATURE":
+        return  # from which strains are counted
+    if kind != "VELOCITY":
+        raise NotUnderstood(f"initial conditions with TYPE={kind} are not known")
+    for line in block.lines:
+        nodes, component, value, *_ = *words(line), ""
+        if not 1 <= direction(component) <= 3:
+            raise NotUnderstood(f"degree of freedom {component} is not known")
+        reading.deck.velocities.append(NodeVelocity(nodes, int(component) - 1, real(value)))
+
+
+def _take_temperature(reading: Reading, block: Block) -> None:
+    if any(material.expands for material in reading.deck.materials.values()):
+        raise NotUnderstood("strains by temperature are not known")
+
+
+LOAD_KEYWORDS = {
+    "AMPLITUDE": Keyword(_take_amplitude, ("NAME", "TIME", "DEFINITION"), "a `history` of kind `table`"),
+    "BOUNDARY": Keyword(_take_boundary, ("OP", "AMPLITUDE", "TYPE"), "a `[[support]]`, moved where a value is given"),
+    "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE"), "a nodal `[[load]]`"),
+    "DLOAD": Keyword(
+        _take_dload,
+        ("OP", "AMPLITUDE"),
+        "P1 … P6: a pressure, in linear steps a traction of the same size; GRAV on all elements: `[gravity]`",
+    ),
+    "DSLOAD": Keyword(_take_dsload, ("OP", "AMPLITUDE"), "P: a pressure, in linear steps a traction of the same size"),
+    "INITIALCONDITIONS": Keyword(
+        _take_initial, ("TYPE",), "VELOCITY, one for the whole body; TEMPERATURE says nothing about the motion"
+    ),
+    "TEMPERATURE": Keyword(_take_temperature, ("OP", "AMPLITUDE"), "nothing, as long as no material expands"),
+}

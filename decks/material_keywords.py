@@ -1,0 +1,99 @@
+"""Keywords of materials and sections."""
+
+from __future__ import annotations
+
+from symplex.decks.deck import MaterialData, Section
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, one_line, reals
+from symplex.meshes.formats.abaqus_deck import Block
+from symplex.meshes.formats.abaqus_sets import of_instance
+
+# Strain energies as Abaqus writes them: the formula, and its constants in the order of the data line. D are
+# compressibilities; an incompressible material (D = 0) has no formula here.
+_HYPERELASTIC = {
+    "NEOHOOKE": ("c10*(I1bar - 3) + (J - 1)**2/d1", ("c10", "d1")),
+    "MOONEY-RIVLIN": ("c10*(I1bar - 3) + c01*(I2bar - 3) + (J - 1)**2/d1", ("c10", "c01", "d1")),
+    "YEOH": (
+        "c10*(I1bar - 3) + c20*(I1bar - 3)**2 + c30*(I1bar - 3)**3 + (J - 1)**2/d1 + (J - 1)**4/d2 + (J - 1)**6/d3",
+        ("c10", "c20", "c30", "d1", "d2", "d3"),
+    ),
+}
+
+
+def _take_material(reading: Reading, block: Block) -> None:
+    name = block.parameter("NAME")
+    reading.material = MaterialData(name, reading.where(block))
+    reading.deck.materials[name.upper()] = reading.material
+
+
+def _take_elastic(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("TYPE", "ISO").upper()
+    if not kind.startswith("ISO"):
+        raise NotUnderstood(f"there is no law for TYPE={kind}; only isotropic elasticity is known")
+    material = reading.material_of()
+    material.young, material.poisson = one_line(block, 2)[:2]
+
+
+def _take_density(reading: Reading, block: Block) -> None:
+    reading.material_of().density = one_line(block, 1)[0]
+
+
+def _take_expansion(reading: Reading, block: Block) -> None:
+    reading.material_of().expands = True
+
+
+def _take_hyperelastic(reading: Reading, block: Block) -> None:
+    kinds = [name for name in block.parameters if name in _HYPERELASTIC]
+    if len(kinds) != 1 or len(block.parameters) != 1:
+        raise NotUnderstood(f"only {', '.join(_HYPERELASTIC)} with their constants are known")
+    formula, names = _HYPERELASTIC[kinds[0]]
+    values = one_line(block, 2)
+    values += [0.0] * (len(names) - len(values))
+    constants = dict(zip(names, values, strict=False))
+    for name in [name for name in names if name.startswith("d")]:
+        if constants[name] == 0.0:
+            if name == "d1":
+                raise NotUnderstood("an incompressible material (D1 = 0) has no formula; give a D1")
+            power = 2 * int(name[1:])
+            formula = formula.replace(f" + (J - 1)**{power}/{name}", "")
+            del constants[name]
+    material = reading.material_of()
+    material.formula, material.constants = formula, constants
+
+
+def _take_damping(reading: Reading, block: Block) -> None:
+    material = reading.material_of()
+    material.alpha = _parameter(block, "ALPHA")
+    material.beta = _parameter(block, "BETA")
+
+
+def _parameter(block: Block, name: str) -> float:
+    return reals(block.parameters.get(name) or "0")[0]
+
+
+def _take_section(reading: Reading, block: Block) -> None:
+    area = reals(block.lines[0]) if block.lines else []
+    elements = block.parameter("ELSET")
+    if block.placement is not None:
+        elements = of_instance(elements, block.placement)
+    reading.deck.sections.append(
+        Section(elements, block.parameter("MATERIAL"), area[0] if area else None, reading.where(block))
+    )
+
+
+MATERIAL_KEYWORDS = {
+    "MATERIAL": Keyword(_take_material, ("NAME",), "a material"),
+    "ELASTIC": Keyword(
+        _take_elastic,
+        ("TYPE",),
+        'isotropic, constant: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`',
+    ),
+    "DENSITY": Keyword(_take_density, (), "constant"),
+    "EXPANSION": Keyword(_take_expansion, ("TYPE", "ZERO"), "as long as no step has temperatures"),
+    "HYPERELASTIC": Keyword(
+        _take_hyperelastic, ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"), "the same strain energy, as a formula"
+    ),
+    "DAMPING": Keyword(_take_damping, ("ALPHA", "BETA"), "`[[damping]]`, in motions; the same for all materials"),
+    "CONDUCTIVITY": Keyword(None, (), "nothing: heat is not computed"),
+    "SPECIFICHEAT": Keyword(None, (), "nothing: heat is not computed"),
+    "SOLIDSECTION": Keyword(_take_section, ("ELSET", "MATERIAL", "CONTROLS"), "which material elements have"),
+}

@@ -1,0 +1,84 @@
+"""Keywords that make the mesh: nodes, elements, sets, surfaces, local systems of nodes."""
+
+from __future__ import annotations
+
+from symplex.decks.deck import System
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals
+from symplex.errors import MeshError
+from symplex.meshes.formats.abaqus_deck import Block
+
+# Types of elements that can be computed with, and how.
+ELEMENTS = {
+    "C3D4": "`tetra`",
+    "C3D10": "`tetra10`",
+    "C3D10T": "`tetra10`",
+    "C3D6": "`wedge`",
+    "C3D15": "`wedge15`",
+    "C3D8": '`hexahedron`, `formulation = "full"`',
+    "C3D8R": '`hexahedron`, `formulation = "stabilized"`',
+    "C3D8I": '`hexahedron`, `formulation = "stabilized"`',
+    "C3D20": '`hexahedron20`, `formulation = "full"`',
+    "C3D20R": '`hexahedron20`, `formulation = "reduced"`',
+}
+FORMULATIONS = {"C3D8": "full", "C3D8R": "stabilized", "C3D8I": "stabilized", "C3D20": "full", "C3D20R": "reduced"}
+
+
+def _take_elements(reading: Reading, block: Block) -> None:
+    name = block.parameter("TYPE").upper()
+    try:
+        reading.mesh.take(block)
+    except MeshError as error:
+        if "is not known" not in str(error):
+            raise
+        raise NotUnderstood(f"elements {name} are not known") from None
+    if name not in ELEMENTS:
+        raise NotUnderstood(f"elements {name} cannot be computed with")
+
+
+def _take_mesh(reading: Reading, block: Block) -> None:
+    try:
+        reading.mesh.take(block)
+    except MeshError as error:
+        if "not supported" not in str(error):
+            raise
+        raise NotUnderstood(str(error).rstrip(".")) from None
+
+
+def _take_surface(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("TYPE", "ELEMENT").upper()
+    if kind not in ("ELEMENT", "NODE"):
+        raise NotUnderstood(f"surfaces with TYPE={kind} are not known")
+    _take_mesh(reading, block)
+
+
+def _take_transform(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("TYPE", "R").upper()
+    if kind not in ("R", "C"):
+        raise NotUnderstood(f"systems with TYPE={kind} are not known")
+    values = reals(" ".join(block.lines))
+    if len(values) != 6:
+        raise ValueError(f"a *TRANSFORM has {len(values)} numbers, not 6")
+    a, b = (values[0], values[1], values[2]), (values[3], values[4], values[5])
+    reading.deck.systems.append(System(block.parameter("NSET"), a, b, kind == "C"))
+
+
+MESH_KEYWORDS = {
+    "NODE": Keyword(_take_mesh, ("NSET", "SYSTEM", "INPUT"), "nodes; `SYSTEM=C` in cylindrical coordinates"),
+    "ELEMENT": Keyword(_take_elements, ("TYPE", "ELSET", "INPUT"), "elements of the types below"),
+    "NSET": Keyword(
+        _take_mesh, ("NSET", "GENERATE", "ELSET", "UNSORTED", "INPUT", "INTERNAL", "INSTANCE"), "a group of points"
+    ),
+    "ELSET": Keyword(_take_mesh, ("ELSET", "GENERATE", "INPUT", "INTERNAL", "INSTANCE"), "a group of elements"),
+    "SURFACE": Keyword(_take_surface, ("NAME", "TYPE", "INTERNAL", "INPUT"), "a group of faces, or of points"),
+    "TRANSFORM": Keyword(
+        _take_transform,
+        ("NSET", "TYPE"),
+        "directions of forces on nodes; of supports only where all three directions are held",
+    ),
+    "PART": Keyword(_take_mesh, ("NAME",), "geometry that instances have"),
+    "ENDPART": Keyword(_take_mesh, (), ""),
+    "ASSEMBLY": Keyword(_take_mesh, ("NAME",), ""),
+    "ENDASSEMBLY": Keyword(_take_mesh, (), ""),
+    "INSTANCE": Keyword(_take_mesh, ("NAME", "PART"), "one or several, shifted and turned; sets are `INSTANCE.SET`"),
+    "ENDINSTANCE": Keyword(_take_mesh, (), ""),
+}

@@ -1,0 +1,142 @@
+"""What acts in a step: its own supports and loads and those of earlier steps that last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.deck import Conditions, Deck, Step, System, Weight
+from symplex.decks.geometry import DeckGeometry
+from symplex.decks.reading import NotUnderstood
+
+
+class Value(NamedTuple):
+    """A value with its amplitude ("": none), and the number of the step that gave it."""
+
+    value: float
+    amplitude: str
+    step: int
+
+
+@dataclass
+class Acting:
+    """What acts in a step, in the units of the deck.
+
+    Attributes
+    ----------
+    supports : dict of (node, component) to Value
+        Nodes are places in the mesh.
+    forces : dict of (node, component) to list of Value
+    pressures : dict of (element, side) to list of Value
+    weights : list of (Weight, Value)
+    """
+
+    supports: dict[tuple[int, int], Value] = field(default_factory=dict)
+    forces: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
+    pressures: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
+    weights: list[tuple[Weight, Value]] = field(default_factory=list)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether anything moves the body from where it is."""
+        moved = any(given.value for given in self.supports.values())
+        return moved or bool(self.forces or self.pressures or self.weights)
+
+
+def acting(deck: Deck, geometry: DeckGeometry, number: int) -> Acting:
+    """Return what acts in a step; 0 is the model before the first.
+
+    Raises
+    ------
+    MeshError
+        If a set is not there.
+    """
+    now = Acting()
+    _add(now, deck.model, 0, geometry)
+    for step in deck.steps[:number]:
+        if step.perturbation and step.number != number:
+            continue  # acts within itself only
+        _add(now, step, step.number, geometry)
+    return now
+
+
+def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> None:
+    if given.new_supports:
+        now.supports.clear()
+    if given.new_forces:
+        now.forces.clear()
+    if given.new_pressures:
+        now.pressures.clear()
+        now.weights.clear()
+    for item in given.prescribed:
+        for node in geometry.nodes(item.nodes).tolist():
+            now.supports[node, item.component] = Value(item.value, item.amplitude, step)
+    # What a step gives takes the place of what earlier ones gave; within a step it adds up.
+    for item in given.forces:
+        for node in geometry.nodes(item.nodes).tolist():
+            earlier = [v for v in now.forces.get((node, item.component), []) if v.step == step]
+            now.forces[node, item.component] = [*earlier, Value(item.value, item.amplitude, step)]
+    for item in given.pressures:
+        for side in geometry.sides(item.elements, item.side):
+            earlier = [v for v in now.pressures.get(side, []) if v.step == step]
+            now.pressures[side] = [*earlier, Value(item.value, item.amplitude, step)]
+    for item in given.weights:
+        now.weights = [
+            (weight, value)
+            for weight, value in now.weights
+            if value.step == step or weight.elements.upper() != item.elements.upper()
+        ]
+        now.weights.append((item, Value(1.0, item.amplitude, step)))
+
+
+def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the local directions [n, 3, 3] of nodes, one in each row: rectangular, or radial, tangential, axial.
+
+    Raises
+    ------
+    NotUnderstood
+        If the system has no directions.
+    """
+    a, b = np.array(system.a), np.array(system.b)
+    if not system.cylindrical:  # a on the first axis, b in the plane of the first two
+        first = np.broadcast_to(a, points.shape)
+        third = np.broadcast_to(np.cross(a, b), points.shape)
+    else:  # a and b on the axis
+        third = np.broadcast_to(b - a, points.shape)
+        from_axis = points - a
+        axis = (b - a) / max(np.linalg.norm(b - a), 1e-300)
+        first = from_axis - np.outer(from_axis @ axis, axis)
+    sizes = np.linalg.norm(first, axis=1), np.linalg.norm(third, axis=1)
+    if not all((size > 0).all() for size in sizes):
+        raise NotUnderstood("a local system has no directions")
+    first, third = first / sizes[0][:, None], third / sizes[1][:, None]
+    return np.stack([first, np.cross(third, first), third], axis=1)
+
+
+def local_directions(deck: Deck, geometry: DeckGeometry) -> dict[int, NDArray[np.float64]]:
+    """Return for each node with a local system its directions [3, 3]."""
+    found: dict[int, NDArray[np.float64]] = {}
+    for system in deck.systems:
+        nodes = geometry.nodes(system.nodes)
+        found |= zip(nodes.tolist(), directions(system, geometry.mesh.points[nodes]), strict=True)
+    return found
+
+
+def starts_loaded(deck: Deck, step: Step) -> int:
+    """Return the number of the last static step before a step that its state follows from; 0 if there is none.
+
+    Raises
+    ------
+    NotUnderstood
+        If it goes on from a motion.
+    """
+    last = 0
+    for earlier in deck.steps[: step.number - 1]:
+        if earlier.procedure in ("dynamic", "explicit", "modal-dynamic"):
+            raise NotUnderstood(f"it goes on from the motion of step {earlier.number}")
+        if earlier.procedure == "static" and not earlier.perturbation:
+            last = earlier.number
+    return last

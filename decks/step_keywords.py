@@ -1,0 +1,126 @@
+"""Keywords of steps and procedures."""
+
+from __future__ import annotations
+
+from symplex.decks.deck import Procedure, Step
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals, words
+from symplex.errors import MeshError
+from symplex.meshes.formats.abaqus_deck import Block
+
+_SOLVING = ("SOLVER", "DIRECT")
+_SCALED = "masses that are scaled for longer steps are not known"
+
+
+def _take_step(reading: Reading, block: Block) -> None:
+    if reading.in_step:
+        raise MeshError("a *STEP begins before the last one has ended.")
+    if "NLGEOM" in block.parameters:
+        reading.nonlinear = block.parameters["NLGEOM"].upper() != "NO"
+    steps = reading.deck.steps
+    perturbation = "PERTURBATION" in block.parameters
+    step = Step(
+        number=len(steps) + 1,
+        where=reading.where(block),
+        nonlinear=reading.nonlinear and not perturbation,
+        perturbation=perturbation,
+    )
+    if "AMPLITUDE" in block.parameters:
+        step.ramped = block.parameters["AMPLITUDE"].upper() == "RAMP"
+    steps.append(step)
+    reading.in_step = True
+
+
+def _end_step(reading: Reading, block: Block) -> None:
+    step = reading.step
+    if step.procedure is None and not any(missed.step == step.number for missed in reading.deck.missed):
+        reading.miss(block, "the step has no procedure that is known")
+    reading.in_step = False
+
+
+def _begin(reading: Reading, procedure: Procedure) -> Step:
+    step = reading.step
+    if step.procedure is not None:
+        raise NotUnderstood("the step has another procedure already")
+    step.procedure = procedure
+    return step
+
+
+def _times(step: Step, block: Block, *, needed: bool) -> None:
+    """Take the step of time and the duration of a procedure."""
+    values = reals(block.lines[0]) if block.lines else []
+    if needed and len(values) < 2:
+        raise NotUnderstood("it says no step of time and no duration")
+    if values and values[0]:
+        step.dt = values[0]
+    step.period = values[1] if len(values) > 1 and values[1] else 1.0
+    if min(step.dt, step.period) <= 0.0:
+        raise ValueError(f"the step of time is {step.dt:g} and the duration {step.period:g}; both must be positive")
+
+
+def _take_static(reading: Reading, block: Block) -> None:
+    _times(_begin(reading, "static"), block, needed=False)
+
+
+def _take_dynamic(reading: Reading, block: Block) -> None:
+    explicit = block.parameters.get("EXPLICIT")
+    step = _begin(reading, "dynamic" if explicit is None else "explicit")
+    if step.perturbation:
+        raise NotUnderstood("dynamics as a perturbation is not known")
+    if "ALPHA" in block.parameters:
+        step.alpha = reals(block.parameters["ALPHA"])[0]
+        if not -1 / 3 <= step.alpha <= 0:
+            raise NotUnderstood(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
+    _times(step, block, needed=True)
+    # Of explicit steps the third number is the step for which masses are scaled.
+    if any(words(block.lines[0])[2 if explicit is not None else 4 :]):
+        raise NotUnderstood(_SCALED)
+
+
+def _take_frequency(reading: Reading, block: Block) -> None:
+    step = _begin(reading, "frequency")
+    found = words(block.lines[0]) if block.lines else [""]
+    step.modes = int(found[0]) if found[0].isdecimal() else 0
+    if step.modes < 1:
+        raise NotUnderstood("it does not say how many frequencies")
+    if any(found[3:]):
+        raise NotUnderstood(_SCALED)
+
+
+def _take_modal_dynamic(reading: Reading, block: Block) -> None:
+    _times(_begin(reading, "modal-dynamic"), block, needed=True)
+
+
+def _take_modal_damping(reading: Reading, block: Block) -> None:
+    if "RAYLEIGH" not in block.parameters:
+        raise NotUnderstood("only RAYLEIGH damping of modes is known")
+    values = reals(block.lines[0]) + [0.0] * 4
+    reading.step.rayleigh = values[2], values[3]
+
+
+STEP_KEYWORDS = {
+    "STEP": Keyword(
+        _take_step,
+        ("NLGEOM", "INC", "INCF", "PERTURBATION", "AMPLITUDE", "NAME", "TURBULENCEMODEL", "UNSYMM"),
+        "a scenario of its own",
+    ),
+    "ENDSTEP": Keyword(_end_step, (), ""),
+    "STATIC": Keyword(
+        _take_static,
+        _SOLVING,
+        '`[start] kind = "static"` under what acts at the end of the step; it does not depend on the way there',
+    ),
+    "DYNAMIC": Keyword(
+        _take_dynamic,
+        (*_SOLVING, "ALPHA", "EXPLICIT", "NOHAF"),
+        '`kind = "hht"` with the same step, consistent masses; `EXPLICIT`: `kind = "newmark"`, lumped masses',
+    ),
+    "FREQUENCY": Keyword(
+        _take_frequency,
+        ("SOLVER", "EIGENSOLVER", "STORAGE", "NORMALIZATION"),
+        "a scenario of the state whose frequencies are asked for",
+    ),
+    "MODALDYNAMIC": Keyword(
+        _take_modal_dynamic, _SOLVING, 'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic'
+    ),
+    "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[damping]`"),
+}

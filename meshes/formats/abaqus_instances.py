@@ -1,0 +1,83 @@
+"""Parts and instances of Abaqus input files: the blocks of a part once for each instance, at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from symplex.errors import MeshError
+from symplex.meshes.formats.abaqus_deck import Block, Placement
+
+STRIDE = 10**8  # between the numbers of two instances
+
+
+def placed(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks of a deck without those of parts, and those of the part of each instance where that stands.
+
+    Numbers of the k-th instance are k · 10⁸ larger. A deck of one instance that is not moved is yielded as it is.
+
+    Raises
+    ------
+    MeshError
+        If an instance is one of a part that is not there, or its place is none.
+    """
+    every = list(blocks)
+    instances = [block for block in every if block.keyword == "INSTANCE"]
+    if len(instances) < 2 and not any(block.lines for block in instances):
+        yield from every
+        return
+    parts: dict[str, list[Block]] = {}
+    part: list[Block] | None = None
+    places: dict[str, Placement] = {}
+    inside: Placement | None = None
+    for block in every:
+        if block.keyword == "PART":
+            part = parts.setdefault(block.parameter("NAME").upper(), [])
+        elif block.keyword == "END PART":
+            part = None
+        elif part is not None:
+            part.append(block)
+        elif block.keyword == "INSTANCE":
+            inside = _placement(block, len(places) + 1)
+            if inside.name.upper() in places:
+                raise MeshError(f"there are two instances called '{inside.name}'.")
+            places[inside.name.upper()] = inside
+            name = block.parameters.get("PART", "")
+            if name.upper() not in parts:
+                raise MeshError(f"the instance '{inside.name}' is one of the part '{name}', which is not there.")
+            yield from (replace(inner, placement=inside) for inner in parts[name.upper()])
+        elif block.keyword == "END INSTANCE":
+            inside = None
+        elif inside is not None:
+            yield replace(block, placement=inside)
+        elif block.keyword in ("NSET", "ELSET") and (name := block.parameters.get("INSTANCE", "")):
+            if name.upper() not in places:
+                raise MeshError(f"a set is one of the instance '{name}', which is not there.")
+            yield replace(block, members=places[name.upper()])
+        else:
+            yield block
+
+
+def _placement(block: Block, k: int) -> Placement:
+    """Return the place of an instance: a line with a shift, and one with an axis by two points, and degrees."""
+    shift, turn = np.zeros(3), np.eye(3)
+    name = block.parameter("NAME")
+    rows = [[float(word) for word in line.split(",") if word.strip()] for line in block.lines]
+    if rows:
+        shift[: len(rows[0])] = rows[0]
+    if len(rows) > 2 or (len(rows) == 2 and len(rows[1]) != 7):
+        raise ValueError(f"the place of the instance '{name}' is not a shift and seven numbers of a turn")
+    centre = np.zeros(3)
+    if len(rows) == 2:
+        a, b, degrees = np.array(rows[1][:3]), np.array(rows[1][3:6]), rows[1][6]
+        if not (b - a).any():
+            raise MeshError(f"the axis of the instance '{name}' has no direction.")
+        x, y, z = (b - a) / np.linalg.norm(b - a)
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        angle = np.radians(degrees)
+        turn = turn + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross  # Rodrigues
+        centre = a
+    # First the shift, then the turn about the axis, which is where the shift leaves it.
+    return Placement(name, k * STRIDE, turn, turn @ (shift - centre) + centre)

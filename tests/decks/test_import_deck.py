@@ -1,0 +1,331 @@
+"""Decks become scenarios that give the results that the decks mean."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import tomllib
+
+import numpy as np
+import pytest
+from decks.decks_written import bar, step, write
+
+import symplex as sx
+from symplex.decks import import_deck
+from symplex.decks.keywords import KEYWORDS, documented
+from symplex.errors import InvalidArgument, MeshError, OutputError, SymplexError
+
+PULLED = step("*STATIC", "*DLOAD", "END, P4, -2.0e6")
+
+
+def tables_of(imported, number=1):
+    return tomllib.loads(imported.scenarios[number].read_text())
+
+
+def displacements(imported, number=1):
+    problem = sx.Scenario.read(imported.scenarios[number]).build()
+    return problem.state.q[: len(problem.mesh.points)] - problem.mesh.points, problem
+
+
+def missed(imported):
+    return [str(miss) for miss in imported.missed]
+
+
+# -- results ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("units", "length", "stress", "density"), [("si", 1, 1, 1), ("mm-t-s", 1e-3, 1e6, 1e12)])
+def test_a_bar_under_tension_is_stretched_exactly(tmp_path, units, length, stress, density):
+    text = bar(unit=length, young=200e9 / stress, density=7800 / density)
+    path = write(tmp_path, text + step("*STATIC", "*DLOAD", f"END, P4, {-2.0e6 / stress!r}"))
+    imported = import_deck(path, tmp_path / "out", units=units)
+    assert not imported.missed
+    u, problem = displacements(imported)
+    x = problem.mesh.points
+    exact = 2e6 / 200e9 * x * [1, -0.3, -0.3]
+    assert np.abs(u - exact).max() < 1e-10 * exact.max()
+
+
+def test_forces_on_nodes_add_up_within_a_step_and_replace_earlier_ones(tmp_path):
+    first = step("*STATIC", "*CLOAD", "RIGHT, 1, 1.0", "RIGHT, 1, 2.0", "10, 2, 5.")
+    second = step("*STATIC", "*CLOAD", "RIGHT, 1, 7.0")
+    third = step("*STATIC", "*CLOAD, OP=NEW", "RIGHT, 3, 9.0")
+    imported = import_deck(write(tmp_path, bar() + first + second + third), tmp_path / "out")
+    forces = [[load["force"] for load in tables_of(imported, k)["load"]] for k in (1, 2, 3)]
+    assert forces == [[[3.0, 0.0, 0.0], [0.0, 5.0, 0.0]], [[7.0, 0.0, 0.0], [0.0, 5.0, 0.0]], [[0.0, 0.0, 9.0]]]
+    assert [load["group"] for load in tables_of(imported)["load"]] == ["RIGHT", "ORIGIN"]
+
+
+def test_amplitudes_are_those_of_the_end_in_static_steps_and_histories_in_motions(tmp_path):
+    model = "*AMPLITUDE, NAME=A\n0., 0., 1e-3, 2.,\n2e-3, 3.\n"
+    load = ("*CLOAD, AMPLITUDE=A", "RIGHT, 1, 10.0")
+    text = bar(model=model) + step("*STATIC", *load).replace("*STATIC\n", "*STATIC\n5e-4, 1.5e-3\n")
+    imported = import_deck(write(tmp_path, text), tmp_path / "static")
+    assert tables_of(imported)["load"][0]["force"] == [25.0, 0.0, 0.0]
+    text = bar(model=model) + step("*DYNAMIC, DIRECT\n5e-5, 1e-3", *load)
+    imported = import_deck(write(tmp_path, text), tmp_path / "moving")
+    (table,) = tables_of(imported)["load"]
+    assert table["history"] == {"kind": "table", "times": [0.0, 1e-3, 2e-3], "factors": [0.0, 2.0, 3.0]}
+    assert tables_of(imported)["integrator"] == {"kind": "hht", "dt": 5e-5, "alpha": -0.05}
+
+
+def test_a_suddenly_loaded_bar_swings_to_twice_its_static_length(tmp_path):
+    """With ν = 0 it is a rod: its end moves along a triangle, in 4 L/c to twice the static displacement and back."""
+    text = bar(cells=(40, 1, 1)).replace(", 0.3\n", ", 0.0\n")
+    c = float(np.sqrt(200e9 / 7800))
+    text += step(f"*DYNAMIC, DIRECT, ALPHA=0.\n{4 / c / 80!r}, {16 / c!r}", "*DLOAD", "END, P4, -2.0e6")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    problem = sx.Scenario.read(imported.scenarios[1]).build()
+    end = problem.mesh.nodes_of("part.RIGHT")
+    times = problem.scenario.times
+    states = list(sx.march(problem.system, problem.integrator, problem.state, times))
+    u = np.array([(state.q - problem.mesh.points)[end, 0].mean() for state in states])
+    exact = 2e6 / 200e9 * c * np.minimum(times, 16 / c - times)
+    assert np.abs(u - exact).max() < 0.02 * exact.max()
+
+
+def test_a_support_that_is_displaced(tmp_path):
+    text = bar() + step("*STATIC", "*BOUNDARY", "RIGHT, 1, 1, 0.004")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    u, problem = displacements(imported)
+    assert np.abs(u - problem.mesh.points * [1e-3, -3e-4, -3e-4]).max() < 1e-13
+
+
+def test_natural_frequencies_of_a_bar_in_tension(tmp_path):
+    text = bar(cells=(60, 1, 1)).replace(", 0.3\n", ", 0.0\n").replace("LEFT, 1\n", "LEFT, 1\nALL, 2, 3\n")
+    text += step("*FREQUENCY\n3")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    problem = sx.Scenario.read(imported.scenarios[1]).build()
+    found = sx.equilibria.natural_modes(problem.system, problem.state, 3).frequencies
+    exact = np.sqrt(200e9 / 7800) / 16 * np.array([1, 3, 5])
+    assert np.abs(found / exact - 1).max() < 1e-3
+
+
+def test_forces_in_cylindrical_directions(tmp_path):
+    model = "*TRANSFORM, NSET=RIGHT, TYPE=C\n0., 2., 0., 1., 2., 0.\n"
+    text = bar(model=model) + step("*STATIC", "*CLOAD", "RIGHT, 1, 1.0")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    mesh = sx.read_mesh(imported.mesh)
+    for load in tables_of(imported)["load"]:
+        radial = mesh.points[mesh.nodes_of(load["group"])] - [4, 2, 0]
+        radial[:, 0] = 0.0
+        for r in radial:
+            assert np.allclose(load["force"], r / np.linalg.norm(r), atol=1e-14)
+
+
+def test_supports_in_turned_directions_hold_the_direction_that_is_meant_or_are_refused(tmp_path):
+    turned = "*TRANSFORM, NSET=RIGHT\n0., 1., 0., -1., 0., 0.\n"
+    text = bar(model=turned) + step("*STATIC", "*BOUNDARY", "RIGHT, 1")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert [s["components"] for s in tables_of(imported)["support"] if s["group"] == "RIGHT"] == ["y"]
+    oblique = "*TRANSFORM, NSET=RIGHT\n1., 1., 0., -1., 1., 0.\n"
+    text = bar(model=oblique) + step("*STATIC", "*BOUNDARY", "RIGHT, 1")
+    imported = import_deck(write(tmp_path, text), tmp_path / "oblique")
+    assert "oblique" in missed(imported)[0]
+
+
+def test_pressure_on_a_surface_is_that_on_its_elements(tmp_path):
+    model = "*SURFACE, NAME=TOP\nEND, S4\n"
+    text = bar(model=model) + step("*STATIC", "*DSLOAD", "TOP, P, -2.0e6")
+    one = import_deck(write(tmp_path, text), tmp_path / "one")
+    other = import_deck(write(tmp_path, bar() + PULLED), tmp_path / "other")
+    assert np.allclose(displacements(one)[0], displacements(other)[0], rtol=0, atol=1e-18)
+
+
+def test_large_displacements_take_another_law_and_pressures_that_follow(tmp_path):
+    text = bar() + PULLED.replace("*STEP", "*STEP, NLGEOM")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    tables = tables_of(imported)
+    assert tables["body"][0]["material"]["law"] == "saint-venant-kirchhoff"
+    assert tables["load"][0]["kind"] == "pressure"
+
+
+def test_gravity_in_parts_is_gravity(tmp_path):
+    text = bar() + step("*STATIC", "*DLOAD", "BAR, GRAV, 9.81, 0., 0., -2.")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert tables_of(imported)["gravity"]["acceleration"] == [0.0, 0.0, -9.81]
+    text = bar() + step("*STATIC", "*DLOAD", "END, GRAV, 9.81, 0., 0., -2.")
+    assert "not on all elements" in missed(import_deck(write(tmp_path, text), tmp_path / "part"))[0]
+
+
+def test_several_materials_are_groups(tmp_path):
+    other = "*MATERIAL, NAME=SOFT\n*ELASTIC\n1e9, 0.3\n*ELSET, ELSET=REST, GENERATE\n1, 12\n"
+    text = bar(model=other).replace("ELSET=BAR, MATERIAL=STEEL", "ELSET=REST, MATERIAL=SOFT")
+    text = text.replace("*BOUNDARY\n", "*SOLID SECTION, ELSET=END, MATERIAL=STEEL\n*BOUNDARY\n", 1)
+    imported = import_deck(write(tmp_path, text + PULLED), tmp_path / "out")
+    materials = tables_of(imported)["body"][0]["materials"]
+    assert {name: table["young"] for name, table in materials.items()} == {
+        "material_SOFT": 1e9,
+        "material_STEEL": 200e9,
+    }
+
+
+def test_numbers_of_nodes_and_sets_are_kept(tmp_path):
+    imported = import_deck(write(tmp_path, bar() + "*NODE\n999, 5., 5., 5.\n" + PULLED), tmp_path / "out")
+    mesh = sx.read_mesh(imported.mesh)
+    assert imported.numbers.tolist() == list(range(10, 10 + len(mesh.points)))
+    assert {"ALL", "LEFT", "RIGHT", "BAR", "END"} <= {*mesh.groups}
+    assert sorted(mesh.nodes_of("RIGHT")) == np.flatnonzero(mesh.points[:, 0] == 4.0).tolist()
+
+
+def test_instances_as_pre_processors_write_them(tmp_path):
+    model = bar(cells=(2, 1, 1))
+    mesh, rest = model.split("*MATERIAL")
+    material, section = ("*MATERIAL" + rest).split("*SOLID")
+    section = "*SOLID" + section.partition("*BOUNDARY")[0]
+    text = "*PART, NAME=P\n" + mesh.partition("** a comment\n")[2] + section + "*END PART\n*ASSEMBLY, NAME=A\n"
+    text += "*INSTANCE, NAME=one, PART=P\n*END INSTANCE\n*INSTANCE, NAME=two, PART=P\n0., 5., 0.\n*END INSTANCE\n"
+    text += "*ELSET, ELSET=ENDS, INSTANCE=one\n2,\n*ELSET, ELSET=ENDS, INSTANCE=two\n2,\n"
+    text += "*SURFACE, NAME=PULLED\nENDS, S4\n*END ASSEMBLY\n" + material
+    text += "*BOUNDARY\none.LEFT, ENCASTRE\ntwo.LEFT, XSYMM\ntwo.ORIGIN, PINNED\ntwo.EDGE, ZSYMM\n"
+    imported = import_deck(write(tmp_path, text + step("*STATIC", "*DSLOAD", "PULLED, P, -2e6")), tmp_path / "out")
+    assert not imported.missed
+    u, problem = displacements(imported)
+    x = problem.mesh.points
+    two = x[:, 1] > 4.0
+    assert np.abs(u[two] - 1e-5 * (x[two] - [0, 5, 0]) * [1, -0.3, -0.3]).max() < 1e-13
+    assert 0.9 < u[~two, 0].max() / 4e-5 < 1.0
+
+
+# -- what is not understood ---------------------------------------------------------------------------------------
+
+
+def test_a_keyword_before_the_steps_that_is_not_understood_stops_all_steps(tmp_path):
+    text = bar(model="*PLASTIC\n1e8, 0.\n") + PULLED
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    line = text.split("\n").index("*PLASTIC") + 1
+    assert imported.scenarios == {}
+    assert missed(imported) == [f"line {line}: *PLASTIC: it is not known"]
+    assert missed(imported)[0] in (tmp_path / "out" / "import.txt").read_text()
+    assert imported.mesh.exists()
+
+
+def test_a_step_is_imported_up_to_the_first_that_is_not_understood(tmp_path):
+    text = bar() + PULLED + step("*STATIC", "*CREEPING") + PULLED
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert [*imported.scenarios] == [1]
+    assert "*CREEPING" in missed(imported)[0]
+
+
+def test_what_follows_a_motion_is_refused(tmp_path):
+    text = bar() + step("*DYNAMIC, DIRECT\n1e-4, 1e-3") + PULLED
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert [*imported.scenarios] == [1]
+    assert "the motion of step 1" in missed(imported)[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("*STATIC", "*STATIC, MASSLESS", "parameter MASSLESS"),
+        ("END, P4, -2.0e6", "END, CENTRIF, 3.", "loads CENTRIF"),
+        ("*ELASTIC\n", "*ELASTIC, TYPE=ORTHO\n", "TYPE=ORTHO"),
+        ("200000000000.0, 0.3\n", "200000000000.0, 0.3, 0.\n1e11, 0.3, 100.\n", "depend on temperature"),
+        ("ELSET=BAR, MATERIAL=STEEL", "ELSET=BAR, MATERIAL=GOLD", "no material 'GOLD'"),
+        ("TYPE=C3D8,", "TYPE=C3D8P,", "elements C3D8P"),
+        ("LEFT, 1\n", "LEFT, 11\n", "degree of freedom 11"),
+        ("*STATIC", "*STATIC\n*DLOAD, AMPLITUDE=B\nEND, P4, 1.", "no amplitude 'B'"),
+        ("*STATIC", "*DYNAMIC\n1e-4, 1e-3, , , 1e-5", "masses that are scaled"),
+        ("*DLOAD", "*BOUNDARY, TYPE=VELOCITY\nRIGHT, 1, 1, 3.\n*DLOAD", "TYPE=VELOCITY"),
+        ("*STATIC", "*VISCO", "it is not known"),
+    ],
+)
+def test_what_is_not_understood_is_told(tmp_path, old, new, what):
+    text = bar() + PULLED
+    assert old in text
+    imported = import_deck(write(tmp_path, text.replace(old, new, 1)), tmp_path / "out")
+    assert what in missed(imported)[0]
+    assert not imported.scenarios
+
+
+def test_densities_of_other_units_are_told(tmp_path):
+    text = bar(young=200e3, density=7.8e-9) + PULLED
+    with pytest.raises(MeshError, match=r"7.8e-09 kg/m³, lighter than any solid.*--units mm-t-s"):
+        import_deck(write(tmp_path, text), tmp_path / "out")
+    with pytest.raises(InvalidArgument, match="no units 'furlongs'; known are si, mm-t-s"):
+        import_deck(write(tmp_path, text), tmp_path / "out", units="furlongs")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("END, P4, -2.0e6", "END, P4, much", "line 1[0-9]*: 'much' stands where a number must be"),
+        ("END, P4, -2.0e6", "FRONT, P4, -2.0e6", "there is no set 'FRONT'"),
+        ("*END STEP", "*STEP", "begins before the last one has ended"),
+        ("10, 0.0, 0.0, 0.0", "10, zero, 0.0, 0.0", "the line of a node is '10, zero"),
+    ],
+)
+def test_mistakes_are_told_with_their_place(tmp_path, old, new, what):
+    text = bar() + PULLED + PULLED
+    path = write(tmp_path, text.replace(old, new, 1))
+    try:
+        told = missed(import_deck(path, tmp_path / "out"))[0]
+    except MeshError as error:
+        told = str(error)
+    assert re.search(what, told), told
+
+
+def test_files_are_not_replaced_unasked(tmp_path):
+    path = write(tmp_path, bar() + PULLED)
+    import_deck(path, tmp_path / "out")
+    with pytest.raises(OutputError, match="there already; choose another folder, or --overwrite"):
+        import_deck(path, tmp_path / "out")
+    import_deck(path, tmp_path / "out", overwrite=True)
+
+
+def test_places_in_included_files_are_told(tmp_path):
+    (tmp_path / "steps.txt").write_text("** below\n" + PULLED.replace("*STATIC", "*VISCO"))
+    path = write(tmp_path, bar() + "*INCLUDE, INPUT=steps.txt\n")
+    assert missed(import_deck(path, tmp_path / "out"))[0] == "steps.txt, line 3: *VISCO: it is not known"
+
+
+def test_damaged_decks_are_read_or_refused_by_a_sentence(tmp_path):
+    chance = random.Random(1)
+    text = bar(cells=(1, 1, 1)) + PULLED
+    lines = text.split("\n")
+    for _ in range(60):
+        changed = list(lines)
+        for _ in range(chance.randint(1, 3)):
+            k = chance.randrange(len(changed))
+            line = changed[k]
+            at = chance.randint(0, len(line))
+            changed[k] = chance.choice(
+                [line[:at], line[:at] + chance.choice("*,x=-9\t\x00é") + line[at:], "", line + "," + line, line[::-1]]
+            )
+        path = tmp_path / "damaged.inp"
+        path.write_text("\n".join(changed))
+        with contextlib.suppress(SymplexError):  # anything else is a mistake of the reader
+            import_deck(path, tmp_path / "out", overwrite=True)
+
+
+def test_a_motion_begins_in_the_equilibrium_of_the_static_step_before(tmp_path):
+    first = step("*STATIC", "*CLOAD", "RIGHT, 1, 1.0")
+    moving = step("*DYNAMIC, DIRECT\n1e-4, 1e-3", "*CLOAD", "EDGE, 2, 1.0")
+    imported = import_deck(write(tmp_path, bar() + first + moving), tmp_path / "out")
+    tables = tables_of(imported, 2)
+    assert tables["start"] == {"kind": "static"}
+    assert [load.get("history") for load in tables["load"]] == [
+        None,
+        {"kind": "table", "times": [0.0, 1e-10], "factors": [0.0, 1.0]},
+    ]
+
+
+@pytest.mark.parametrize("change", ["*CLOAD\nRIGHT, 1, 2.0", "*CLOAD, OP=NEW\nEDGE, 1, 2.0", "*BOUNDARY\nRIGHT, 3"])
+def test_a_motion_that_changes_what_its_start_is_under_is_refused(tmp_path, change):
+    text = bar() + step("*STATIC", "*CLOAD", "RIGHT, 1, 1.0") + step("*DYNAMIC, DIRECT\n1e-4, 1e-3", change)
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert [*imported.scenarios] == [1]
+    assert "of the static step before are changed or removed" in missed(imported)[0]
+
+
+# -- documentation ------------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_keywords_is_documented(request):
+    text = (request.config.rootpath / "docs" / "decks.md").read_text()
+    assert documented() in text
+
+
+def test_keywords_are_spelt_without_spaces():
+    assert all(name == name.upper().replace(" ", "") for name in KEYWORDS)

@@ -1,0 +1,141 @@
+"""Meshes of LS-DYNA and Radioss decks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.errors import MeshError
+from symplex.meshes.quality import check_mesh, describe
+
+
+def points_of(mesh):
+    return list(enumerate(mesh.points.tolist(), start=1))
+
+
+def lsdyna(mesh, nodes, solids) -> str:
+    lines = ["$ written by a test", "*KEYWORD", "*NODE"]
+    lines += [f"{k:8d}{x:16.9e}{y:16.9e}{z:16.9e}       0       0" for k, (x, y, z) in points_of(mesh)]
+    lines += ["*PART", "steel", f"{7:10d}{1:10d}", "*ELEMENT_SOLID", *solids]
+    lines += ["*SET_NODE_LIST_TITLE", "left side", f"{3:10d}", "".join(f"{k:10d}" for k in nodes), "*END", "junk"]
+    return "\n".join(lines) + "\n"
+
+
+def radioss(mesh, nodes, word, rows) -> str:
+    lines = ["#RADIOSS STARTER", "/BEGIN", "a model", "/NODE"]
+    lines += [f"{k:10d}{x:20.12e}{y:20.12e}{z:20.12e}" for k, (x, y, z) in points_of(mesh)]
+    lines += ["/PART/7", "steel", f"{1:10d}", f"/{word}/7", *rows, "/GRNOD/NODE/3", "left side"]
+    lines += ["".join(f"{k:10d}" for k in nodes), "/END", "junk"]
+    return "\n".join(lines) + "\n"
+
+
+def written(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def check(path, mesh, kind):
+    found = sx.read_mesh(path)
+    check_mesh(found)
+    assert np.abs(found.points - mesh.points).max() < 1e-9
+    assert {k: c.tolist() for k, c in found.cells.items()} == {kind: mesh.cells[kind].tolist()}
+    assert len(found.cells_of(kind, "steel")) == len(mesh.cells[kind])
+    assert found.nodes_of("left side").tolist() == left(mesh).tolist()
+
+
+def left(mesh):
+    return np.flatnonzero(mesh.points[:, 0] == 0.0)
+
+
+@pytest.mark.parametrize("split", ["hexahedra", "6"])
+def test_lsdyna_solids(tmp_path, split):
+    mesh = sx.box((2.0, 1.0, 1.0), (2, 1, 1), split=split)
+    (kind,) = mesh.volume_types
+    cells = mesh.cells[kind] + 1
+    repeated = np.column_stack([cells, *[cells[:, -1]] * (8 - cells.shape[1])])
+    rows = ["".join(f"{n:8d}" for n in (k, 7, *row)) for k, row in enumerate(repeated.tolist(), start=1)]
+    check(written(tmp_path, "part.k", lsdyna(mesh, left(mesh) + 1, rows)), mesh, kind)
+    rows = [line for row in rows for line in (row[:16], row[16:])]
+    check(written(tmp_path, "lines.key", lsdyna(mesh, left(mesh) + 1, rows)), mesh, kind)
+
+
+def test_lsdyna_quadratic_tetrahedra_and_shells(tmp_path):
+    mesh = sx.quadratic(sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="6"))
+    rows = [
+        line
+        for k, row in enumerate((mesh.cells["tetra10"] + 1).tolist(), start=1)
+        for line in (f"{k}, 7", ", ".join(map(str, row)))
+    ]
+    text = lsdyna(mesh, left(mesh) + 1, rows)
+    check(written(tmp_path, "part.k", text), mesh, "tetra10")
+    numbers = (100, 9, 1, 2, 3, 3), (101, 9, 1, 2, 3, 4)
+    shells = "".join(["*ELEMENT_SHELL\n", *("".join(f"{n:8d}" for n in row) + "\n" for row in numbers)])
+    found = sx.read_mesh(written(tmp_path, "shells.k", text.replace("*ELEMENT_SOLID\n", shells + "*ELEMENT_SOLID\n")))
+    assert {k: len(c) for k, c in found.cells.items()} == {"triangle": 1, "quad": 1, "tetra10": 6}
+    assert {*found.cell_groups} == {"steel", "part_9"}
+
+
+def test_lsdyna_include(tmp_path):
+    mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
+    text = lsdyna(mesh, left(mesh) + 1, ["".join(f"{n:8d}" for n in (1, 7, *(mesh.cells["hexahedron"][0] + 1)))])
+    head, tail = text.split("*PART")
+    written(tmp_path, "nodes.txt", head.replace("*KEYWORD\n", ""))
+    path = written(tmp_path, "part.k", "*KEYWORD\n*INCLUDE\nnodes.txt\n*PART" + tail)
+    check(path, mesh, "hexahedron")
+
+
+@pytest.mark.parametrize(("split", "word"), [("hexahedra", "BRICK"), ("6", "TETRA4")])
+def test_radioss_solids(tmp_path, split, word):
+    mesh = sx.box((2.0, 1.0, 1.0), (2, 1, 1), split=split)
+    (kind,) = mesh.volume_types
+    rows = ["".join(f"{n:10d}" for n in (k, *row)) for k, row in enumerate((mesh.cells[kind] + 1).tolist(), start=1)]
+    check(written(tmp_path, "part_0000.rad", radioss(mesh, left(mesh) + 1, word, rows)), mesh, kind)
+
+
+def test_radioss_quadratic_tetrahedra(tmp_path):
+    mesh = sx.quadratic(sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="6"))
+    cells = (mesh.cells["tetra10"] + 1).tolist()
+    rows = [line for k, row in enumerate(cells, start=1) for line in (f"{k:10d}", "".join(f"{n:10d}" for n in row))]
+    check(written(tmp_path, "part.rad", radioss(mesh, left(mesh) + 1, "TETRA10", rows)), mesh, "tetra10")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("part.k", "*KEYWORD", "*KEYWORD LONG=Y", r"wider than the standard"),
+        ("part.k", "*PART", "*NODE_TRANSFORM\n1\n*PART", r"uses \*NODE_TRANSFORM"),
+        ("part.k", "       7       1", "       7     999", "not in the file .999."),
+        ("part.k", "       7       1", "       7     one", "'one' stands where a whole number must be"),
+        ("part.rad", "/BRICK/7", "/BRIC20/7", "elements /BRIC20 are not known"),
+        ("part.rad", "/BRICK/7", "/BRICK", "a /BRICK has no number"),
+        ("part.rad", "/BRICK/7", "/TETRA10/7", None),
+        ("part.rad", "/BRICK/7", "/TRANSFORM/TRA/1\n/BRICK/7", "uses /TRANSFORM"),
+    ],
+)
+def test_mistakes_are_told(tmp_path, name, old, new, says):
+    mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
+    cell = (mesh.cells["hexahedron"][0] + 1).tolist()
+    width = 8 if name.endswith("k") else 10
+    numbers = (1, 7, *cell) if name.endswith("k") else (1, *cell)
+    row = "".join(f"{n:{width}d}" for n in numbers)
+    nodes = left(mesh) + 1
+    text = lsdyna(mesh, nodes, [row]) if name.endswith("k") else radioss(mesh, nodes, "BRICK", [row])
+    assert old in text
+    with pytest.raises(MeshError, match=says or "nodes, not 10"):
+        sx.read_mesh(written(tmp_path, name, text.replace(old, new)))
+
+
+def test_other_names_of_these_files_are_told(tmp_path):
+    with pytest.raises(MeshError, match=r"an LS-DYNA input file, to judge by its content.*name it .k"):
+        sx.read_mesh(written(tmp_path, "part.inp", "$ by hand\n*KEYWORD\n*NODE\n"))
+    with pytest.raises(MeshError, match=r"a Radioss starter file.*name it .rad"):
+        sx.read_mesh(written(tmp_path, "part.vtk", "#RADIOSS STARTER\n/BEGIN\n"))
+
+
+def test_sizes_of_a_box(tmp_path):
+    mesh = sx.box((2.0, 1.0, 1.0), (2, 1, 1), split="hexahedra")
+    rows = ["".join(f"{n:10d}" for n in (k, *row)) for k, row in enumerate((mesh.cells["hexahedron"] + 1).tolist(), 1)]
+    path = written(tmp_path, "part.rad", radioss(mesh, left(mesh) + 1, "BRICK", rows))
+    assert describe(sx.read_mesh(path, scale=1e-3)).volume == pytest.approx(2e-9)
