@@ -13,6 +13,7 @@ from symplex.base.columns import AXES
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
 from symplex.scenario.actions import Timed
+from symplex.scenario.damping import overstress_name
 from symplex.scenario.integrators import integrator_of, reserved_columns, taken_by_kind
 from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable, ZhangSkeelTable
 from symplex.scenario.quantities import Quantity, Table, check_text, listed, shown
@@ -212,7 +213,7 @@ def _wrong_names(tables: Tables) -> list[str]:
     parts = [*bodies, *(truss.name for truss in tables.truss)]
     dampers = [f"viscosity_{name}" for name in bodies] + [item.name for item in (*tables.dashpot, *tables.drag)]
     dampers += [f"{item.name}_{of}" for item in tables.damping for of in ("mass", *(f"stiffness_{p}" for p in parts))]
-    inelastic = [f"viscoelastic_{name}" for name in bodies]
+    inelastic = [overstress_name(name) for name in bodies]
     reserved |= {f"work_{name}" for name in (*dampers, *inelastic)} | {f"stored_{name}" for name in inelastic}
     reserved |= {*inelastic, *dampers} - {item.name for item in (*tables.dashpot, *tables.drag)}
     lines += [
