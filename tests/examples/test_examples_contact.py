@@ -126,3 +126,21 @@ def test_two_brackets(run_script, tmp_path):
     ends = [np.array(of["velocity of the lower one at the end [m/s]"]) for of in (explicit, conserving)]
     assert np.linalg.norm(ends[0] - ends[1]) < 0.04 * np.linalg.norm(ends[0])  # d̂ of the two laws differ
     assert (tmp_path / "bracket_collision.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("drawing")
+def test_friction_against_closed_forms(run_script, tmp_path):
+    numbers = run_script("friction.py", tmp_path)
+    for of in numbers.values():
+        assert of["change of the balance"] < ROUNDING
+    for name in ("slides", "stops"):
+        assert numbers[name]["way at the end [m]"] == pytest.approx(numbers[name]["Coulomb's [m]"], rel=3e-3)
+    assert numbers["sticks"]["speed at the end [m/s]"] == pytest.approx(
+        numbers["sticks"]["speed of creeping [m/s]"], rel=1e-3
+    )
+    ball = numbers["ball"]
+    assert ball["speed at the end / at the start"] == pytest.approx(5.0 / 7.0, rel=1e-3)
+    assert ball["of its surface"] == pytest.approx(5.0 / 7.0, rel=4e-3)  # its surface has facets
+    assert ball["largest difference [m/s]"] < 0.015
+    assert (tmp_path / "friction.png").stat().st_size > 10_000
