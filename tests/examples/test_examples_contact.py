@@ -13,12 +13,12 @@ def scenes(load_example):
     return load_example("soft_collisions.py")
 
 
-def require_kept(numbers):
+def require_kept(numbers, halved=0):
     assert numbers["relative change of energy"] < ROUNDING
     assert numbers.get("relative change of momentum", 0.0) < ROUNDING
     assert numbers.get("relative change of angular momentum", 0.0) < ROUNDING
     assert numbers["corrections per step"] < 10.0
-    assert numbers["halved steps"] == 0
+    assert numbers["halved steps"] <= halved
 
 
 @pytest.mark.slow
@@ -98,12 +98,31 @@ def test_a_chain_is_held_by_its_links(scenes):
 
 
 @pytest.mark.slow
+def test_a_strip_that_goes_to_and_fro_closes(scenes):
+    """Three arms, of which each meets the next: both gaps get narrow at once, and nothing is lost."""
+    of, run = scenes.folds()
+    require_kept(run.numbers(), halved=2)
+    assert max(run.energies["contact"]) > 1e-3 * run.energies["total"][0]
+    height = [np.ptp(state.q[:, 2]) for state in run.states]
+    assert min(height) < 0.7 * height[0]
+
+
+@pytest.mark.slow
+def test_a_long_chain_keeps_its_energy(scenes):
+    of, run = scenes.long_chain()
+    require_kept(run.numbers(), halved=5)
+    assert scenes.particulars("long chain", of, run)["share of edge–edge pairs in the forces"] > 0.6
+
+
+@pytest.mark.slow
 def test_a_stack_keeps_its_energy_or_comes_to_rest(scenes):
     _, run = scenes.stack(boxes=5)
     require_kept(run.numbers())
     assert run.energies["kinetic"][-1] > 0.1 * max(run.energies["kinetic"])  # nothing takes it away
     _, run = scenes.damped_stack(boxes=5)
-    assert run.energies["kinetic"][-1] < 1e-3 * max(run.energies["kinetic"])
+    require_kept(run.numbers())
+    assert run.energies["kinetic"][-1] < 1e-6 * max(run.energies["kinetic"])
+    assert run.energies["work_friction"][-1] < 0.0
 
 
 @pytest.mark.slow
