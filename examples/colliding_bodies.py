@@ -118,8 +118,8 @@ def bodies(
     forces = dict(loads(mesh, solid, mass)) if loads else {}
     if friction:
         forces["friction"] = Friction(between, friction, slip_speed=0.01)
-    energies = {"solid": solid, "contact": between, **more}
-    system = sx.System(mass, energies, fixed=fixed(mesh) if fixed else None, loads=forces)
+    potentials = {"solid": solid, "contact": between, **more}
+    system = sx.System(mass, potentials, fixed=fixed(mesh) if fixed else None, loads=forces)
     v = np.zeros_like(points)
     for name, (velocity, spin) in motion.items():
         nodes = mesh.nodes_of(name)

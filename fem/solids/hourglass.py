@@ -108,7 +108,7 @@ def moduli_of(geometry: Hexahedra, material: Material, elasticities: Array) -> A
         If ℂ is not positive definite.
     """
     compliance = _compliances(geometry, material, elasticities)
-    return _numbers(geometry, lambda kept: np.linalg.inv(_part(compliance, kept)))
+    return _numbers(geometry, lambda kept: _inverse(_part(compliance, kept)))
 
 
 def moduli_change(geometry: Hexahedra, material: Material, elasticities: Array, change: Array) -> Array:
@@ -126,7 +126,7 @@ def moduli_change(geometry: Hexahedra, material: Material, elasticities: Array, 
     of_change = compliance @ _of_hourglass_strains(geometry, change) @ compliance
 
     def resistance(kept: tuple[int, ...]) -> Array:
-        D = np.linalg.inv(_part(compliance, kept))
+        D = _inverse(_part(compliance, kept))
         return D @ _part(of_change, kept) @ D
 
     return _numbers(geometry, resistance)
@@ -140,7 +140,7 @@ def _compliances(geometry: Hexahedra, material: Material, elasticities: Array) -
             f"Solid: {type(material).__name__} has no positive stiffness in its undeformed state, from which hexahedra "
             'that are stabilized take that of bending; take formulation = "full".'
         )
-    return np.linalg.inv(of_strains)
+    return _inverse(of_strains)
 
 
 def _of_hourglass_strains(geometry: Hexahedra, elasticities: Array) -> Array:
@@ -153,6 +153,10 @@ def _of_hourglass_strains(geometry: Hexahedra, elasticities: Array) -> Array:
     B = 0.5 * (B + A[:, J[None, :], I[:, None]] * A[:, I[None, :], J[:, None]])
     B *= geometry.scales[:, None, None] * np.where(I == J, 1.0, 2.0)[:, None]
     return B.swapaxes(1, 2) @ C @ B
+
+
+def _inverse(matrices: Array) -> Array:
+    return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
 
 
 def _part(matrices: Array, kept: tuple[int, ...]) -> Array:

@@ -100,7 +100,7 @@ def test_a_chain_is_held_by_its_links(scenes):
 @pytest.mark.slow
 def test_a_strip_that_goes_to_and_fro_closes(scenes):
     """Three arms, of which each meets the next: both gaps get narrow at once, and nothing is lost."""
-    of, run = scenes.folds()
+    _, run = scenes.folds()
     require_kept(run.numbers(), halved=2)
     assert max(run.energies["contact"]) > 1e-3 * run.energies["total"][0]
     height = [np.ptp(state.q[:, 2]) for state in run.states]
