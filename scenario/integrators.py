@@ -41,8 +41,8 @@ from symplex.scenario.methods import (
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
-from symplex.scenario.sampling import ROUNDING, Sampled
-from symplex.scenario.tables import Run, Tables
+from symplex.scenario.sampling import ROUNDING, Run, Sampled
+from symplex.scenario.tables import Tables
 from symplex.time.catalogue import columns_of_methods
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum

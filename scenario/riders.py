@@ -28,9 +28,9 @@ from symplex.scenario.quantities import ZERO
 from symplex.scenario.rigid import RigidTable
 from symplex.scenario.rigid_motion import RigidMotionTable
 from symplex.scenario.sampling import stages_of
+from symplex.scenario.sentences import place
 from symplex.scenario.stages import tables_of_stage
 from symplex.scenario.tables import Tables
-from symplex.scenario.validation import place
 
 Try = Callable[..., Any]  # Builder._try
 

@@ -67,6 +67,12 @@ class Sampled(Table):
         return key in self.model_fields_set
 
 
+class Run(Sampled):
+    """How long, and how often something is stored, all stages together; and checkpoints."""
+
+    checkpoint: Annotated[float, positive("s of wall time")] = 15.0
+
+
 @dataclass(frozen=True)
 class Leg:
     """A part of a run in which one integrator goes on and the same things act.

@@ -7,8 +7,8 @@ from symplex.errors import ScenarioError
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.series import read_series
+from symplex.runs.check import check_report
 from symplex.runs.history import read_history
-from symplex.runs.report import check_report
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 from symplex.time.trajectory import record
