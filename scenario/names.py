@@ -8,6 +8,7 @@ from symplex.scenario.methods import ZhangSkeelTable
 from symplex.scenario.quantities import shown
 from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.sentences import place, suggestion
+from symplex.scenario.stages import TAKEN
 from symplex.scenario.tables import SEVERAL, Tables
 
 
@@ -17,6 +18,7 @@ def wrong_names(tables: Tables) -> list[str]:
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
     reserved |= {f"work_{item.name}" for item in tables.moving_rigidly} | {RIGIDITY}
+    reserved |= {*TAKEN, *(f"work_{name}" for name in TAKEN)}
     told = [f"{what}_{item.name}" for item in tables.moving_rigidly for what in ("position", "velocity", "spin")]
     told += [f"position_{item.name}" for item in tables.point_mass if item.has_node]
     bodies = [body.name for body in tables.body]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
 
 _OF_STAGES = ("duration", "frames", "samples")
-_TAKEN = ("rest", "switches")  # columns of their works are those of static stages, and of what begins or ends
+TAKEN = ("rest", "switches")  # columns of their works are those of static stages, and of what begins or ends
 
 
 class StageTable(Sampled):
@@ -94,8 +94,6 @@ def wrong_times(tables: Tables) -> list[str]:
                 )
             if item.begin >= duration:
                 lines.append(f"{here}: from is {item.begin:g} s, when the run of {duration:g} s is over.")
-            if name in _TAKEN:
-                lines.append(f"{here}: the name '{name}' is reserved; choose another.")
     try:
         timeline(tables)
     except ValueError as error:

@@ -125,7 +125,20 @@ def test_a_truss_stands_on_nodes_of_a_body():
 def test_bodies_that_are_tied_start_alike():
     (line,) = lines(LOWER + UPPER + "velocity = [1, 0, 0]\n" + TIE + rest())
     assert "'upper' is tied at (" in line
-    assert "to another body that starts with another velocity, by 1 m/s" in line
+    assert "to another one that starts with another velocity, by 1 m/s" in line
+    ball = '[[point_mass]]\nname = "ball"\nmass = 1\nposition = [0, 0, 0]\nvelocity = [0, 2, 0]\n'
+    (line,) = lines(LOWER + ball + '[[tie]]\nbody = "ball"\nto = "lower"\n' + rest())
+    assert "'lower' is tied at (0, 0, 0) m to another one that starts with another velocity, by 2 m/s" in line
+
+
+def test_tied_nodes_take_a_velocity_once():
+    both = LOWER + UPPER + TIE + SPIN + rest()
+    problem = build(both)
+    x = problem.mesh.points
+    np.testing.assert_allclose(problem.state.v, np.cross([0, 4, 0], x) + [0.3, 0, 0], atol=1e-15)
+    (line,) = lines(both.replace("velocity = [0.3, 0, 0]", "velocity = [0.4, 0, 0]", 1))
+    assert "'upper' is tied at (" in line
+    assert "to another one that is given another [[velocity]] there, by 0.1 m/s; give both the same, or" in line
 
 
 @pytest.mark.parametrize(
