@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -14,6 +15,7 @@ from symplex.fem.energy import Array
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.solids.solid import Solid
+from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import describe
 from symplex.runs.progress import clock, si
@@ -21,6 +23,7 @@ from symplex.runs.report import called, elements, table
 from symplex.scenario.integrators import step_of
 from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
+from symplex.time.equilibria.quasi_static import Static
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
 
@@ -64,8 +67,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     noise = _NOISE * max(map(abs, energies.values()))
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
-    if system.is_lumped and all(energy.bounded_stiffness for energy in system.energies.values()):
-        rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
+    if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
+        rows.append(("stable step", f"{limit} (explicit Newmark)"))
     rows += _steps(problem)
     run = tables.run
     rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))
@@ -74,6 +77,14 @@ def check_report(problem: Problem) -> tuple[str, str]:
     rows.append(("time", time))
     rows.append(("memory", _memory()))
     return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}", failure
+
+
+def _stable_step(system: System, state: State) -> str:
+    """Return the largest stable step of explicit Newmark at a state, or nothing if it does not take the system."""
+    bounded = all(energy.bounded_stiffness for energy in system.energies.values())
+    if not bounded or not system.is_lumped or system.massless.any():
+        return ""
+    return si(stable_step(system, state.q, system.held(state.t, state.v)), "s", 4)
 
 
 def _body(points: Array, solids: Mapping[str, Solid]) -> str:
@@ -128,9 +139,16 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
         if len(legs) == 1:
             yield "step", steps
             continue
-        free = f"{int((~stage.system.fixed).sum()):,} degrees of freedom"
-        span = f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"
-        yield called(stage.name), f"{span}, {free}{', step ' if steps else ''}{steps}"
+        told = [f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"]
+        told.append(f"{int((~stage.system.fixed).sum()):,} degrees of freedom")
+        if steps:
+            told.append(f"step {steps}")
+        elif stage.interval is not None:
+            told.append("step by the shape at its start")
+        at = replace(problem.state, t=leg.start)
+        if not isinstance(stage.integrator, Static) and (limit := _stable_step(stage.system, at)):
+            told.append(f"stable step of explicit Newmark {limit} in the initial shape")
+        yield called(stage.name), ", ".join(told)
 
 
 def _body_contact(contact: BodyContact, q: Array) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.fem.energy import Array, IntArray
+from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.system import State
 from symplex.meshes.series.series import Block
@@ -23,7 +24,7 @@ class Shown:
     Attributes
     ----------
     points : float64 [p, 3]
-        The points of bodies and of obstacles that move, at the start, in m.
+        The points of bodies, of springs that end at fixed points, and of obstacles that move, at the start, in m.
     blocks : mapping of str to Block
         One for each body and obstacle.
     """
@@ -52,6 +53,12 @@ class Shown:
             drawn.append(shape)
             follow.append(weights)
 
+        for name, springs in problem.springs.items():
+            if isinstance(springs, Anchors):  # each from its node to the point, which does not move
+                ends = np.full(len(springs.nodes), sum(map(len, drawn)), np.int32)
+                self.blocks[name] = Block.of({"line": np.column_stack([springs.nodes[:, 0], ends])})
+                drawn.append(springs.point[None])
+                follow.append(sp.csr_array((1, n)))
         for name, contact in problem.contacts.items():
             rider, (shape, cells) = riders.riders.get(name), surface_of(contact.obstacle, mesh.points)
             if rider is None:
@@ -100,7 +107,7 @@ def fields_of(
     if "von_mises" in wanted and problem.solids:
         stresses = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
         at_cells["von_mises"] = {name: joined_values(solids, stresses) for name, solids in problem.parts.items()}
-    bars = {name: energy for name, energy in (problem.trusses | problem.springs).items() if name in shown.blocks}
+    bars = problem.trusses | problem.springs
     if bars and "axial_force" in wanted:
         at_cells["axial_force"] = {name: energy.tensions(state.q) for name, energy in bars.items()}
     return at_points, at_cells

@@ -24,7 +24,7 @@ from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.damping_parts import Damped, damping_of
 from symplex.scenario.inertia import Inertia
-from symplex.scenario.integrators import fitted_integrator, step_of
+from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.prescribed import factor, require_covered, support_motion
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
@@ -163,7 +163,11 @@ class Builder:
             at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
             fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, later)
             name = "" if table is None else table.name or f"#{leg.stage + 1}"
-            stages.append(Stage(system, fitted, leg.end, name))
+            interval = None
+            if later and getattr(of_stage.integrator, "dt", None) == "auto":
+                # The limit is that of the shape to which the run has come by then.
+                fitted, interval = integrator_of(of_stage, rods), run.duration / run.n_samples
+            stages.append(Stage(system, fitted, leg.end, name, interval))
         return stages[0].integrator if len(stages) == 1 else Stages(stages)
 
     def _wanted(self, here: str, what: Callable[..., T], *args) -> T:
