@@ -161,7 +161,9 @@ class Inertia:
         off = np.nan_to_num(np.linalg.norm(own - before, axis=1))
         k = int(np.argmax(off))
         if off[k] > _SAME * np.abs(own).max():
-            self._tell(f"'{name}' is tied at {self._at(nodes[k])} to another one that {mistake.format(f'{off[k]:.3g}')}")
+            self._tell(
+                f"'{name}' is tied at {self._at(nodes[k])} to another one that {mistake.format(f'{off[k]:.3g}')}"
+            )
 
     def _at(self, node: int) -> str:
         """Return the place of a node in words."""

@@ -258,7 +258,7 @@ def test_a_truss_falls_on_an_obstacle(tmp_path):
         ),
         (
             BAR.replace(STEEL, "stiffness = 10\n"),
-            "test.toml: [[truss]] #1 'bar': 11 of 11 nodes have no mass, the first at (0, 0, 0) m; give member_mass, or",
+            "test.toml: [[truss]] #1 'bar': 11 of 11 nodes have no mass, the first at (0, 0, 0) m; give member_mass",
         ),
         (
             BAR.replace(
