@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
@@ -96,15 +95,15 @@ class Inertia:
         return mask
 
     def _require_mass(self, mass: Array) -> None:
-        """Refuse nodes of trusses without mass."""
-        for truss in self._tables.truss:
+        """Tell of nodes of trusses without mass."""
+        for k, truss in enumerate(self._tables.truss):
             nodes = self._mesh.nodes_of(truss.name)
             bare = nodes[mass[nodes] == 0.0]
             if len(bare):
                 at = ", ".join(f"{x:.6g}" for x in self._mesh.points[bare[0]])
-                raise ScenarioError(
-                    f"{len(bare)} of {len(nodes)} nodes of the truss '{truss.name}' have no mass, the first at ({at}) "
-                    "m; give member_mass, or a [[point_mass]] on its nodes."
+                self._tell(
+                    f"{place('truss', k, truss.name)}: {len(bare)} of {len(nodes)} nodes have no mass, the first at "
+                    f"({at}) m; give member_mass, or a [[point_mass]] on its nodes."
                 )
 
     def positions(self) -> Array:

@@ -10,6 +10,9 @@ from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.sentences import place, suggestion
 from symplex.scenario.tables import SEVERAL, Tables
 
+# Of which the history may have the work, ``work_NAME``.
+_WORKING = ("support", "load", "dashpot", "drag", "obstacle", "rigid_body")
+
 
 def wrong_names(tables: Tables) -> list[str]:
     """Return lines about names that are used twice, or that name no body."""
@@ -45,7 +48,7 @@ def wrong_names(tables: Tables) -> list[str]:
             if item.name is None:
                 continue
             here = place(table, k, item.name)
-            if item.name in reserved:
+            if item.name in reserved or (table in _WORKING and f"work_{item.name}" in reserved_columns()):
                 lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
