@@ -16,6 +16,7 @@ from symplex.scenario.scenario import Scenario
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.explicit.newmark import Newmark
+from symplex.time.integrator import dividing
 from symplex.time.stability import stable_step
 from symplex.time.stages import Stages
 
@@ -328,20 +329,20 @@ def test_check_tells_of_each_stage(tmp_path, capsys):
 
 
 def test_an_automatic_step_is_that_of_the_shape_at_the_start_of_its_stage():
-    """A bar that has been pressed to two thirds of its length needs steps as much shorter."""
-    press = pull(history='{ kind = "smooth-ramp", duration = 0.02 }').replace("[0, 0, 0.05]", "[-0.33, 0, 0]")
-    text = BAR + HELD + press + stage(0.02, "static").replace('"static"', '"static", dt = 2e-3')
-    problem = parse(text + stage(0.01, "newmark")).build()
+    """A bar that has been pressed to half its length needs smaller steps."""
+    press = pull(history='{ kind = "smooth-ramp", duration = 0.02 }', until=0.02)
+    text = BAR + HELD + press.replace("[0, 0, 0.05]", "[-0.5, 0, 0]")
+    text += stage(0.02, "static").replace('"static"', '"static", dt = 2e-3')
+    text += stage(0.05, "newmark").replace("integrator", "frames = 1\nsamples = 1\nintegrator")
+    problem = parse(text).build()
     motion = problem.integrator.start(problem.system, problem.state)
-    state = motion.advance(0.02)
-    motion.advance(0.02 + 1e-3)
-    second = problem.stages[1].system
-    dt, first, pressed = (
-        float(motion.checkpoint()["motion.dt"]),
-        *(stable_step(second, q) for q in (problem.state.q, state.q)),
-    )
-    assert 0.5 * first < pressed < 0.9 * first
-    assert 0.75 * pressed < dt <= 0.8 * pressed  # safety, and a part of the time between samples
+    pressed, second = motion.advance(0.02), problem.stages[1].system
+    motion.advance(0.07)
+    dt = float(motion.checkpoint()["motion.dt"])
+    auto = [0.8 * stable_step(second, q) for q in (problem.state.q, pressed.q)]
+    assert auto[1] < 0.9 * auto[0]
+    assert dt == pytest.approx(dividing(auto[1], 0.05), rel=1e-6)
+    assert dt < 0.9 * dividing(auto[0], 0.05)
 
 
 def test_stages_are_marked_in_the_plot(whole, tmp_path, monkeypatch):
