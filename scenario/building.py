@@ -305,7 +305,7 @@ class Builder:
                 energies[table.name] = spring
         for name, (table, nodes, triangles) in self._on_surface.items():
             young = min(part.material.material().young for part in self._inertia.parts[table.to])
-            energies[name] = surface_tie(table, self._mesh, young, nodes, triangles)
+            energies[name] = surface_tie(table, self._inertia.positions(), young, nodes, triangles)
         contact = ContactParts(tables, self._mesh, self._riders, self._inertia.positions(), self._try)
         contact.add_obstacles(self._surface_nodes)
         self._raise_mistakes()  # contact needs all bodies

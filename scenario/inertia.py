@@ -95,15 +95,14 @@ class Inertia:
         return mask
 
     def _require_mass(self, mass: Array) -> None:
-        """Tell of nodes of trusses without mass."""
+        """Refuse nodes of trusses without mass."""
         for k, truss in enumerate(self._tables.truss):
             nodes = self._mesh.nodes_of(truss.name)
             bare = nodes[mass[nodes] == 0.0]
             if len(bare):
-                at = ", ".join(f"{x:.6g}" for x in self._mesh.points[bare[0]])
                 self._tell(
                     f"{place('truss', k, truss.name)}: {len(bare)} of {len(nodes)} nodes have no mass, the first at "
-                    f"({at}) m; give member_mass, or a [[point_mass]] on its nodes."
+                    f"{self._at(bare[0])}; give member_mass, or a [[point_mass]] on its nodes."
                 )
 
     def positions(self) -> Array:
@@ -116,26 +115,56 @@ class Inertia:
         points = self.positions()
         v = np.zeros_like(points)
         self._riders.set_velocities(v)
-        for table in (item for item in self._tables.point_mass if item.has_node):
-            v[self._mesh.nodes_of(table.name)] = table.velocity or 0.0
         given = np.full_like(v, np.nan)
+        for table in (item for item in self._tables.point_mass if item.has_node):
+            nodes = self._mesh.nodes_of(table.name)
+            v[nodes] = table.velocity or 0.0
+            given[nodes] = np.nan if table.velocity is None else table.velocity
         for body in (*self._tables.body, *self._tables.truss):
             nodes, mass = self._mesh.nodes_of(body.name), self.of_bodies[body.name]
             centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
             own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
-            self._require_same(body.name, nodes, given[nodes], own)
+            self._require_same(
+                body.name,
+                nodes,
+                given[nodes],
+                own,
+                "starts with another velocity, by {} m/s; let both move alike, and add the rest by [[velocity]].",
+            )
             given[nodes] = v[nodes] = own
-        for k, table in enumerate(self._tables.velocity):
-            self._try(place("velocity", k), table.add, self._mesh, self.of_bodies, v)
-        return v
+        return v + self._added(v.shape)
 
-    def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array) -> None:
-        """Refuse nodes that bodies share and that would start with two velocities."""
+    def _added(self, shape: tuple[int, ...]) -> Array:
+        """Return what tables of velocities add [n, 3], to nodes that bodies share once."""
+        fields: dict[str, Array] = {}  # by body, NaN where nothing is added
+        for k, table in enumerate(self._tables.velocity):
+            found = self._try(place("velocity", k), table.field, self._mesh, self.of_bodies)
+            if found is not None:
+                nodes, v = found
+                own = fields.setdefault(table.body, np.full(shape, np.nan))
+                own[nodes] = np.nan_to_num(own[nodes]) + v
+        added = np.full(shape, np.nan)
+        for name, own in fields.items():
+            nodes = np.flatnonzero(~np.isnan(own[:, 0]))
+            self._require_same(
+                name,
+                nodes,
+                added[nodes],
+                own[nodes],
+                "is given another [[velocity]] there, by {} m/s; give both the same, or only one of them.",
+            )
+            added[nodes] = own[nodes]
+        return np.nan_to_num(added)
+
+    def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array, mistake: str) -> None:
+        """Refuse nodes that bodies share and that would have two velocities."""
         off = np.nan_to_num(np.linalg.norm(own - before, axis=1))
         k = int(np.argmax(off))
         if off[k] > _SAME * np.abs(own).max():
-            at = ", ".join(f"{x:.6g}" for x in self._mesh.points[nodes[k]])
             self._tell(
-                f"'{name}' is tied at ({at}) m to another body that starts with another velocity, by {off[k]:.3g} m/s; "
-                "let both move alike, and add the rest by [[velocity]]."
+                f"'{name}' is tied at {self._at(nodes[k])} to another one that {mistake.format(f'{off[k]:.3g}')}"
             )
+
+    def _at(self, node: int) -> str:
+        """Return the place of a node in words."""
+        return f"({', '.join(f'{x:.6g}' for x in self._mesh.points[node])}) m"

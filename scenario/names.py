@@ -8,10 +8,8 @@ from symplex.scenario.methods import ZhangSkeelTable
 from symplex.scenario.quantities import shown
 from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.sentences import place, suggestion
+from symplex.scenario.stages import TAKEN
 from symplex.scenario.tables import SEVERAL, Tables
-
-# Of which the history may have the work, ``work_NAME``.
-_WORKING = ("support", "load", "dashpot", "drag", "obstacle", "rigid_body")
 
 
 def wrong_names(tables: Tables) -> list[str]:
@@ -20,6 +18,7 @@ def wrong_names(tables: Tables) -> list[str]:
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
     reserved |= {f"work_{item.name}" for item in tables.moving_rigidly} | {RIGIDITY}
+    reserved |= {*TAKEN, *(f"work_{name}" for name in TAKEN)}
     told = [f"{what}_{item.name}" for item in tables.moving_rigidly for what in ("position", "velocity", "spin")]
     told += [f"position_{item.name}" for item in tables.point_mass if item.has_node]
     bodies = [body.name for body in tables.body]
@@ -48,7 +47,7 @@ def wrong_names(tables: Tables) -> list[str]:
             if item.name is None:
                 continue
             here = place(table, k, item.name)
-            if item.name in reserved or (table in _WORKING and f"work_{item.name}" in reserved_columns()):
+            if item.name in reserved:
                 lines.append(f"{here}: the name '{item.name}' is reserved; choose another.")
             elif item.name in seen:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
 
 _OF_STAGES = ("duration", "frames", "samples")
+TAKEN = ("rest", "switches")  # columns of their works are those of static stages, and of what begins or ends
 
 
 class StageTable(Sampled):

@@ -175,6 +175,8 @@ def truss_mesh(table: TrussTable, folder: Path) -> Mesh:
         If they cannot be read, or there are none.
     """
     mesh = _lines_of(table, folder)
+    if MEMBERS in mesh.groups:
+        raise MeshError(f"a group is called '{MEMBERS}', as that of all members is; give it another name.")
     points = mesh.points * (1.0 if table.mesh.file is not None else table.scale)
     if table.rotate is not None:
         points = points @ table.rotate.matrix.T
@@ -184,8 +186,6 @@ def truss_mesh(table: TrussTable, folder: Path) -> Mesh:
     if not lengths.min() > 0.0:
         a, b = lines[int(np.argmin(lengths))]
         raise MeshError(f"the member between the nodes {a} and {b} has no length; both are at {points[a].tolist()} m.")
-    if MEMBERS in mesh.cell_groups or MEMBERS in mesh.point_groups:
-        raise MeshError(f"a group of the mesh is called '{MEMBERS}', as all members together are; rename it.")
     every = {MEMBERS: {"line": np.arange(len(lines), dtype=np.int32)}}
     return Mesh(points, {"line": lines}, {**mesh.cell_groups, **every}, mesh.point_groups)
 

@@ -268,20 +268,21 @@ def test_springs_to_a_fixed_point_are_drawn(tmp_path):
             "the member between the nodes 0 and 1 has no length; both are at [0.0, 0.0, 0.0] m.",
         ),
         (
-            BAR.replace(
-                "{ line = 1.0, bars = 10 }",
-                "{ nodes = [[0, 0, 0], [1, 0, 0]], members = [[0, 1]], groups = { members = [0] } }",
-            ),
-            "[[truss]] #1 'bar': a group of the mesh is called 'members', as all members together are; rename it.",
-        ),
-        (
             BAR.replace("{ line = 1.0, bars = 10 }", "{ nodes = [[0, 0], [0, 0, 0]], members = [[0, 1]] }"),
             "mesh.nodes has [0, 0], must have points [x, y, z] (m).",
         ),
         (
             BAR.replace(STEEL, "stiffness = 10\n"),
-            "[[truss]] #1 'bar': 11 of 11 nodes have no mass, the first at (0, 0, 0) m; give member_mass, or a",
+            "test.toml: [[truss]] #1 'bar': 11 of 11 nodes have no mass, the first at (0, 0, 0) m; give member_mass",
         ),
+        (
+            BAR.replace(
+                "{ line = 1.0, bars = 10 }",
+                "{ nodes = [[0, 0, 0], [1, 0, 0]], members = [[0, 1]], groups = { members = [1] } }",
+            ),
+            "[[truss]] #1 'bar': a group is called 'members', as that of all members is; give it another name.",
+        ),
+        (BALL + HOOK.replace('"hook"', '"rest"'), "[[spring]] #1 'rest': the name 'rest' is reserved; choose another."),
         (BALL.replace("mass = 2.0\n", ""), "[[point_mass]] #1 'ball': needs one mass of mass, total; none is given."),
         (BALL + 'body = "bar"\n', "needs one place of position, body; given are position and body."),
         (BAR + '[[point_mass]]\nname = "m"\nbody = "bra"\nmass = 1\n', "there is no body 'bra'; did you mean 'bar'?"),
