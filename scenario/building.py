@@ -29,7 +29,7 @@ from symplex.scenario.prescribed import factor, require_covered, support_motion
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.rigid_motion import RIGIDITY
-from symplex.scenario.sampling import Leg, stages_of, timeline
+from symplex.scenario.sampling import Leg, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
 from symplex.scenario.springs import spring_of
@@ -152,7 +152,7 @@ class Builder:
         self, legs: Sequence[Leg], systems: Sequence[System], state: State, rods: Mapping[str, Constraint]
     ) -> Integrator:
         """Return the integrator of the only part of the run, or those of all parts one after the other."""
-        stages, given = [], stages_of(self._tables)
+        stages, given = [], self._tables.sampled
         for leg, system in zip(legs, systems, strict=True):
             run, of_stage = given[leg.stage], tables_of_stage(self._tables, leg.stage)
             if leg.samples != run.n_samples:
@@ -248,7 +248,7 @@ class Builder:
         self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
     ) -> Energy:
         """Return what keeps free rigid bodies in shape, as stiff as steps allow; "auto" ones that all else allows."""
-        steps, given = [], stages_of(self._tables)
+        steps, given = [], self._tables.sampled
         for leg in legs:
             of_stage = tables_of_stage(self._tables, leg.stage)
             dt = getattr(of_stage.integrator, "dt", None)

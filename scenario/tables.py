@@ -5,6 +5,7 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -27,7 +28,7 @@ from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.quantities import FilePath, Table
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
-from symplex.scenario.sampling import Run
+from symplex.scenario.sampling import Run, Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import STARTS, StartTable
@@ -81,6 +82,11 @@ class Tables:
     def integrators(self) -> list[IntegratorTable]:
         """The integrators of all stages, or the only one."""
         return [stage.integrator for stage in self.stage] or [self.integrator]
+
+    @property
+    def sampled(self) -> Sequence[Sampled]:
+        """The stages of a run: those that are given, or one."""
+        return self.stage or [self.run]
 
     @property
     def timed(self) -> list[Timed]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
 from symplex.scenario.quantities import Table, check_text, shown
-from symplex.scenario.sampling import Run, Sampled, stages_of
+from symplex.scenario.sampling import Run, Sampled
 from symplex.scenario.sentences import closest, mistakes, place, sentence, suggestion
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
@@ -72,7 +72,7 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
         tables = replace(tables, body=[each for body in tables.body for each in body.instances])
         lines = [*wrong_names(tables), *wrong_times(tables)]
     if not lines:
-        lines = list(dict.fromkeys(line for k in range(len(stages_of(tables))) for line in _wrong_in_stage(tables, k)))
+        lines = list(dict.fromkeys(line for k in range(len(tables.sampled)) for line in _wrong_in_stage(tables, k)))
     if lines:
         raise mistakes(name, lines)
     return tables
@@ -95,7 +95,7 @@ def _with_run_of_stages(tables: Tables) -> Tables:
 
 def _wrong_in_stage(tables: Tables, k: int) -> list[str]:
     """Return lines about what the integrator of a stage does not take, or names that it gives and there are not."""
-    stages = stages_of(tables)
+    stages = tables.sampled
     first = sum(stage.duration for stage in stages[:k])
     last = first + stages[k].duration
     of_stage = tables_of_stage(tables, k)

@@ -230,6 +230,21 @@ def test_a_truss_falls_on_an_obstacle(tmp_path):
     assert summary["mean_velocity_end"][2] == pytest.approx(1.0, abs=0.02)
 
 
+def test_springs_to_a_fixed_point_are_drawn(tmp_path):
+    """The end at the point stays there, the other one follows the node."""
+    folder = tmp_path / "run"
+    simulate(Scenario.parse(BALL + HOOK + rest('kind = "midpoint"\ndt = 0.01', 0.1, 2)), folder, progress=False)
+    series = read_series(folder / "motion.vtkhdf")
+    ((node, point),) = series.blocks["hook"].cells["line"]
+    np.testing.assert_allclose(series.points[[node, point]], [[0, 0, -1.5], [0, 0, 0]])
+    last = series.frame(2)
+    assert last.displacement[node, 2] > 0.05  # it begins with 25 N
+    assert not last.displacement[point].any()
+    forces = last.cell_data["axial_force"]["hook"]
+    length = 1.5 - last.displacement[node, 2]
+    np.testing.assert_allclose(forces, 50 * (length - 1.0), rtol=1e-5)
+
+
 # -- mistakes -----------------------------------------------------------------------------------------------------
 
 
