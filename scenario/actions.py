@@ -22,7 +22,6 @@ from symplex.scenario.quantities import (
     vector,
 )
 
-
 SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
 
 
