@@ -155,18 +155,16 @@ class Builder:
         stages, given = [], self._tables.sampled
         for leg, system in zip(legs, systems, strict=True):
             run, of_stage = given[leg.stage], tables_of_stage(self._tables, leg.stage)
-            if leg.samples != run.n_samples:
-                run = run.of_part(leg.end - leg.start, leg.samples)
             table = self._tables.stage[leg.stage] if self._tables.stage else None
             here = place("integrator") if table is None else f"{place('stage', leg.stage, table.name)}: integrator"
             later = leg.start > 0.0
             at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
-            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, later)
+            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, leg.interval, later)
             name = "" if table is None else table.name or f"#{leg.stage + 1}"
             interval = None
             if later and getattr(of_stage.integrator, "dt", None) == "auto":
                 # The limit is that of the shape to which the run has come by then.
-                fitted, interval = integrator_of(of_stage, rods), run.duration / run.n_samples
+                fitted, interval = integrator_of(of_stage, rods), leg.interval
             stages.append(Stage(system, fitted, leg.end, name, interval))
         return stages[0].integrator if len(stages) == 1 else Stages(stages)
 
@@ -253,9 +251,9 @@ class Builder:
             of_stage = tables_of_stage(self._tables, leg.stage)
             dt = getattr(of_stage.integrator, "dt", None)
             if dt == "auto":
-                system, run = acting(leg.start, leg.end), given[leg.stage].of_part(leg.end - leg.start, leg.samples)
+                system, run = acting(leg.start, leg.end), given[leg.stage]
                 state = system.state(self._inertia.positions(), self._inertia.velocities, leg.start)
-                dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.start > 0.0))
+                dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.interval, leg.start > 0.0))
             if dt is not None:
                 steps.append((of_stage.integrator, float(dt)))
         return self._riders.rigidity(steps)

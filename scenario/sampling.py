@@ -56,12 +56,6 @@ class Sampled(Table):
         changed = self.__dict__ | {"frames": frames, "samples": frames * each}
         return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
 
-    def of_part(self, duration: float, samples: int) -> Self:
-        """Return that of a part of it, of a duration in s, with so many samples."""
-        frames = max(samples * self.frames // self.n_samples, 1)
-        changed = self.__dict__ | {"duration": duration, "frames": frames, "samples": samples}
-        return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
-
     def gives(self, key: str) -> bool:
         """Return whether the file gives a key."""
         return key in self.model_fields_set
@@ -90,6 +84,11 @@ class Leg:
     start: float
     end: float
     samples: int
+
+    @property
+    def interval(self) -> float:
+        """The time in s between samples."""
+        return (self.end - self.start) / self.samples
 
 
 @dataclass(frozen=True)

@@ -287,6 +287,10 @@ def test_odd_times_are_samples_as_well():
     assert len(times) == 21
     assert {0.01234, 0.0301} < set(times)
     assert parse(text).times[-1] == 0.04
+    # Where samples are closer than elsewhere, so are steps that are as long as the time between samples.
+    steps = [stage.integrator.dt for stage in parse(text.replace("dt = 1e-3", "dt = 2e-3")).build().stages]
+    assert max(steps) <= 2e-3
+    assert min(steps) > 1e-3
 
 
 @pytest.fixture(scope="module")
