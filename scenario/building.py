@@ -132,12 +132,12 @@ class Builder:
         if table is None:
             return self._wanted("at the start", system.state, q, v)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        q, v = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
+        q, v, internal = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
-        return self._wanted("at the start", system.state, q, v)
+        return self._wanted("at the start", system.state, q, v, 0.0, internal)
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
