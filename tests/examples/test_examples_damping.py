@@ -33,5 +33,5 @@ def test_three_blocks_fall_in_one_balance(tmp_path):
     sx.simulate(scenario, tmp_path / "blocks", progress=False, pictures=False)
     history = sx.read_history(tmp_path / "blocks" / "history.csv")
     np.testing.assert_allclose(history["balance"], history["balance"][0], rtol=1e-13)
-    assert history["work_damping_damped"][-1] < -0.01
-    assert history["work_viscoelastic"][-1] < -0.01
+    assert history["work_damping_stiffness_damped"][-1] < -0.01
+    assert history["work_viscoelastic_viscoelastic"][-1] < -0.01
