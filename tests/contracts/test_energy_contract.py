@@ -384,7 +384,7 @@ FAST = {
     *("formula of fibres, tetra10", "linear elastic, tetra10"),
     *("Mooney-Rivlin, hexahedron mean-dilatation", "foam, tetra10 mean-dilatation"),
 }
-assert FAST <= set(PRODUCTS)
+assert set(PRODUCTS) >= FAST
 
 CASES = {
     "solid": Case(solid, 0.05, rigid=True),
