@@ -6,6 +6,7 @@ import pytest
 from reference.boxes import mixed_box
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.mesh import Mesh
+from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -24,7 +25,7 @@ angular_velocity = [0, 30, 0]
 name = "block"
 mesh = {{ box = [0.03, 0.03, 0.01], cells = [3, 3, 1], split = "hexahedra" }}
 material = {{ young = 2e6, poisson = 0.4, density = 1000 }}
-translate = [0.01, -0.005, -0.0103]
+translate = [0.01, -0.005, -0.012]
 
 [[contact]]
 
@@ -77,5 +78,15 @@ def test_it_meets_another_body(tmp_path):
     """Energy and both momenta are kept while the bodies touch, and frames have the cells of all types."""
     scenario(tmp_path, integrator="energy-momentum", dt=1e-4, duration=6e-3)
     simulate(tmp_path / "mixed.toml", tmp_path / "out", progress=False)
-    history = read_history(tmp_path / "out")
-    print(history)
+    history = read_history(tmp_path / "out" / "history.csv")
+    assert np.ptp(history["total"]) < 1e-12 * history["total"][0]
+    for axis in "xyz":
+        assert np.ptp(history[f"momentum_{axis}"]) < 1e-12 * 0.016
+        assert np.ptp(history[f"angular_momentum_{axis}"]) < 1e-12 * 0.016 * 0.04
+    force = history["contact_force_mixed_block_z"]
+    assert force[0] == 0.0
+    assert force.max() > 1.0
+    frame = read_series(tmp_path / "out" / "motion.vtkhdf").frame(1)
+    stress = frame.cell_data["von_mises"]["mixed"]
+    assert len(stress) == 4 + 8 + 20 + 32
+    assert (stress > 0.0).all()
