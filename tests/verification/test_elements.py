@@ -306,6 +306,15 @@ def test_frequencies_of_linear_elements_converge_from_above():
         assert 1.6 < np.log2(first / second) < 2.4
 
 
+def test_frequencies_of_linear_hexahedra_that_do_not_lock():
+    """One element through the thickness has the first frequencies of both planes, by either mass."""
+    law = NeoHookean.from_young(**HOOKE)
+    wanted = np.array([timoshenko(WIDTH, HEIGHT, 1)[0], timoshenko(HEIGHT, WIDTH, 1)[0]])
+    for mass, low, high in ((consistent_mass, 1.5e-3, 2.0e-3), (lumped_mass, -5.8e-3, -4.0e-3)):
+        errors = np.sort(frequencies("hexahedron", (10, 1, 1), law, mass, n=2)) / wanted - 1.0
+        assert np.all((low < errors) & (errors < high))
+
+
 @pytest.mark.parametrize("cells", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_modes_of_a_free_body(kind, cells):
