@@ -41,8 +41,8 @@ from symplex.scenario.methods import (
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
-from symplex.scenario.sampling import ROUNDING, Sampled
-from symplex.scenario.tables import Run, Tables
+from symplex.scenario.sampling import ROUNDING, Run, Sampled
+from symplex.scenario.tables import Tables
 from symplex.time.catalogue import columns_of_methods
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
@@ -160,7 +160,13 @@ def _of_order(method: FixedStepIntegrator, order: int | None) -> FixedStepIntegr
 
 
 def fitted_integrator(
-    tables: Tables, rods: Mapping[str, Constraint], system: System, state: State, run: Sampled, later: bool = False
+    tables: Tables,
+    rods: Mapping[str, Constraint],
+    system: System,
+    state: State,
+    run: Sampled,
+    interval: float,
+    later: bool = False,
 ) -> Integrator:
     """Return the integrator that a scenario describes, with a step that fits its times.
 
@@ -173,7 +179,9 @@ def fitted_integrator(
     state : State
         At the start.
     run : Sampled
-        How long it goes on, and how many samples there are.
+        How long it goes on, and how many samples there are, its parts together.
+    interval : float
+        The time in s between samples of the part.
     later : bool, default False
         Whether it begins from another state, to which another integrator leads.
 
@@ -187,7 +195,6 @@ def fitted_integrator(
     table = tables.integrator
     if system.fixed.all():
         raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
-    interval = run.duration / run.n_samples
     if not later:
         _refuse(table, system, state)
     named = replace(tables, integrator=_with_parts(table, system))
@@ -269,9 +276,9 @@ def _try_start(integrator: Integrator, system: System, state: State) -> None:
 
 
 def step_of(integrator: Integrator) -> float | None:
-    """Return the step in s of a method with steps of one size that has been fitted, or None."""
+    """Return the step in s of a method with steps of one size, or None; also if it is chosen at the start."""
     method = integrator.integrator if isinstance(integrator, Langevin) else integrator
-    return float(method.dt) if isinstance(method, FixedStepIntegrator) else None
+    return float(method.dt) if isinstance(method, FixedStepIntegrator) and method.dt != "auto" else None
 
 
 def _with_parts(table: IntegratorTable, system: System) -> IntegratorTable:

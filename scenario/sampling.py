@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from symplex.fem.energy import Array
+from symplex.scenario.actions import SAME_TIME
 from symplex.scenario.quantities import Table, positive, whole
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
-_SAME = 1e-9  # of a stage, by which two times may differ that are meant to be one
 
 
 class Sampled(Table):
@@ -56,15 +56,15 @@ class Sampled(Table):
         changed = self.__dict__ | {"frames": frames, "samples": frames * each}
         return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
 
-    def of_part(self, duration: float, samples: int) -> Self:
-        """Return that of a part of it, of a duration in s, with so many samples."""
-        frames = max(samples * self.frames // self.n_samples, 1)
-        changed = self.__dict__ | {"duration": duration, "frames": frames, "samples": samples}
-        return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
-
     def gives(self, key: str) -> bool:
         """Return whether the file gives a key."""
         return key in self.model_fields_set
+
+
+class Run(Sampled):
+    """How long, and how often something is stored, all stages together; and checkpoints."""
+
+    checkpoint: Annotated[float, positive("s of wall time")] = 15.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,11 @@ class Leg:
     end: float
     samples: int
 
+    @property
+    def interval(self) -> float:
+        """The time in s between samples."""
+        return (self.end - self.start) / self.samples
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -104,11 +109,6 @@ class Timeline:
     is_frame: NDArray[np.bool_]
 
 
-def stages_of(tables: Tables) -> Sequence[Sampled]:
-    """Return the stages of a run: those that are given, or one."""
-    return tables.stage or [tables.run]
-
-
 def timeline(tables: Tables) -> Timeline:
     """Return when a run is sampled, and its parts: stages, cut where something begins or ends to act.
 
@@ -121,7 +121,7 @@ def timeline(tables: Tables) -> Timeline:
     """
     legs: list[Leg] = []
     times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0
-    for k, stage in enumerate(stages_of(tables)):
+    for k, stage in enumerate(tables.sampled):
         n, every = stage.n_samples, stage.n_samples // stage.frames
         bounds = [begin, *_cuts(tables, begin, stage.duration), begin + stage.duration]
         if n < len(bounds) - 1:
@@ -143,8 +143,8 @@ def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:
     """Return the times in s within a stage at which something begins or ends to act."""
     found: list[float] = []
     for t in sorted({time for item in tables.timed for time in (item.begin, item.until) if time is not None}):
-        inside = begin + _SAME * duration < t < begin + (1.0 - _SAME) * duration
-        if inside and (not found or t - found[-1] > _SAME * duration):
+        inside = begin + SAME_TIME * duration < t < begin + (1.0 - SAME_TIME) * duration
+        if inside and (not found or t - found[-1] > SAME_TIME * duration):
             found.append(t)
     return found
 
