@@ -63,8 +63,9 @@ class Solid(ElementEnergy):
         where the material is nearly incompressible. ``"mean-dilatation"``, of all but linear tetrahedra and laws that
         are objective: with the mean change of volume of the element, for nearly incompressible materials; it runs
         through NumPy. ``"reduced"``, of hexahedra of 20 nodes: at 2 × 2 × 2 points instead of 3 × 3 × 3, softer in
-        bending, but one element alone has six zero-energy modes, which elements beside it suppress. Default: stabilized
-        hexahedra, other elements full.
+        bending, but one element alone has six zero-energy modes, of which a row of single elements keeps some even when
+        clamped; where two elements or more are side by side none is left. Default: stabilized hexahedra, other elements
+        full.
 
     Attributes
     ----------
