@@ -25,6 +25,10 @@ from symplex.time.integrator import Integrator
 from symplex.time.traits import Trait
 
 S = TypeVar("S", bound=Sampled)
+# Tables that name bodies in the same keys.
+_WITH_BODIES = (
+    *("point_mass", "spring", "tie", "constraint", "velocity", "support", "rod", "load", "dashpot", "drag", "damping"),
+)
 _TOLD = 50  # mistakes that are told one by one
 _COMPARED = 100  # letters of a word that are compared with known ones
 
@@ -232,11 +236,12 @@ def _wrong_names(tables: Tables) -> list[str]:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
     known = tables.names
-    for table in ("point_mass", "spring", "tie", "velocity", "support", "rod", "load", "dashpot", "drag", "damping"):
+    for table in _WITH_BODIES:
         for k, item in enumerate(getattr(tables, table)):
             named = [getattr(item, key, None) for key in ("body", "to_body", "to")]
             named += (getattr(item, "bodies", None) or ()) if table == "damping" else ()
             named += [end.body for end in getattr(item, "between", None) or ()]
+            named += item.bodies if table == "constraint" else ()
             lines += [
                 f"{place(table, k, item.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
                 for name in named

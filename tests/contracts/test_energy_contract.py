@@ -20,6 +20,7 @@ from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, Energy
+from symplex.fem.equations import LinearConstraints
 from symplex.fem.interpolation import Interpolation
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.mass_properties import MassProperties
@@ -197,6 +198,17 @@ def tied():
     """Nodes off the two triangles that they are tied to."""
     points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0.2], [0, 1, 0], [0.3, 0.4, 0.5], [0.9, 0.2, -0.3]])
     energy = tie_to_surface(points, [4, 5], [[0, 1, 2], [0, 2, 3]], [3.0, 5.0])
+    return energy, shaken(points, 0.1)
+
+
+def linear_constraints():
+    """Equations of two, three and one nodes, in several directions, off what they ask for."""
+    points = np.random.default_rng(8).uniform(-1.0, 1.0, (5, 3))
+    factors = np.zeros((3, 5, 3))
+    factors[0, 0, 0], factors[0, 3, 0] = 1.0, -1.0
+    factors[1, 1], factors[1, 2, 2], factors[1, 4] = (0.3, -0.2, 1.0), 2.0, (0.0, 0.4, -1.0)
+    factors[2, 4, 1] = 0.5
+    energy = LinearConstraints(points, factors.reshape(3, 15), [0.0, 0.1, -0.2], stiffness=[3.0, 5.0, 7.0])
     return energy, shaken(points, 0.1)
 
 
@@ -416,6 +428,7 @@ CASES = {
     "Lennard-Jones": Case(bars(LennardJones(2.0, 1.1)), 1.0, rigid=True),
     "springs to a point": Case(anchored(EngineeringStrain([3.0, 1.0, 2.0], 1.3)), 1.0),
     "ropes to a point": Case(anchored(TensionOnly(3.0, 0.3)), 1.0),
+    "linear constraints": Case(linear_constraints, 0.5),
     "nodes tied to a surface": Case(tied, 0.5, rigid=True, quadratic=True),
     "penalised rods": Case(penalised_rods, 1.0, rigid=True),
     "truss in Jacobi coordinates": Case(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),

@@ -441,6 +441,14 @@ def calls() -> dict[str, Call]:
         "Anchors": _call(
             sx.measures.Anchors, carry, nodes=[0, 1], point=(0.5, 0.0, 2.0), law=sx.measures.TensionOnly(3.0, 0.1)
         ),
+        "LinearConstraints": _call(
+            sx.fem.LinearConstraints,
+            carry,
+            points=POINTS,
+            factors=np.eye(1, POINTS.size) - np.eye(1, POINTS.size, 3),
+            values=0.01,
+            stiffness=10.0,
+        ),
         "tie_to_surface": _call(
             sx.fem.tie_to_surface, carry, points=POINTS, nodes=[3], triangles=[[0, 1, 2]], stiffness=10.0
         ),
