@@ -130,6 +130,36 @@ class System(NamedTuple):
     cylindrical: bool
 
 
+class Term(NamedTuple):
+    """A component of displacement of nodes in an equation, times a factor."""
+
+    nodes: str
+    component: int
+    factor: float
+
+
+class Tie(NamedTuple):
+    """A surface whose nodes stay on faces of another one; without a tolerance those that are near."""
+
+    slave: str
+    master: str
+    tolerance: float | None
+    adjust: bool
+
+
+class RigidGroup(NamedTuple):
+    """Nodes of a set, or of a surface, that move as a rigid body with a reference node in some directions.
+
+    Its rotation is the displacement of a node, if it is named.
+    """
+
+    nodes: str
+    is_surface: bool
+    reference: str
+    rotation: str
+    components: tuple[int, ...]
+
+
 @dataclass
 class Conditions:
     """What supports and loads a step adds, and whether it removes those of earlier steps."""
@@ -193,6 +223,9 @@ class Deck:
     model: Conditions = field(default_factory=Conditions)
     velocities: list[NodeVelocity] = field(default_factory=list)
     systems: list[System] = field(default_factory=list)
+    equations: list[tuple[Term, ...]] = field(default_factory=list)
+    ties: list[Tie] = field(default_factory=list)
+    rigid: list[RigidGroup] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     missed: list[Missed] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
