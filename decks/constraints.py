@@ -38,11 +38,14 @@ class Rows:
     turns : dict of int to Array
         Nodes that the deck does not have, whose displacements are the rotations of rigid nodes: their places, those of
         the nodes that turn.
+    turning : dict of int to int
+        The node whose displacements are the rotations of a reference node.
     """
 
     factors: list[dict[Dof, float]] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     turns: dict[int, Array] = field(default_factory=dict)
+    turning: dict[int, int] = field(default_factory=dict)
 
     def add(self, factors: Mapping[Dof, float], value: float = 0.0) -> None:
         """Add an equation."""
@@ -52,6 +55,12 @@ class Rows:
         kept = {dof: factor / size for dof, factor in factors.items() if abs(factor) > _NO_WEIGHT * size}
         self.factors.append(kept)
         self.values.append(value / size)
+
+    def turned(self, node: int, component: int) -> Dof | None:
+        """Return where a component of a node is: rotations are displacements of another; None if it has no rotation."""
+        if component < 3:
+            return node, component
+        return (self.turning[node], component - 3) if node in self.turning else None
 
     @property
     def nodes(self) -> set[int]:
@@ -92,7 +101,9 @@ def rows_of(deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonl
     for rigid in deck.rigid:
         if nonlinear:
             raise NotUnderstood("rigid bodies and couplings are known for small rotations only, without NLGEOM")
-        _add_rigid(rows, rigid, geometry, deck)
+        _add_rigid(rows, rigid, geometry)
+    if any(node in local for node in rows.turning):
+        raise NotUnderstood("a reference node with rotations in a local system is not known")
     if len(rows.factors) > _MOST:
         raise NotUnderstood(f"it has {len(rows.factors)} equations; more than {_MOST} are too many")
     return rows
@@ -107,7 +118,7 @@ def _spread(sets: Sequence[NDArray[np.int64]]) -> Iterator[tuple[int, ...]]:
     yield from zip(*(np.broadcast_to(nodes, m).tolist() for nodes in sets), strict=True)
 
 
-def _add_rigid(rows: Rows, rigid: RigidGroup, geometry: DeckGeometry, deck: Deck) -> None:
+def _add_rigid(rows: Rows, rigid: RigidGroup, geometry: DeckGeometry) -> None:
     """Add u = u_r + θ × (x − x_r) for each node: of those of a rigid body, or coupled to a reference node."""
     points = geometry.mesh.points
     (reference,) = _single(geometry, rigid.reference)
@@ -117,6 +128,8 @@ def _add_rigid(rows: Rows, rigid: RigidGroup, geometry: DeckGeometry, deck: Deck
     else:
         turning = len(points) + len(rows.turns)
         rows.turns[turning] = place
+    if rows.turning.setdefault(reference, turning) != turning:
+        raise NotUnderstood(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
     nodes = geometry.surface_nodes(rigid.nodes) if rigid.is_surface else geometry.nodes(rigid.nodes)
     for node in np.setdiff1d(nodes, [reference, turning]).tolist():
         d = points[node] - place

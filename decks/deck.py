@@ -79,7 +79,7 @@ class Amplitude(NamedTuple):
 
 
 class Prescribed(NamedTuple):
-    """A component of displacement that nodes have; 0, 1, 2 are x, y, z."""
+    """A component of displacement that nodes have; 0, 1, 2 are x, y, z; 3, 4, 5 rotations about these."""
 
     nodes: str
     component: int
@@ -88,7 +88,7 @@ class Prescribed(NamedTuple):
 
 
 class PointForce(NamedTuple):
-    """A component of a force on each node of a set."""
+    """A component of a force on each node of a set; 3, 4, 5 are moments."""
 
     nodes: str
     component: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,12 +98,28 @@ class StepWriter:
         title = self._deck.title or "imported deck"
         return f"{title[:180]}, step {self._step.number}" if len(self._deck.steps) > 1 else title[:200]
 
+    def _acting_to(self, number: int) -> Acting:
+        """Return what acts in a step, rotations and moments of reference nodes on the nodes that stand for them."""
+        acts = acting(self._deck, self._geometry, number)
+        for (node, component), value in acts.supports.items():  # nodes of solids have no rotations to hold
+            if value.value and self._rows.turned(node, component) is None:
+                raise NotUnderstood("rotations are given of nodes that have none")
+        supports = {self._rows.turned(*dof): value for dof, value in acts.supports.items()}
+        forces = {self._rows.turned(*dof): values for dof, values in acts.forces.items()}
+        if None in forces:
+            raise NotUnderstood("a moment acts on a node that has no rotation")
+        return replace(
+            acts,
+            supports={dof: value for dof, value in supports.items() if dof is not None},
+            forces={dof: values for dof, values in forces.items() if dof is not None},
+        )
+
     def _acting(self) -> Acting:
         """Return what acts; natural vibrations are about the state before, under the loads of that."""
         if self._step.procedure != "frequency":
-            return acting(self._deck, self._geometry, self._step.number)
-        acts = acting(self._deck, self._geometry, self._preload)
-        held = acting(self._deck, self._geometry, self._step.number).supports
+            return self._acting_to(self._step.number)
+        acts = self._acting_to(self._preload)
+        held = self._acting_to(self._step.number).supports
         if not self._preload:
             return Acting(supports={key: Value(0.0, "", 0) for key in held})
         if {*held} != {*acts.supports}:
@@ -112,7 +129,7 @@ class StepWriter:
     def _refuse_changes(self, acts: Acting) -> None:
         """Raise NotUnderstood if a motion changes what its static start is under: it would start under the changes."""
         step = self._step
-        before = acting(self._deck, self._geometry, self._preload)
+        before = self._acting_to(self._preload)
         new = [key for key, values in (*acts.forces.items(), *acts.pressures.items()) if values[-1].step == step.number]
         if step.new_forces or step.new_pressures or any(k in before.forces or k in before.pressures for k in new):
             raise NotUnderstood("loads of the static step before are changed or removed")
