@@ -255,6 +255,10 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     upper = glued["body"][0] | {"name": "upper", "translate": [0, 0, 0.1], "mesh": BOX | {"cells": [2, 2, 1]}}
     glued["body"].append(upper)
     yield glued
+    first = {"body": "cube", "group": "z_max", "component": "x", "factor": 0.5}
+    terms = [first, {"body": "cube", "at": [0, 0, 0], "component": "y", "factor": -1}]
+    flat = {"name": "flat", "equations": [terms, [first]], "values": [0.0, 1e-3], "stiffness": 1e4}
+    yield case({"kind": "energy-momentum", "dt": 5e-4}, constraint=[flat])
 
 
 def published_cases() -> Iterator[Data]:
