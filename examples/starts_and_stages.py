@@ -6,6 +6,7 @@
 ``hung_and_dropped``: a bar that hangs and is let go falls as a whole with g, but its lower end stays where it is until
 a wave has come down. ``preload_and_impact``: a bar is stretched by implicit steps, to the energy ½ E A ε² L, and
 struck by explicit ones. ``spinning_plate``: a plate in steady rotation, disturbed, keeps near its exact motion.
+``rotating_truss``: so does the truss of ``truss_equilibrium.py``, whose stretch Graham and Jelenić (2006) tell.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from scipy.optimize import least_squares
 import symplex as sx
 
 HERE = Path(__file__).parent
-NAMES = ("bent_beam", "hung_and_dropped", "preload_and_impact", "spinning_plate")
+NAMES = ("bent_beam", "hung_and_dropped", "preload_and_impact", "spinning_plate", "rotating_truss")
 BLUE, RED, GREY = "#2c5fa8", "#c0392b", "#888888"
 PART = 1e-9  # s, of a time
 
@@ -149,11 +150,44 @@ def spinning_plate(history, series) -> tuple[dict[str, float], tuple]:
     return numbers, ("A plate in steady rotation, disturbed", "deformation / mm", drawn)
 
 
+def rotating_truss(history, series) -> tuple[dict[str, float], tuple]:
+    """Return the stretch of the spokes in equilibrium, and what is kept; and what is drawn: their lengths."""
+    text = (HERE / "rotating_truss.toml").read_text("utf-8")
+    steady = sx.Scenario.parse(text.replace("perturbation", "# perturbation")).build()
+    stretch = float(np.linalg.norm(steady.state.q[1] - steady.state.q[0]))
+    dt = 0.25
+    seen = sx.record(steady.system, sx.EnergyMomentum(dt), steady.state, [0.0, 36 * dt])
+    arm = seen.q[:, 1] - seen.q[:, 0]
+    turned = 2.0 * np.pi + np.arctan2(-np.cross(arm[0], arm[1])[2], arm[0] @ arm[1])  # about −z, more than once
+    spokes = []
+    for k in range(len(series)):
+        q = series.points + series.frame(k).displacement
+        spokes.append(np.linalg.norm(q[1:] - q[0], axis=1))
+    momentum = np.array([history[f"angular_momentum_{axis}"] for axis in "xyz"])
+    numbers = {
+        "stretch in equilibrium": stretch,
+        "stretch of the paper": 1.0052720575,
+        "rotation by steps of 1/4 over the exact one": float(turned / 9.0),
+        "lambda_r of the paper's eq. 6.5": float(np.arctan(0.5 * dt) / (0.5 * dt)),
+        "disturbed by": 0.01,
+        "largest change of a spoke since": float(np.abs(np.array(spokes) - stretch).max()),
+        "energy change": float(np.ptp(history["total"]) / history["total"][0]),
+        "angular momentum change": float(np.ptp(momentum, axis=1).max() / np.abs(momentum).max()),
+    }
+    drawn = [
+        (series.times, of_one, "-", colour, f"spoke {k + 1}")
+        for k, (of_one, colour) in enumerate(zip(np.transpose(spokes), (BLUE, RED, "#2e8b57", "#d08a1d"), strict=True))
+    ]
+    drawn.append((series.times[[0, -1]], [stretch, stretch], "--", GREY, "in equilibrium"))
+    return numbers, ("A truss in steady rotation, disturbed", "length / m", drawn)
+
+
 SEEN = {
     "bent_beam": bent_beam,
     "hung_and_dropped": hung_and_dropped,
     "preload_and_impact": preload_and_impact,
     "spinning_plate": spinning_plate,
+    "rotating_truss": rotating_truss,
 }
 
 

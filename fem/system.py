@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,17 +18,16 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.inelastic import Inelastic
-from symplex.fem.actions.mass import require_masses
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
-from symplex.fem.assembly import IntArray, Pattern, scatter_blocks
+from symplex.fem.assembly import IntArray, scatter_blocks
 from symplex.fem.energy import Array, Energy
+from symplex.fem.masses import Masses
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
-from symplex.fem.potential import Potential
 from symplex.fem.state import State as State
 
 if TYPE_CHECKING:
-    from symplex.fem.actions.mass_solve import MassSolver
+    pass
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
@@ -46,7 +45,7 @@ _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your 
 
 
 @partial(checked, but=("energies", "loads", "inelastic", "moving"))
-class System(Potential):
+class System(Masses):
     """M a + ∇V(q) = f(t, q, v), with V a sum of named energies.
 
     Parameters
@@ -93,18 +92,9 @@ class System(Potential):
         moving: Mapping[str, SupportMotion] | None = None,
         massless: NDArray[np.bool_] | None = None,
     ):
-        self.mass = sp.csr_array(mass, dtype=float, copy=True) if sp.issparse(mass) else np.array(mass, dtype=float)
-        if self.mass.ndim == 0:
-            raise InvalidSystem(f"the mass is one number, {mass!r} kg; wanted one for each node, [n].")
-        n_nodes: int = self.mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
-        if dim < 1:
-            raise InvalidSystem(f"a system has one dimension of space at least, not {dim}.")
-        super().__init__(by_name("energies", energies, Energy, _ENERGIES), n_nodes, dim)
+        super().__init__(mass, by_name("energies", energies, Energy, _ENERGIES), dim, fixed, massless)
         self.loads = by_name("loads", {} if loads is None else loads, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
         self.inelastic = by_name("inelastic", {} if inelastic is None else inelastic, Inelastic, _INELASTIC)
-        self.fixed = np.zeros((self.n_nodes, dim), bool) if fixed is None else np.array(fixed, bool)
-        self.massless = np.zeros(self.n_nodes, bool) if massless is None else np.array(massless, bool)
-        self._mass_values: tuple[Pattern, Array] | None = None
         self._check()
         motions = by_name("moving", {} if moving is None else moving, SupportMotion, _MOVING)
         self.moving = MovingSupports(motions, self.fixed)
@@ -121,9 +111,6 @@ class System(Potential):
             kinds[name] = kind
 
     def _check(self) -> None:
-        require_masses(self.mass, self.massless)
-        if self.fixed.shape != (self.n_nodes, self.dim):
-            raise InvalidSystem(f"fixed has shape {self._shape_and_wanted(self.fixed)}")
         for name, energy in self.energies.items():
             require_nodes(f"energy '{name}'", energy.nodes, self.n_nodes)
         for name, part in self.inelastic.items():
@@ -155,13 +142,6 @@ class System(Potential):
         for what, parts in (("loads", self.loads), ("moving supports", self.moving.motions)):
             rows += [(what, names(parts))] if parts else []
         return rows
-
-    def _shape_and_wanted(self, given: NDArray[Any]) -> str:
-        """Return the end of a sentence about an array that should be [n, dim]."""
-        message = f"{given.shape}, wanted {(self.n_nodes, self.dim)}."
-        if given.ndim == 2 and len(given) == self.n_nodes and 1 <= given.shape[1] <= 3:
-            message += f" The system is of dimension {self.dim}; System(..., dim={given.shape[1]}) makes it another."
-        return message
 
     # -- forces of loads --------------------------------------------------------------------------------------
 
@@ -226,25 +206,6 @@ class System(Potential):
         first = len(self.energies) + len(self.differentiable_loads)
         return dict(zip(self.inelastic, self.pattern.slots[first:], strict=False))
 
-    @property
-    def mass_values(self) -> Array:
-        """The masses [nnz] in kg on `pattern`: M_ab for the block of the nodes a and b."""
-        pattern = self.pattern
-        if self._mass_values is None or self._mass_values[0] is not pattern:
-            self._mass_values = pattern, self._masses_on(pattern)
-        return self._mass_values[1]
-
-    def _masses_on(self, pattern: Pattern) -> Array:
-        rows = np.repeat(np.arange(self.n_nodes), np.diff(pattern.indptr))
-        if self.is_lumped:
-            return np.where(rows == pattern.indices, np.asarray(self.mass)[rows], 0.0)
-        # Columns ascend in each row, so that row · n + column ascends throughout.
-        keys = rows.astype(np.int64) * self.n_nodes + pattern.indices
-        mass = sp.coo_array(self.mass)
-        values = np.zeros(len(keys))
-        np.add.at(values, np.searchsorted(keys, mass.row.astype(np.int64) * self.n_nodes + mass.col), mass.data)
-        return values
-
     def force(
         self,
         t: float,
@@ -296,62 +257,6 @@ class System(Potential):
         v = np.where(self.fixed, 0.0, v)
         return v + self.moving.velocities(t) if self.moving else v
 
-    # -- mass -----------------------------------------------------------------------------------------------
-
-    @cached_property
-    def is_lumped(self) -> bool:
-        """Whether the mass is diagonal."""
-        return not sp.issparse(self.mass)
-
-    def lumped_mass(self, wanted_by: str) -> Array:
-        """Return the nodal masses [n] in kg.
-
-        Raises
-        ------
-        InvalidSystem
-            If the mass is a matrix.
-        """
-        if not self.is_lumped:
-            raise InvalidSystem(f"{wanted_by} needs a lumped (diagonal) mass; this system has a consistent one.")
-        self.require_inertia(wanted_by)
-        return np.asarray(self.mass)
-
-    def require_inertia(self, wanted_by: str) -> None:
-        """Check that no node is massless.
-
-        Raises
-        ------
-        InvalidSystem
-            If one is.
-        """
-        if self.massless.any():
-            node = int(np.argmax(self.massless))
-            raise InvalidSystem(
-                f"{wanted_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node {node})."
-            )
-
-    def apply_mass(self, v: Array) -> Array:
-        """Return M v [n, dim]."""
-        return self.mass[:, None] * v if self.is_lumped else self.mass @ v
-
-    def accelerations(self, force: Array, out: Array | None = None) -> Array:
-        """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates and massless nodes.
-
-        With a consistent mass by conjugate gradients, to round-off (see `symplex.fem.actions.mass_solve`).
-
-        Raises
-        ------
-        InvalidSystem
-            If a consistent mass is not symmetric positive definite.
-        """
-        if self.is_lumped:
-            return np.multiply(force, self._inverse_mass, out=out)
-        a = self._mass_solver.solve(force)
-        if out is None:
-            return a
-        out[...] = a
-        return out
-
     def accelerations_at(
         self, t: float, q: Array, v: Array, internal: Mapping[str, Array] = MappingProxyType({})
     ) -> Array:
@@ -362,32 +267,7 @@ class System(Potential):
         force = self.force(t, q, v, internal=internal)
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 
-    def response(self, force: Array, given: Array) -> Array:
-        """Return M⁻¹ force [n, dim] where coordinates are free, beside the given values [n, dim] of moving supports.
-
-        M_ff a_f = force_f − M_fc a_c for the free coordinates f and those c of the supports; also for impulses in
-        kg m/s and changes of velocity. Both are zero elsewhere.
-        """
-        if not self.is_lumped:
-            force = np.where(self.fixed, 0.0, force - self.apply_mass(given))
-        return self.accelerations(force) + given
-
-    @cached_property
-    def _inverse_mass(self) -> Array:
-        inverse = np.divide(1.0, np.asarray(self.mass), out=np.zeros(self.n_nodes), where=~self.massless)
-        return inverse[:, None]
-
-    @cached_property
-    def _mass_solver(self) -> MassSolver:
-        from symplex.fem.actions.mass_solve import MassSolver  # compiled when first needed
-
-        return MassSolver(sp.csr_array(self.mass), self.fixed, self.massless)
-
     # -- what is conserved ----------------------------------------------------------------------------------
-
-    def kinetic(self, v: Array) -> float:
-        """Return ½ vᵀ M v in J."""
-        return 0.5 * self.dot(v, self.apply_mass(v))
 
     def energies_of(self, state: State) -> dict[str, float]:
         """Return the energies in J: ``kinetic``, one entry per named energy, ``stored_NAME`` of each inelastic part.
@@ -443,19 +323,6 @@ class System(Potential):
                     value = _COMBINED[column.combined]((before, value))
                 found[column.name] = value
         return found
-
-    def momentum(self, state: State) -> Array:
-        """Return the linear momentum Σ m v [dim] in kg m/s."""
-        return self.sum(self.apply_mass(state.v))
-
-    def angular_momentum(self, state: State) -> Array:
-        """Return Σ q × m v about the origin in kg m²/s: [3] in space, [1] in the plane, [0] on a line."""
-        p = self.apply_mass(state.v)
-        if self.dim == 3:
-            return self.sum(np.cross(state.q, p))
-        if self.dim == 2:
-            return self.sum(state.q[:, :1] * p[:, 1:] - state.q[:, 1:] * p[:, :1])
-        return np.empty(0)
 
     @checked
     def state(

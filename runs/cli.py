@@ -140,7 +140,7 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from symplex.runs.report import check_report
+    from symplex.runs.check import check_report
     from symplex.runs.run import default_folder
 
     scenario = _scenario(arguments)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from symplex.base.streams import printable
 from symplex.errors import OutputError, RenderError, SymplexError
@@ -38,7 +39,8 @@ def draw_all(folder: Folder, *, film: str, title: str = "", show: Show = lambda 
     """
     try:
         show(folder.plot.name, 0.0)
-        plot_history(read_history(folder.history), folder.plot, title=title or None)
+        history, stages = read_history(folder.history), _stages(folder.read_summary())
+        plot_history(history, folder.plot, title=title or None, stages=stages)
         show(folder.snapshots.name, 0.0)
         draw_snapshots(folder)
         if film != "none":
@@ -65,13 +67,24 @@ def draw_plot(folders: Sequence[Folder], output: str | Path | None = None) -> Pa
     if len(folders) == 1:
         if output is None:
             folders[0].refuse_links()
-        title = folders[0].read_summary().get("title")
-        return plot_history(read_history(folders[0].history), output or folders[0].plot, title=title)
+        summary = folders[0].read_summary()
+        history, title = read_history(folders[0].history), summary.get("title")
+        return plot_history(history, output or folders[0].plot, title=title, stages=_stages(summary))
     names = [folder.path.resolve().name for folder in folders]
     names = names if len(set(names)) == len(names) else [str(folder.path) for folder in folders]
     labels = [printable(name) for name in names]  # fonts have no letters for what is no UTF-8
     histories = {label: read_history(folder.history) for label, folder in zip(labels, folders, strict=True)}
     return compare_histories(histories, output or "comparison.png")
+
+
+def _stages(summary: Mapping[str, Any]) -> dict[str, float]:
+    """Return when the stages of a run have begun, those that have, but for one that is all of it."""
+    found: dict[str, float] = {}
+    for k, part in enumerate(summary.get("stages", ())):
+        if "energy_end" in part:
+            # Of a stage in several parts it is the first; a run without stages has parts without names.
+            found.setdefault(part["name"] or f"part {k + 1}", part["start"])
+    return found if len(found) > 1 else {}
 
 
 def draw_snapshots(

@@ -42,7 +42,9 @@ class _Panel(NamedTuple):
 
 
 @checked
-def plot_history(history: Rows, path: str | Path, *, title: str | None = None) -> Path:
+def plot_history(
+    history: Rows, path: str | Path, *, title: str | None = None, stages: Mapping[str, float] | None = None
+) -> Path:
     """Plot everything in a history into one picture.
 
     Parameters
@@ -53,6 +55,8 @@ def plot_history(history: Rows, path: str | Path, *, title: str | None = None) -
     path : path-like
         The picture, in a format that matplotlib writes.
     title : str, optional
+    stages : mapping of str to float, optional
+        The times in s at which stages begin, by name: lines mark them.
 
     Returns
     -------
@@ -64,7 +68,7 @@ def plot_history(history: Rows, path: str | Path, *, title: str | None = None) -
     OutputError
         If the history has no rows or no energies, or the picture cannot have the suffix of the path or be written.
     """
-    return compare_histories({"": history}, path, title=title)
+    return _plotted({"": history}, path, title, {} if stages is None else stages)
 
 
 @checked
@@ -76,15 +80,19 @@ def compare_histories(histories: Mapping[str, Rows], path: str | Path, *, title:
     histories : mapping of str to history
         Histories by label.
     """
+    return _plotted(histories, path, title, {})
+
+
+def _plotted(histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float]) -> Path:
     path = Path(path)
     require_format(path)
     _require(histories, path)
     with plain_style():
-        save_figure(_figure(histories, title), path)
+        save_figure(_figure(histories, title, stages), path)
     return path
 
 
-def _figure(histories: Mapping[str, Rows], title: str | None) -> Figure:
+def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float]) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -96,6 +104,7 @@ def _figure(histories: Mapping[str, Rows], title: str | None) -> Figure:
     scale, unit = si_scale(max(float(np.abs(h["t"]).max()) for h in histories.values()), "s")
     for axes, panel in zip(grid, panels, strict=False):
         _draw(axes, panel, histories, scale)
+        _mark(axes, {name: begin * scale for name, begin in stages.items()})
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
     for axes in grid[max(0, len(panels) - 2) : len(panels)]:
@@ -177,6 +186,23 @@ def _draw(axes: Axes, panel: _Panel, histories: Mapping[str, Rows], time_scale: 
     axes.margins(x=0.01)
     if several_runs or several_columns:
         axes.legend(fontsize=9, framealpha=0.85)
+
+
+def _mark(axes: Axes, stages: Mapping[str, float]) -> None:
+    """Mark where stages begin, and call them by their names."""
+    for name, begin in stages.items():
+        axes.axvline(begin, color="0.45", linestyle=(0, (4, 3)), linewidth=0.8, zorder=0)
+        axes.annotate(
+            name,
+            (begin, 1.0),
+            (2, -2),
+            xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points",
+            rotation=90,
+            fontsize=7,
+            color="0.45",
+            va="top",
+        )
 
 
 def _changes(panel: _Panel, history: Rows) -> dict[str, np.ndarray]:

@@ -1,40 +1,20 @@
-"""What the commands print: a run's summary, a scenario's sizes, a mesh's contents."""
+"""What the commands print of a run and of a mesh; of a scenario, see `symplex.runs.check`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from symplex.contact.bodies import BodyContact
-from symplex.errors import InvalidSystem, OutputError, StepFailed
-from symplex.fem.energy import Array
-from symplex.fem.measures.anchors import Anchors
-from symplex.fem.measures.bars import Bars
+from symplex.errors import OutputError
 from symplex.fem.solids.elements import LINE, SOLIDS
-from symplex.fem.solids.solid import Solid
 from symplex.meshes.formats.read import read_mesh
-from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import MeshInfo, describe
 from symplex.meshes.series.series import read_series
 from symplex.runs.progress import clock, si
 from symplex.runs.results import Folder
-from symplex.scenario.integrators import step_of
-from symplex.scenario.joined_parts import joined_cells
-from symplex.scenario.scenario import Problem
-from symplex.time.motion import FixedStepMotion, Motion
-from symplex.time.stability import stable_step
 from symplex.time.totals import BALANCE
 
-_NOISE = 1e-9  # energies that are rounding, relative to the largest
-_TRIAL = 0.5  # s of wall time to measure the speed in
-_WARM_UP = 20.0  # s of wall time for the first piece, with compiling
-_FIRST_PIECE = 2.0**-200  # of the duration
-_CENTURY = 3.15576e9  # s
 _UNITS = {"peak_contact_force": "N", "peak_penetration": "m"}  # of what earlier versions have summarised
 
 
@@ -69,7 +49,7 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     rows = [
         ("status", _status(summary)),
         ("time", f"{si(summary['t_end'], 's')} of {si(summary['duration'], 's')}"),
-        ("size", f"{summary['nodes']:,} nodes, {_elements(summary['elements'])}"),
+        ("size", f"{summary['nodes']:,} nodes, {elements(summary['elements'])}"),
         ("integrator", f"{summary.get('kind', summary['integrator'])}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
         _drift(summary),
@@ -92,12 +72,12 @@ def _stage(stage: Mapping[str, Any]) -> tuple[str, str]:
     """Return a row on a part of a run."""
     span = f"{si(stage['start'], 's')} to {si(stage['end'], 's')}, {stage['integrator']}"
     if "energy_end" not in stage:
-        return _called(stage["name"]), f"{span}: not reached"
+        return called(stage["name"]), f"{span}: not reached"
     total = f"total energy {si(stage['energy_end'], 'J', 6)} at its end"
-    return _called(stage["name"]), f"{span}: {total}, balance within {si(stage['balance_change'], 'J', 2)}"
+    return called(stage["name"]), f"{span}: {total}, balance within {si(stage['balance_change'], 'J', 2)}"
 
 
-def _called(stage: str) -> str:
+def called(stage: str) -> str:
     return f"stage '{stage}'" if stage else "part"
 
 
@@ -240,182 +220,9 @@ def _series_report(path: Path) -> str:
     return f"{path.name}\n{table(rows)}"
 
 
-def check_report(problem: Problem) -> tuple[str, str]:
-    """Return sizes, stable step, and the estimated memory and time of a run; and why it fails early, if it does."""
-    scenario, system = problem.scenario, problem.system
-    tables = scenario.tables
-    rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
-    mesh = problem.mesh
-    for name, solids in problem.parts.items():
-        rows.append((f"body '{name}'", _body(mesh.points[mesh.nodes_of(name)], solids)))
-        rows += [(f"  {part}", _material(solid)) for part, solid in solids.items() if len(solids) > 1]
-    for name, bars in problem.trusses.items():
-        rows.append((f"truss '{name}'", _truss(bars, mesh, name)))
-    for name, springs in problem.springs.items():
-        rows.append((f"spring '{name}'", _springs(springs, problem.state.q)))
-    pieces = describe(mesh).bodies
-    if pieces > len(tables.names):
-        rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
-    points = problem.riders.points(problem.state.q)
-    for name, contact in problem.contacts.items():
-        gap = float(np.min(contact.gaps(points), initial=np.inf))
-        rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
-    for name, rider in problem.riders.riders.items():
-        if rider.mass > 0.0:
-            rows.append((f"rigid '{name}'", f"{rider.mass:.6g} kg, which moves freely"))
-    if problem.n_rods:
-        rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
-    for name, contact in problem.body_contacts.items():
-        rows.append((f"contact '{name}'", _body_contact(contact, points)))
-    if len(tables.body) > 1 and not problem.body_contacts:
-        rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
-    energies = system.energies_of(problem.state)
-    noise = _NOISE * max(map(abs, energies.values()))
-    shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
-    rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
-    if system.is_lumped and all(energy.bounded_stiffness for energy in system.energies.values()):
-        rows.append(("stable step", f"{si(stable_step(system, problem.state.q), 's', 4)} (explicit Newmark)"))
-    rows += _steps(problem)
-    run = tables.run
-    rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))
-    rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
-    time, failure = _estimate(problem)
-    rows.append(("time", time))
-    rows.append(("memory", _memory()))
-    return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}", failure
-
-
-def _body(points: Array, solids: Mapping[str, Solid]) -> str:
-    """Return size, elements and mass of a body, and its material if it has only one part."""
-    size = " × ".join(f"{length:.4g}" for length in np.ptp(points, axis=0))
-    cells = _elements({"": {kind: len(rows) for kind, rows in joined_cells(solids).items()}})
-    if len(solids) == 1:
-        return f"{size} m, {cells}, {_material(*solids.values())}"
-    mass = sum(solid.material.density * solid.volumes.sum() for solid in solids.values())
-    return f"{size} m, {cells}, {mass:.6g} kg"
-
-
-def _truss(bars: Bars, mesh: Mesh, name: str) -> str:
-    """Return size, members, lengths and prestress of a truss."""
-    points, lengths = mesh.points, bars.lengths(mesh.points)
-    size = " × ".join(f"{length:.4g}" for length in np.ptp(points[mesh.nodes_of(name)], axis=0))
-    return f"{size} m, {len(bars.nodes):,} members of {_range(lengths, 'm')}, {_forces(bars, points)}"
-
-
-def _springs(springs: Bars | Anchors, q: Array) -> str:
-    """Return the number of springs, their lengths and forces at the start."""
-    return f"{len(springs.nodes):,} of {_range(springs.lengths(q), 'm')}, {_forces(springs, q)}"
-
-
-def _range(values: Array, unit: str) -> str:
-    low, high = float(values.min()), float(values.max())
-    return si(high, unit) if high - low <= _NOISE * abs(high) else f"{si(low, unit)} to {si(high, unit)}"
-
-
-def _forces(bars: Bars | Anchors, q: Array) -> str:
-    """Return the forces along bars, if there are any but rounding."""
-    forces, lengths = bars.tensions(q), bars.lengths(q)
-    stiffness = 4.0 * lengths**2 * bars.law.curvature(lengths**2) + 2.0 * bars.law.slope(lengths**2)  # d²φ/dl²
-    if (np.abs(forces) <= _NOISE * np.abs(stiffness * lengths)).all():
-        return "without forces at the start"
-    return f"forces of {_range(forces, 'N')} at the start"
-
-
-def _material(solid: Solid) -> str:
-    """Return the mass of a part of a body and what its material is like."""
-    material = solid.material
-    moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
-    return f"{material.density * solid.volumes.sum():.6g} kg, waves {material.wave_speed:.5g} m/s{moduli}"
-
-
-def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
-    """Yield rows on the steps of each part of a run."""
-    legs = problem.scenario.timeline.legs
-    for leg, stage in zip(legs, problem.stages, strict=True):
-        dt = step_of(stage.integrator)
-        steps = "" if dt is None else f"{si(dt, 's', 6)}, {round((leg.end - leg.start) / dt):,} steps"
-        if len(legs) == 1:
-            yield "step", steps
-            continue
-        free = f"{int((~stage.system.fixed).sum()):,} degrees of freedom"
-        span = f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"
-        yield _called(stage.name), f"{span}, {free}{', step ' if steps else ''}{steps}"
-
-
-def _body_contact(contact: BodyContact, q: Array) -> str:
-    """Return the law, the stiffness and the distance of contact between bodies, and what may touch."""
-    surface, near = contact.surface, contact.contacts(q)
-    pairs = int(np.triu(contact.between).sum())
-    touching = "nothing nearer at the start"
-    if len(near.gaps):
-        pressed = si(contact.total(q), "J")
-        touching = f"{len(near.gaps):,} pairs nearer at the start, which press bodies apart with {pressed}"
-    return (
-        f"{contact.law}, {si(contact.stiffness, 'N/m³')} from a distance of {si(contact.reach, 'm')} on ({touching}); "
-        f"{len(surface.triangles):,} triangles, {pairs:,} pair{'s' * (pairs > 1)} of bodies"
-    )
-
-
-def _elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
+def elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many elements of each type bodies have."""
     counts = {
         element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in (*SOLIDS, LINE)
     }
     return ", ".join(f"{count:,} {plural}" for plural, count in counts.items() if count)
-
-
-def _disk(problem: Problem) -> float:
-    """Return the size in bytes of the frames: float32 positions, displacements and fields."""
-    fields = problem.scenario.tables.output.fields
-    per_node = 24 + 12 * sum(name in fields for name in ("velocity", "contact_force"))
-    per_node += 4 * sum(name in fields for name in ("contact_pressure", "gap")) if problem.body_contacts else 0
-    per_cell = 4 * ("von_mises" in fields)
-    elements = sum(len(solid.nodes) for solid in problem.solids.values())
-    return (problem.scenario.tables.run.frames + 1) * (per_node * problem.system.n_nodes + per_cell * elements)
-
-
-def _estimate(problem: Problem) -> tuple[str, str]:
-    """Return how long a run will take at the speed of its first moments, and why these fail, if they do."""
-    stage, several = problem.stages[0], len(problem.stages) > 1
-    duration = stage.end
-    try:
-        motion = stage.integrator.start(stage.system, problem.state)
-        reached, spent = _trial(motion, duration)
-    except (StepFailed, InvalidSystem) as error:
-        return f"fails early: {error}", str(error)
-    if reached == 0.0:
-        return f"unknown: after {clock(spent)} its first moment is not over", ""
-    left = spent * duration / reached
-    length = clock(left) if left < _CENTURY else f"{left / _CENTURY:,.0f} centuries"
-    what = f" for the first of {len(problem.stages)} parts" if several else ""
-    return f"about {length}{what} at the speed of the first {si(reached, 's')}, plus output", ""
-
-
-def _trial(motion: Motion, duration: float) -> tuple[float, float]:
-    """Let a motion go on for a moment; return a time in s by which it has moved, and the wall time in s that it took.
-
-    It goes on by pieces, each as long as all before it. The first, in which kernels are compiled, is a step, or so
-    short that hardly an event is in it, however fast they follow each other.
-    """
-    first = motion.dt if isinstance(motion, FixedStepMotion) else duration * _FIRST_PIECE
-    start = perf_counter()
-    if not motion.approach(first, _WARM_UP):
-        return 0.0, perf_counter() - start
-    moved, spent, t = first, perf_counter() - start, first
-    start = perf_counter()
-    while 2.0 * t <= duration and (left := _TRIAL - (perf_counter() - start)) > 0.0:
-        t *= 2.0
-        if not motion.approach(t, left):
-            break
-        moved, spent = t - first, perf_counter() - start
-    return moved, spent
-
-
-def _memory() -> str:
-    """Return the most memory that this process has used, which has built and begun the run."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return ""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6:.0f} MB, without pictures"

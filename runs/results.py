@@ -1,4 +1,4 @@
-"""The results folder of a run: which file is what, and what goes into a frame."""
+"""The results folder of a run: which file is what, and what is a run's and what the user's."""
 
 from __future__ import annotations
 
@@ -6,27 +6,18 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.files import aside_of, damage_reported, is_file, read_whole, replacing
 from symplex.errors import OutputError
-from symplex.fem.energy import Array, IntArray
-from symplex.fem.measures.bars import Bars
-from symplex.fem.system import State
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
-from symplex.meshes.series.series import Block
 from symplex.runs.history import declaration_of
-from symplex.runs.shapes import block_of, surface_of
-from symplex.scenario.joined_parts import joined_cells, joined_values
-from symplex.scenario.scenario import Problem
-from symplex.time.motion import Motion
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 
@@ -283,122 +274,3 @@ def _lock(file: IO[bytes]) -> None:
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-# -- frames -------------------------------------------------------------------------------------------------------
-
-
-class Shown:
-    """What of a problem is drawn: the nodes of its mesh, and surfaces that nodes carry which are obstacles.
-
-    Attributes
-    ----------
-    points : float64 [p, 3]
-        The points of bodies and of obstacles that move, at the start, in m.
-    blocks : mapping of str to Block
-        One for each body and obstacle.
-    """
-
-    def __init__(self, problem: Problem):
-        mesh, riders = problem.mesh, problem.riders
-        self.blocks = {name: Block.of(joined_cells(solids)) for name, solids in problem.parts.items()}
-        self.blocks |= {name: Block.of({"line": bars.nodes}) for name, bars in problem.trusses.items()}
-        self.blocks |= {
-            name: Block.of({"line": springs.nodes})
-            for name, springs in problem.springs.items()
-            if isinstance(springs, Bars)
-        }
-        self.blocks |= {
-            name: Block.of({"vertex": np.array([[node]], np.int32)}) for name, node in problem.point_masses.items()
-        }
-        self._points_at = riders.points
-        self._start = self._points_at(riders.positions(mesh.points))  # a run may begin deformed
-        n = len(self._start)
-        # What is drawn follows the points of contact: those of bodies as they are, others by weights [p, n].
-        drawn, follow = [mesh.points], [sp.eye_array(len(mesh.points), n)]
-
-        def add(name: str, shape: Array, cells: Mapping[str, IntArray], weights: sp.sparray) -> None:
-            first = np.int32(sum(map(len, drawn)))
-            self.blocks[name] = Block.of({kind: rows + first for kind, rows in cells.items()})
-            drawn.append(shape)
-            follow.append(weights)
-
-        for name, contact in problem.contacts.items():
-            rider, (shape, cells) = riders.riders.get(name), surface_of(contact.obstacle, mesh.points)
-            if rider is None:
-                self.blocks[name] = block_of(contact.obstacle, mesh.points)
-                continue
-            if rider.properties is None:
-                shape, weights = shape + rider.center, np.ones((len(shape), 1))
-            else:
-                weights = rider.properties.weights(shape)
-            add(name, shape, cells, _weights(weights, rider.nodes, n))
-        for name, body in ({} if riders.bodies is None else riders.bodies.bodies).items():
-            own = riders.points_of(name)
-            add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
-        self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
-
-    def at_points(self, values: Array) -> Array:
-        """Return values [n, …] of the points of contact at those that are drawn."""
-        return self._follow @ values
-
-    def velocities(self, v: Array) -> Array:
-        """Return the velocities [p, 3] in m/s of the points that are drawn, given those of nodes [n, 3]."""
-        return self.at_points(self._points_at(v))
-
-    def displacement(self, q: Array) -> Array:
-        """Return the displacements [p, 3] in m of the points at nodal positions [n, 3]."""
-        return self.at_points(self._points_at(q) - self._start)
-
-
-def _weights(values: Array, columns: IntArray, n: int) -> sp.csr_array:
-    """Return weights [p, k] of columns [k], or [p, k], as a matrix [p, n]."""
-    rows = np.repeat(np.arange(len(values)), values.shape[1])
-    every = np.broadcast_to(columns, values.shape).ravel()
-    return sp.csr_array((values.ravel(), (rows, every)), shape=(len(values), n))
-
-
-def fields_of(
-    problem: Problem, shown: Shown, motion: Motion, state: State
-) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
-    """Return the wanted point data and cell data at a state."""
-    wanted = problem.scenario.tables.output.fields
-    at_points: dict[str, Array] = {}
-    if "velocity" in wanted:
-        at_points["velocity"] = shown.velocities(state.v)
-    at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, motion, state, wanted).items()}
-    at_cells = {}
-    if "von_mises" in wanted and problem.solids:
-        stresses = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
-        at_cells["von_mises"] = {name: joined_values(solids, stresses) for name, solids in problem.parts.items()}
-    bars = {name: energy for name, energy in (problem.trusses | problem.springs).items() if name in shown.blocks}
-    if bars and "axial_force" in wanted:
-        at_cells["axial_force"] = {name: energy.tensions(state.q) for name, energy in bars.items()}
-    return at_points, at_cells
-
-
-def _of_contact(problem: Problem, motion: Motion, state: State, wanted: Collection[str]) -> dict[str, Array]:
-    """Return the wanted fields [n, …] of contact with obstacles and between bodies at points, as the motion feels it.
-
-    Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
-    """
-    points = problem.riders.points(state.q)
-    forces = np.zeros_like(points)
-    for name, contact in problem.contacts.items():
-        of_nodes = contact is problem.system.energies[name]
-        gradient = motion.gradient(contact, state) if of_nodes else contact.gradient(points[contact.nodes])
-        forces[contact.nodes[:, 0]] -= gradient[:, 0]
-    fields = {"contact_force": forces} if problem.contacts or problem.body_contacts else {}
-    if problem.body_contacts:
-        states = []
-        for name, energy in problem.body_contacts.items():
-            of_nodes = energy is problem.system.energies[name]
-            states.append(energy.at(points, motion.gradient(energy, state) if of_nodes else None))
-        forces += np.sum([one.nodal_forces() for one in states], axis=0)
-        pressures = np.zeros(len(points))
-        for surface in (energy.surface for energy in problem.body_contacts.values()):
-            pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
-        farthest = max(one.reach for one in states)
-        gaps = [np.where(gap < one.reach, gap, farthest) for one in states for gap in [one.nodal_gaps()]]
-        fields |= {"contact_pressure": pressures, "gap": np.min(gaps, axis=0)}
-    return {name: values for name, values in fields.items() if name in wanted}

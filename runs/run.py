@@ -18,6 +18,7 @@ from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
+from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import (
     fingerprint,
@@ -28,7 +29,7 @@ from symplex.runs.inputs import (
 )
 from symplex.runs.interrupts import Stop, heeded
 from symplex.runs.progress import Display, compilation_announced, display
-from symplex.runs.results import Folder, Shown, fields_of
+from symplex.runs.results import Folder
 from symplex.runs.rows import RowsOfRun
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario

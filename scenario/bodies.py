@@ -19,9 +19,9 @@ from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.scenario.body_tables import Body, MeshTable
 from symplex.scenario.parts import require_conforming, require_materials
 from symplex.scenario.quantities import Triple
-from symplex.scenario.tables import Body, MeshTable
 
 # Elements of decks that, as hexahedra do by default, do not lock in bending: of one point with hourglass control, and
 # with incompatible modes.

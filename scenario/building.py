@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
 
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.energy import Energy, IntArray
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
@@ -25,27 +24,26 @@ from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.damping_parts import Damped, damping_of
 from symplex.scenario.equations import constraints_of
-from symplex.scenario.integrators import fitted_integrator, step_of
-from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
+from symplex.scenario.inertia import Inertia
+from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.prescribed import factor, require_covered, support_motion
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.rigid_motion import RIGIDITY
-from symplex.scenario.sampling import Leg, stages_of, timeline
+from symplex.scenario.sampling import Leg, timeline
 from symplex.scenario.selections import group_in
+from symplex.scenario.sentences import mistakes, place
 from symplex.scenario.springs import spring_of
 from symplex.scenario.stages import idle, of_supports, tables_of_stage
 from symplex.scenario.start import Beginning, Perturbation
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
-from symplex.scenario.trusses import MEMBERS, Truss, truss_mesh
-from symplex.scenario.validation import mistakes, place
+from symplex.scenario.trusses import truss_mesh
 from symplex.time.integrator import Integrator
 from symplex.time.stages import Stage, Stages
 
 T = TypeVar("T")
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
-_TOUCH = 1e-12  # depth that is rounding, not penetration, relative to the size of the bodies
 
 
 class Built(NamedTuple):
@@ -86,16 +84,22 @@ class Builder:
         self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
         self._raise_mistakes()
         self._n_nodes = self._riders.n_nodes
+        self._inertia = Inertia(self._tables, self._mesh, self._riders, self._try, self._lines.append)
         supports = self._supports()
         driven = self._riders.given_motions(self._tables, self._mesh.points, self._path.parent, self._try)
         energies, loads = self._energies_and_loads()
         damping, inelastic = damping_of(
-            self._tables, self._mesh, self._damped(energies), self._body_mass, self._positions(), self._try
+            self._tables,
+            self._mesh,
+            self._damped(energies),
+            self._inertia.of_bodies,
+            self._inertia.positions(),
+            self._try,
         )
         loads |= damping
         rods = self._rods()
         self._raise_mistakes()
-        mass, massless, tables = self._mass(), self._massless, self._tables
+        mass, massless, tables = self._inertia.mass(), self._inertia.massless, self._tables
         self._raise_mistakes()
 
         def acting(first: float, last: float) -> System:
@@ -125,7 +129,7 @@ class Builder:
 
     def _start(self, acting: Callable[[float, float], System], system: System) -> State:
         """Return the state at t = 0."""
-        q, v, table = self._positions(), self._velocities, self._tables.start
+        q, v, table = self._inertia.positions(), self._inertia.velocities, self._tables.start
         if table is None:
             return self._wanted("at the start", system.state, q, v)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
@@ -149,7 +153,7 @@ class Builder:
         self, legs: Sequence[Leg], systems: Sequence[System], state: State, rods: Mapping[str, Constraint]
     ) -> Integrator:
         """Return the integrator of the only part of the run, or those of all parts one after the other."""
-        stages, given = [], stages_of(self._tables)
+        stages, given = [], self._tables.sampled
         for leg, system in zip(legs, systems, strict=True):
             run, of_stage = given[leg.stage], tables_of_stage(self._tables, leg.stage)
             if leg.samples != run.n_samples:
@@ -160,7 +164,11 @@ class Builder:
             at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
             fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, later)
             name = "" if table is None else table.name or f"#{leg.stage + 1}"
-            stages.append(Stage(system, fitted, leg.end, name))
+            interval = None
+            if later and getattr(of_stage.integrator, "dt", None) == "auto":
+                # The limit is that of the shape to which the run has come by then.
+                fitted, interval = integrator_of(of_stage, rods), run.duration / run.n_samples
+            stages.append(Stage(system, fitted, leg.end, name, interval))
         return stages[0].integrator if len(stages) == 1 else Stages(stages)
 
     def _wanted(self, here: str, what: Callable[..., T], *args) -> T:
@@ -216,108 +224,6 @@ class Builder:
     def _nodes_of(self, body: str) -> IntArray:
         return self._mesh.nodes_of(body)
 
-    @cached_property
-    def _parts(self) -> dict[str, list[Part]]:
-        """The parts of each body."""
-        return {body.name: parts_of(body, self._mesh) for body in self._tables.body}
-
-    @cached_property
-    def _trusses(self) -> dict[str, Truss]:
-        """The bars of each truss."""
-        return {
-            table.name: Truss(table, self._mesh.cells_of("line", f"{table.name}.{MEMBERS}"))
-            for table in self._tables.truss
-        }
-
-    @cached_property
-    def _body_mass(self) -> dict[str, Array]:
-        """Lumped nodal masses [n] of each body and truss, and of each point mass."""
-        points, n = self._mesh.points, self._n_nodes
-        found = {
-            name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self._parts.items()
-        }
-        found |= {name: truss.lumped_mass(points, n) for name, truss in self._trusses.items()}
-        for k, table in enumerate(self._tables.point_mass):
-            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n)
-            found[table.name] = np.zeros(n) if mass is None else mass
-        return found
-
-    def _mass(self) -> Array | csr_array:
-        """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
-        tables, points, n = self._tables, self._mesh.points, self._n_nodes
-        consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
-        riding = self._riders.masses(sum(float(mass.sum()) for mass in self._body_mass.values()))
-        lumped = sum((mass for name, mass in self._body_mass.items() if name not in consistent), riding)
-        self._require_mass(np.sum([*self._body_mass.values(), riding], axis=0))
-        if not consistent:
-            return self._moved_inward(lumped)
-        mass = diags_array(lumped).tocsr()
-        for name in consistent:
-            for part in self._parts.get(name, []) or [self._trusses[name]]:
-                mass = mass + part.consistent_mass(points, n)
-        return self._moved_inward(mass.tocsr())
-
-    def _moved_inward(self, mass: Array | csr_array) -> Array | csr_array:
-        """Return a mass without that of nodes that are to have none."""
-        for k, body in enumerate(self._tables.body):
-            moved = self._try(place("body", k, body.name), moved_inward, mass, body, self._parts[body.name], self._mesh)
-            mass = mass if moved is None else moved
-        return mass
-
-    @property
-    def _massless(self) -> np.ndarray:
-        """Which nodes [n] are to have no mass."""
-        mask = np.zeros(self._n_nodes, bool)
-        for body in self._tables.body:
-            mask[massless_nodes(body, self._mesh)] = True
-        return mask
-
-    def _require_mass(self, mass: Array) -> None:
-        """Refuse nodes of trusses without mass."""
-        for truss in self._tables.truss:
-            nodes = self._nodes_of(truss.name)
-            bare = nodes[mass[nodes] == 0.0]
-            if len(bare):
-                at = ", ".join(f"{x:.6g}" for x in self._mesh.points[bare[0]])
-                raise ScenarioError(
-                    f"{len(bare)} of {len(nodes)} nodes of the truss '{truss.name}' have no mass, the first at ({at}) "
-                    "m; give member_mass, or a [[point_mass]] on its nodes."
-                )
-
-    def _positions(self) -> Array:
-        """Return the positions [n, 3] of all nodes at the start."""
-        return self._riders.positions(self._mesh.points)
-
-    @cached_property
-    def _velocities(self) -> Array:
-        """The velocities v + ω × (x − centre of mass) [n, 3], body by body, and what is added to them."""
-        points = self._positions()
-        v = np.zeros_like(points)
-        self._riders.set_velocities(v)
-        for table in (item for item in self._tables.point_mass if item.has_node):
-            v[self._nodes_of(table.name)] = table.velocity or 0.0
-        given = np.full_like(v, np.nan)
-        for body in (*self._tables.body, *self._tables.truss):
-            nodes, mass = self._nodes_of(body.name), self._body_mass[body.name]
-            centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
-            own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
-            self._require_same(body.name, nodes, given[nodes], own)
-            given[nodes] = v[nodes] = own
-        for k, table in enumerate(self._tables.velocity):
-            self._try(place("velocity", k), table.add, self._mesh, self._body_mass, v)
-        return v
-
-    def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array) -> None:
-        """Refuse nodes that bodies share and that would start with two velocities."""
-        off = np.nan_to_num(np.linalg.norm(own - before, axis=1))
-        k = int(np.argmax(off))
-        if off[k] > _TOUCH * np.abs(own).max():
-            at = ", ".join(f"{x:.6g}" for x in self._mesh.points[nodes[k]])
-            self._lines.append(
-                f"'{name}' is tied at ({at}) m to another body that starts with another velocity, by {off[k]:.3g} m/s; "
-                "let both move alike, and add the rest by [[velocity]]."
-            )
-
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
     def _group(self, table: Support | Rod | LoadTable | Perturbation) -> str:
@@ -343,13 +249,13 @@ class Builder:
         self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
     ) -> Energy:
         """Return what keeps free rigid bodies in shape, as stiff as steps allow; "auto" ones that all else allows."""
-        steps, given = [], stages_of(self._tables)
+        steps, given = [], self._tables.sampled
         for leg in legs:
             of_stage = tables_of_stage(self._tables, leg.stage)
             dt = getattr(of_stage.integrator, "dt", None)
             if dt == "auto":
                 system, run = acting(leg.start, leg.end), given[leg.stage].of_part(leg.end - leg.start, leg.samples)
-                state = system.state(self._positions(), self._velocities, leg.start)
+                state = system.state(self._inertia.positions(), self._inertia.velocities, leg.start)
                 dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.start > 0.0))
             if dt is not None:
                 steps.append((of_stage.integrator, float(dt)))
@@ -389,31 +295,33 @@ class Builder:
         energies: dict[str, Energy] = {}
         loads: dict[str, Load] = {}
         for k, body in enumerate(tables.body):
-            for part in self._parts[body.name]:
+            for part in self._inertia.parts[body.name]:
                 solid = self._try(place("body", k, body.name), part.solid, self._mesh.points)
                 if solid is not None:
                     energies[part.name] = solid
-        energies |= {name: truss.bars(self._mesh.points) for name, truss in self._trusses.items()}
+        energies |= {name: truss.bars(self._mesh.points) for name, truss in self._inertia.trusses.items()}
         for k, table in enumerate(tables.spring):
             spring = self._try(place("spring", k, table.name), spring_of, table, self._mesh)
             if spring is not None:
                 energies[table.name] = spring
-        young = {name: min(part.material.material().young for part in parts) for name, parts in self._parts.items()}
+        young = {
+            name: min(part.material.material().young for part in parts) for name, parts in self._inertia.parts.items()
+        }
         for name, (table, nodes, triangles) in self._on_surface.items():
-            energies[name] = surface_tie(table, self._mesh, young[table.to], nodes, triangles)
+            energies[name] = surface_tie(table, self._inertia.positions(), young[table.to], nodes, triangles)
         for k, table in enumerate(tables.constraint):
             constraints = self._try(place("constraint", k, table.name), constraints_of, table, self._mesh, young)
             if constraints is not None:
                 energies[table.name] = constraints
-        contact = ContactParts(tables, self._mesh, self._riders, self._positions(), self._try)
+        contact = ContactParts(tables, self._mesh, self._riders, self._inertia.positions(), self._try)
         contact.add_obstacles(self._surface_nodes)
         self._raise_mistakes()  # contact needs all bodies
         solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
-        contact.add_surfaces(solids, self._velocities)
+        contact.add_surfaces(solids, self._inertia.velocities)
         energies |= contact.energies
         loads |= contact.loads
         if tables.gravity is not None:
-            mass = np.sum([*self._body_mass.values(), self._riders.weights], axis=0)
+            mass = np.sum([*self._inertia.of_bodies.values(), self._riders.weights], axis=0)
             energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
         for k, table in enumerate(tables.load):
             load = self._try(place("load", k, table.name), self._load, table)
@@ -425,8 +333,8 @@ class Builder:
 
     def _damped(self, energies: Mapping[str, Energy]) -> dict[str, Damped]:
         """Return the parts of bodies, and trusses, as damping sees them, by the names of their energies."""
-        named = {part.name: (body, part.material) for body, parts in self._parts.items() for part in parts}
-        named |= {name: (name, None) for name in self._trusses}
+        named = {part.name: (body, part.material) for body, parts in self._inertia.parts.items() for part in parts}
+        named |= {name: (name, None) for name in self._inertia.trusses}
         return {
             name: Damped(*named[name][:1], energy, named[name][1])
             for name, energy in energies.items()
@@ -436,7 +344,7 @@ class Builder:
     @cached_property
     def _surface_nodes(self) -> IntArray:
         """The nodes on the boundary of bodies, and all of trusses and point masses."""
-        bare = [name for name in self._tables.names if name not in self._parts]
+        bare = [name for name in self._tables.names if name not in self._inertia.parts]
         return np.unique(np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)]))
 
     def _load(self, table: LoadTable) -> Energy | Load:

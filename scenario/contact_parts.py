@@ -21,8 +21,8 @@ from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.obstacles import ShapedTable
 from symplex.scenario.riders import Riders, Try
 from symplex.scenario.rigid import SurfaceTable
+from symplex.scenario.sentences import place
 from symplex.scenario.tables import Tables
-from symplex.scenario.validation import place
 
 _TOUCH = 1e-12  # depth that is rounding, not penetration, relative to the size of the bodies
 

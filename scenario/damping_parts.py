@@ -20,8 +20,8 @@ from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable, ViscousKeys
 from symplex.scenario.selections import group_in, nodes_in
+from symplex.scenario.sentences import place
 from symplex.scenario.tables import Tables
-from symplex.scenario.validation import place
 
 _NEAR = 1e-9  # of the size of all bodies: ends that are no farther apart are one place
 _MOST_JOINED = 300  # nodes of a dashpot, whose forces all depend on each other

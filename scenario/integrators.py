@@ -41,8 +41,8 @@ from symplex.scenario.methods import (
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
-from symplex.scenario.sampling import ROUNDING, Sampled
-from symplex.scenario.tables import Run, Tables
+from symplex.scenario.sampling import ROUNDING, Run, Sampled
+from symplex.scenario.tables import Tables
 from symplex.time.catalogue import columns_of_methods
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
@@ -269,9 +269,9 @@ def _try_start(integrator: Integrator, system: System, state: State) -> None:
 
 
 def step_of(integrator: Integrator) -> float | None:
-    """Return the step in s of a method with steps of one size that has been fitted, or None."""
+    """Return the step in s of a method with steps of one size, or None; also if it is chosen at the start."""
     method = integrator.integrator if isinstance(integrator, Langevin) else integrator
-    return float(method.dt) if isinstance(method, FixedStepIntegrator) else None
+    return float(method.dt) if isinstance(method, FixedStepIntegrator) and method.dt != "auto" else None
 
 
 def _with_parts(table: IntegratorTable, system: System) -> IntegratorTable:

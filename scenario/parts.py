@@ -15,9 +15,10 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
 from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.mesh import Mesh, rows_among
+from symplex.scenario.body_tables import Body
+from symplex.scenario.materials import MaterialTable
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.selections import group_in
-from symplex.scenario.tables import Body, MaterialTable
 
 
 class Part(NamedTuple):
@@ -72,7 +73,10 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
             found.append((words, mesh.cells[kind][members[kind]], material, formulation))
     if len(found) == 1:
         return [Part(body.name, *found[0][1:])]
-    return [Part(".".join([body.name, *words]), *rest) for words, *rest in found]
+    return [
+        Part(".".join([body.name, *words]), cells, material, formulation)
+        for words, cells, material, formulation in found
+    ]
 
 
 def massless_nodes(body: Body, mesh: Mesh) -> IntArray:

@@ -27,10 +27,9 @@ from symplex.scenario.prescribed import require_covered
 from symplex.scenario.quantities import ZERO
 from symplex.scenario.rigid import RigidTable
 from symplex.scenario.rigid_motion import RigidMotionTable
-from symplex.scenario.sampling import stages_of
+from symplex.scenario.sentences import place
 from symplex.scenario.stages import tables_of_stage
 from symplex.scenario.tables import Tables
-from symplex.scenario.validation import place
 
 Try = Callable[..., Any]  # Builder._try
 
@@ -258,7 +257,7 @@ def riders_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
         if isinstance(table, RigidTable) and body is not None:
             rigid[table.name] = table, body
         if table.is_free and (isinstance(table, RigidTable) or table.is_framed):
-            for k in range(len(stages_of(tables))):
+            for k in range(len(tables.sampled)):
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     return Riders(
         tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes

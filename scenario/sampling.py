@@ -67,6 +67,12 @@ class Sampled(Table):
         return key in self.model_fields_set
 
 
+class Run(Sampled):
+    """How long, and how often something is stored, all stages together; and checkpoints."""
+
+    checkpoint: Annotated[float, positive("s of wall time")] = 15.0
+
+
 @dataclass(frozen=True)
 class Leg:
     """A part of a run in which one integrator goes on and the same things act.
@@ -104,11 +110,6 @@ class Timeline:
     is_frame: NDArray[np.bool_]
 
 
-def stages_of(tables: Tables) -> Sequence[Sampled]:
-    """Return the stages of a run: those that are given, or one."""
-    return tables.stage or [tables.run]
-
-
 def timeline(tables: Tables) -> Timeline:
     """Return when a run is sampled, and its parts: stages, cut where something begins or ends to act.
 
@@ -121,7 +122,7 @@ def timeline(tables: Tables) -> Timeline:
     """
     legs: list[Leg] = []
     times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0
-    for k, stage in enumerate(stages_of(tables)):
+    for k, stage in enumerate(tables.sampled):
         n, every = stage.n_samples, stage.n_samples // stage.frames
         bounds = [begin, *_cuts(tables, begin, stage.duration), begin + stage.duration]
         if n < len(bounds) - 1:

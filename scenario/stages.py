@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
 
 _OF_STAGES = ("duration", "frames", "samples")
-_TAKEN = ("rest", "switches")  # columns of their works are those of static stages, and of what begins or ends
+TAKEN = ("rest", "switches")  # columns of their works are those of static stages, and of what begins or ends
 
 
 class StageTable(Sampled):
@@ -77,7 +77,7 @@ def of_supports(
 
 
 def wrong_times(tables: Tables) -> list[str]:
-    """Return lines about times at which nothing can begin or end, and names that only works of stages have."""
+    """Return lines about times at which nothing can begin or end, and about what an equilibrium does not know of."""
     lines, duration = [], tables.run.duration
     static = tables.start is not None and tables.start.kind == "static"
     for key in ("support", "load", "gravity"):
@@ -94,8 +94,12 @@ def wrong_times(tables: Tables) -> list[str]:
                 )
             if item.begin >= duration:
                 lines.append(f"{here}: from is {item.begin:g} s, when the run of {duration:g} s is over.")
-            if name in _TAKEN:
-                lines.append(f"{here}: the name '{name}' is reserved; choose another.")
+    if static or (tables.start is not None and tables.start.kind == "relative-equilibrium"):
+        lines += [
+            f"[[rod]] #{k + 1} '{rod.name}': the equilibrium of [start] knows of no rods; begin without [start], or "
+            "from the result of a run."
+            for k, rod in enumerate(tables.rod)
+        ]
     try:
         timeline(tables)
     except ValueError as error:

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
-from symplex.fem.energy import IntArray
+from symplex.fem.energy import Array, IntArray
 from symplex.fem.interpolation import InterpolatedEnergy
 from symplex.fem.ties import feet, tie_to_surface
 from symplex.meshes.joining import nearest_nodes
@@ -115,19 +115,22 @@ def drawn_to(mesh: Mesh, nodes: IntArray, triangles: IntArray) -> Mesh:
     return replace(mesh, points=points)
 
 
-def surface_tie(table: TieTable, mesh: Mesh, young: float, nodes: IntArray, triangles: IntArray) -> InterpolatedEnergy:
+def surface_tie(
+    table: TieTable, points: Array, young: float, nodes: IntArray, triangles: IntArray
+) -> InterpolatedEnergy:
     """Return the energy that holds nodes on a surface; by default k = 10 E h, h the mean edge of the surface.
 
     Parameters
     ----------
     table : TieTable
-    mesh : Mesh
+    points : float64 [n, 3]
+        Where all nodes are at the start, in m.
     young : float
         E in Pa, of the body that the surface is of.
     nodes, triangles
         As `on_surface` returns them.
     """
-    corners = mesh.points[triangles]
+    corners = points[triangles]
     edge = float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean())
     stiffness = _STIFF * young * edge if table.stiffness is None else table.stiffness
-    return tie_to_surface(mesh.points, nodes, triangles, stiffness)
+    return tie_to_surface(points, nodes, triangles, stiffness)

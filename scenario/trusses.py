@@ -175,6 +175,8 @@ def truss_mesh(table: TrussTable, folder: Path) -> Mesh:
         If they cannot be read, or there are none.
     """
     mesh = _lines_of(table, folder)
+    if MEMBERS in mesh.groups:
+        raise MeshError(f"a group is called '{MEMBERS}', as that of all members is; give it another name.")
     points = mesh.points * (1.0 if table.mesh.file is not None else table.scale)
     if table.rotate is not None:
         points = points @ table.rotate.matrix.T

@@ -1,4 +1,4 @@
-"""The table of velocities at the start, and the velocities of all nodes."""
+"""The table of velocities at the start."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import model_validator
 
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, IntArray
 from symplex.fem.velocities import velocity_field
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import Quantity, Table, Text, Triple, shown, vector
+from symplex.scenario.quantities import ZERO, Quantity, Table, Text, Triple, shown, vector
 from symplex.scenario.selections import nodes_in, nodes_named
 
 
@@ -44,15 +44,16 @@ class VelocityTable(Table):
             raise ValueError("point goes with angular_velocity or gradient, which vanish there")
         return self
 
-    def add(self, mesh: Mesh, masses: Mapping[str, Array], v: Array) -> None:
-        """Add to the velocities of nodes v [n, 3], about a point, or the centre of mass of those that are meant.
+    def field(self, mesh: Mesh, masses: Mapping[str, Array]) -> tuple[IntArray, Array]:
+        """Return the nodes [m] that are meant, and what is added to their velocities [m, 3] in m/s.
+
+        The field is about a point, or the centre of mass of these nodes.
 
         Parameters
         ----------
         mesh : Mesh
         masses : mapping of str to float64 [n]
             Lumped masses of nodes in kg, by body.
-        v : float64 [n, 3]
 
         Raises
         ------
@@ -62,6 +63,5 @@ class VelocityTable(Table):
         nodes = nodes_in(mesh, nodes_named(self.body, self.group))
         x, m = mesh.points[nodes], masses[self.body][nodes]
         centre = m @ x / m.sum() if m.any() else x.mean(axis=0)
-        still = (0.0, 0.0, 0.0)
         point = centre if self.point is None else np.array(self.point)
-        v[nodes] += velocity_field(x, self.velocity or still, self.angular_velocity or still, self.gradient, point)
+        return nodes, velocity_field(x, self.velocity or ZERO, self.angular_velocity or ZERO, self.gradient, point)

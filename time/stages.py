@@ -35,17 +35,34 @@ class Stage:
     system : System
         Of the same nodes as those of all other stages; energies, supports and loads may differ.
     integrator : Integrator
-        With a step that divides the stage (`Integrator.fit`).
+        With a step that divides the stage (`Integrator.fit`), unless there is an interval.
     end : float
         The time in s at which it ends.
     name : str, optional
         How messages call it.
+    interval : float, optional
+        The time in s between wanted states: the step is fitted to it at the state at which the stage begins, so that
+        ``dt="auto"`` takes the stability limit of the shape there.
     """
 
     system: System
     integrator: Integrator
     end: float
     name: str = ""
+    interval: float | None = None
+
+    def begin(self, state: State) -> Motion:
+        """Return the motion that begins at a state.
+
+        Raises
+        ------
+        UnstableStep, InvalidSystem, StepFailed
+            As `Integrator.fit` and `Integrator.start`.
+        """
+        method = self.integrator
+        if self.interval is not None:
+            method = method.fit(self.system, state, self.interval)
+        return method.start(self.system, state)
 
 
 @checked
@@ -144,7 +161,7 @@ class StagedMotion(Motion):
             self._restore(checkpoint)
         else:
             assert state is not None, "it begins with one or the other"
-            self._at, self._motion = 0, self._stages[0].integrator.start(self._stages[0].system, state)
+            self._at, self._motion = 0, self._stages[0].begin(state)
 
     @property
     def system(self) -> System:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -215,7 +232,7 @@ class StagedMotion(Motion):
         self._at += 1
         stage = self._stages[self._at]
         try:
-            self._motion = stage.integrator.start(stage.system, replace(state, t=end))
+            self._motion = stage.begin(replace(state, t=end))
             after = self._motion.energies(self._motion.advance(end))
         except StepFailed as error:
             raise self._placed(error) from None

@@ -5,7 +5,13 @@ import pytest
 from symplex.scenario.scenario import Scenario
 from symplex.time.stages import Stages
 
-FILES = ("bent_beam.toml", "hung_and_dropped.toml", "preload_and_impact.toml", "spinning_plate.toml")
+FILES = (
+    "bent_beam.toml",
+    "hung_and_dropped.toml",
+    "preload_and_impact.toml",
+    "spinning_plate.toml",
+    "rotating_truss.toml",
+)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -14,10 +20,20 @@ def test_scenarios_can_be_built(name, pytestconfig):
     assert isinstance(problem.integrator, Stages) == (name in ("hung_and_dropped.toml", "preload_and_impact.toml"))
 
 
+def test_the_truss_is_that_of_the_paper(run_script, tmp_path):
+    truss = run_script("starts_and_stages.py", tmp_path, "rotating_truss")["rotating_truss"]
+    assert truss["stretch in equilibrium"] == pytest.approx(truss["stretch of the paper"], abs=1e-10)
+    exact = truss["lambda_r of the paper's eq. 6.5"]
+    assert truss["rotation by steps of 1/4 over the exact one"] == pytest.approx(exact, abs=1e-12)
+    assert 0.5 * truss["disturbed by"] < truss["largest change of a spoke since"] < 2.0 * truss["disturbed by"]
+    assert truss["energy change"] < 1e-13
+    assert truss["angular momentum change"] < 1e-13
+
+
 @pytest.mark.slow
 def test_starts_and_stages(run_script, tmp_path):
     found = run_script("starts_and_stages.py", tmp_path)
-    beam, bar, blow, plate = (found[name.removesuffix(".toml")] for name in FILES)
+    beam, bar, blow, plate = (found[name.removesuffix(".toml")] for name in FILES[:4])
     assert beam["frequency / Hz"] == pytest.approx(beam["Timoshenko's"], rel=0.012)
     assert beam["Timoshenko's"] < beam["Euler and Bernoulli's"]
     assert bar["sag / mm"] == pytest.approx(bar["ρ g L²/2E / mm"], rel=0.03)

@@ -468,17 +468,17 @@ def furnish(folder: Path) -> None:
 def trial(task: dict[str, str]) -> str:
     """Return the outcome of a scenario (in a process of its own)."""
     from symplex.errors import SymplexError
-    from symplex.runs import report
+    from symplex.runs import check
     from symplex.scenario.scenario import Scenario
 
-    report._TRIAL, report._WARM_UP = 0.02, 5.0
+    check._TRIAL, check._WARM_UP = 0.02, 5.0
     folder = Path(task["folder"])
     try:
         scenario = Scenario.parse(task["text"], folder / "trial.toml")
         problem = scenario.build()
     except SymplexError as error:
         return isolated.judged(error, "trial.toml")
-    told, _ = report.check_report(problem)
+    told, _ = check.check_report(problem)
     if re.search(r"\b(nan|inf)\b", told) or max(map(len, told.split("\n"))) > 1000:
         return f"bad report: {told}"
     return briefly_run(scenario, folder / "results")

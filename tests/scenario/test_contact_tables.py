@@ -9,7 +9,7 @@ from symplex.errors import ScenarioError
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
-from symplex.runs.report import check_report
+from symplex.runs.check import check_report
 from symplex.scenario.scenario import Scenario
 
 MATERIAL = "material = { young = 1e6, poisson = 0.3, density = 1000 }"

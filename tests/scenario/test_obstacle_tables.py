@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import ScenarioError
-from symplex.runs.results import Shown
+from symplex.runs.frames import Shown
 from symplex.scenario.scenario import Scenario
 
 TEXT = """

@@ -6,8 +6,8 @@ import pytest
 import symplex as sx
 from symplex.errors import ScenarioError
 from symplex.meshes.closed_surfaces import sphere_surface
+from symplex.runs.frames import Shown
 from symplex.runs.history import HistoryWriter, read_history
-from symplex.runs.results import Shown
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 

@@ -133,9 +133,12 @@ def test_constants_that_do_not_belong_are_refused(material, told):
         scenario(material=material)
 
 
-def test_hexahedra_cannot_be_made_quadratic():
-    with pytest.raises(ScenarioError, match="only tetrahedra, triangles and lines can be made quadratic"):
-        scenario("hexahedron", more="quadratic = true").build()
+def test_hexahedra_are_made_quadratic():
+    problem = scenario("hexahedron", more="quadratic = true").build()
+    (solid,) = problem.solids.values()
+    assert solid.nodes.shape[1] == 20
+    with pytest.raises(ScenarioError, match="only linear cells can be made quadratic; the mesh has tetra10"):
+        scenario("tetra10", more="quadratic = true").build()
 
 
 @pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])

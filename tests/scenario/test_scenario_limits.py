@@ -5,8 +5,8 @@ import pytest
 
 from symplex.errors import ScenarioError, StepFailed
 from symplex.fem.system import System
+from symplex.runs.check import check_report
 from symplex.runs.cli import main
-from symplex.runs.report import check_report
 from symplex.scenario.scenario import Scenario
 from symplex.time.explicit.newmark import Newmark
 

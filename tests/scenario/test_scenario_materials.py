@@ -10,7 +10,7 @@ from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.series.series import read_series
-from symplex.runs.report import check_report
+from symplex.runs.check import check_report
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 

@@ -5,11 +5,13 @@ import re
 import pytest
 
 from symplex.scenario.actions import History, Turn
+from symplex.scenario.body_tables import Instance, MeshTable
 from symplex.scenario.equations import TermTable
+from symplex.scenario.materials import MaterialTable
 from symplex.scenario.rigid import ShapeTable
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.start import Perturbation
-from symplex.scenario.tables import MODELS, Instance, MaterialTable, MeshTable
+from symplex.scenario.tables import MODELS
 from symplex.scenario.trusses import BarMaterial, TrussMesh
 
 

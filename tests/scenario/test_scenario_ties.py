@@ -103,6 +103,20 @@ def test_a_surface_tie_carries_what_a_joint_does():
     np.testing.assert_allclose(gaps, [0.5 * k * n * 1e-8 for k in (1e5, 1e7)], rtol=1e-9)
 
 
+def test_a_surface_tie_beside_what_is_rigid_and_free():
+    """Which has nodes of its own, after those of bodies."""
+    ball = '[[obstacle]]\nname = "ball"\nkind = "sphere"\ncenter = [0.1, 0.05, 0.3]\nradius = 0.05\nstiffness = 1e4\n'
+    alone = build(LOWER + FINE + SURFACE + rest(EM, 0.02))
+    beside = build(LOWER + FINE + SURFACE + ball + "mass = 0.1\n" + rest(EM, 0.02))
+    n = alone.system.n_nodes
+    q = alone.mesh.points + 0.01 * np.sin(20.0 * alone.mesh.points[:, [2, 0, 1]])
+    both = np.concatenate([q, beside.state.q[n:]])
+    assert len(both) == n + 1
+    glue = beside.system.energies["glue"]
+    assert glue.total(both) == pytest.approx(alone.system.energies["glue"].total(q), rel=1e-14)
+    assert np.linalg.norm(beside.system.gradient(both)[n:]) == 0.0
+
+
 def test_nodes_near_a_surface_are_drawn_to_it():
     text = LOWER + FINE.replace("translate = [0, 0, 0.1]", "translate = [0, 0, 0.1001]")
     problem = build(text + SURFACE + "tolerance = 2e-4\n" + rest())
@@ -125,7 +139,20 @@ def test_a_truss_stands_on_nodes_of_a_body():
 def test_bodies_that_are_tied_start_alike():
     (line,) = lines(LOWER + UPPER + "velocity = [1, 0, 0]\n" + TIE + rest())
     assert "'upper' is tied at (" in line
-    assert "to another body that starts with another velocity, by 1 m/s" in line
+    assert "to another one that starts with another velocity, by 1 m/s" in line
+    ball = '[[point_mass]]\nname = "ball"\nmass = 1\nposition = [0, 0, 0]\nvelocity = [0, 2, 0]\n'
+    (line,) = lines(LOWER + ball + '[[tie]]\nbody = "ball"\nto = "lower"\n' + rest())
+    assert "'lower' is tied at (0, 0, 0) m to another one that starts with another velocity, by 2 m/s" in line
+
+
+def test_tied_nodes_take_a_velocity_once():
+    both = LOWER + UPPER + TIE + SPIN + rest()
+    problem = build(both)
+    x = problem.mesh.points
+    np.testing.assert_allclose(problem.state.v, np.add([0.3, 0, 0], np.cross([0, 4, 0], x)), atol=1e-15)
+    (line,) = lines(both.replace("velocity = [0.3, 0, 0]", "velocity = [0.4, 0, 0]", 1))
+    assert "'upper' is tied at (" in line
+    assert "to another one that is given another [[velocity]] there, by 0.1 m/s; give both the same, or" in line
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from symplex.errors import ScenarioError
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.series import read_series
+from symplex.runs.check import check_report
 from symplex.runs.history import read_history
-from symplex.runs.report import check_report
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 from symplex.time.trajectory import record
@@ -230,6 +230,21 @@ def test_a_truss_falls_on_an_obstacle(tmp_path):
     assert summary["mean_velocity_end"][2] == pytest.approx(1.0, abs=0.02)
 
 
+def test_springs_to_a_fixed_point_are_drawn(tmp_path):
+    """The end at the point stays there, the other one follows the node."""
+    folder = tmp_path / "run"
+    simulate(Scenario.parse(BALL + HOOK + rest('kind = "midpoint"\ndt = 0.01', 0.1, 2)), folder, progress=False)
+    series = read_series(folder / "motion.vtkhdf")
+    ((node, point),) = series.blocks["hook"].cells["line"]
+    np.testing.assert_allclose(series.points[[node, point]], [[0, 0, -1.5], [0, 0, 0]])
+    last = series.frame(2)
+    assert last.displacement[node, 2] > 0.05  # it begins with 25 N
+    assert not last.displacement[point].any()
+    forces = last.cell_data["axial_force"]["hook"]
+    length = 1.5 - last.displacement[node, 2]
+    np.testing.assert_allclose(forces, 50 * (length - 1.0), rtol=1e-5)
+
+
 # -- mistakes -----------------------------------------------------------------------------------------------------
 
 
@@ -258,8 +273,16 @@ def test_a_truss_falls_on_an_obstacle(tmp_path):
         ),
         (
             BAR.replace(STEEL, "stiffness = 10\n"),
-            "11 of 11 nodes of the truss 'bar' have no mass, the first at (0, 0, 0) m; give member_mass, or a",
+            "test.toml: [[truss]] #1 'bar': 11 of 11 nodes have no mass, the first at (0, 0, 0) m; give member_mass",
         ),
+        (
+            BAR.replace(
+                "{ line = 1.0, bars = 10 }",
+                "{ nodes = [[0, 0, 0], [1, 0, 0]], members = [[0, 1]], groups = { members = [1] } }",
+            ),
+            "[[truss]] #1 'bar': a group is called 'members', as that of all members is; give it another name.",
+        ),
+        (BALL + HOOK.replace('"hook"', '"rest"'), "[[spring]] #1 'rest': the name 'rest' is reserved; choose another."),
         (BALL.replace("mass = 2.0\n", ""), "[[point_mass]] #1 'ball': needs one mass of mass, total; none is given."),
         (BALL + 'body = "bar"\n', "needs one place of position, body; given are position and body."),
         (BAR + '[[point_mass]]\nname = "m"\nbody = "bra"\nmass = 1\n', "there is no body 'bra'; did you mean 'bar'?"),

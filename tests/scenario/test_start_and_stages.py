@@ -9,11 +9,15 @@ import symplex.runs.run
 from symplex.errors import OutputError, ScenarioError
 from symplex.runs.cli import main
 from symplex.runs.history import read_history
+from symplex.runs.pictures import draw_plot
+from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.explicit.newmark import Newmark
+from symplex.time.integrator import dividing
+from symplex.time.stability import stable_step
 from symplex.time.stages import Stages
 
 BAR = """
@@ -50,6 +54,10 @@ RAMP, SINE = '{ kind = "ramp", duration = 1 }', '{ kind = "sine", frequency = 1 
 
 def stage(duration, kind):
     return f'[[stage]]\nduration = {duration}\nintegrator = {{ kind = "{kind}" }}\n'
+
+
+DASHPOT = '[[dashpot]]\nname = "damper"\nbody = "bar"\ngroup = "x_max"\nto = [3, 0, 0]\nviscosity = 1\n'
+ROD = '[[rod]]\nname = "rod"\nbody = "bar"\ngroup = "x_max"\nto = [3, 0, 0]\n'
 
 
 def pull(**keys):
@@ -316,7 +324,52 @@ def test_check_tells_of_each_stage(tmp_path, capsys):
     assert "stage 'bend'" in out
     assert "0 s to 20 ms, Static, 24 degrees of freedom, step 2 ms, 10 steps" in out
     assert "stage 'swing'" in out
+    assert "step by the shape at its start, stable step of explicit Newmark" in out
     assert "for the first of 5 parts" in out
+
+
+def test_an_automatic_step_is_that_of_the_shape_at_the_start_of_its_stage():
+    """A bar that has been pressed to half its length needs smaller steps."""
+    press = pull(history='{ kind = "smooth-ramp", duration = 0.02 }', until=0.02)
+    text = BAR + HELD + press.replace("[0, 0, 0.05]", "[-0.5, 0, 0]")
+    text += stage(0.02, "static").replace('"static"', '"static", dt = 2e-3')
+    text += stage(0.05, "newmark").replace("integrator", "frames = 1\nsamples = 1\nintegrator")
+    problem = parse(text).build()
+    motion = problem.integrator.start(problem.system, problem.state)
+    pressed, second = motion.advance(0.02), problem.stages[1].system
+    motion.advance(0.07)
+    dt = float(motion.checkpoint()["motion.dt"])
+    auto = [0.8 * stable_step(second, q) for q in (problem.state.q, pressed.q)]
+    assert auto[1] < 0.9 * auto[0]
+    assert dt == pytest.approx(dividing(auto[1], 0.05), rel=1e-6)
+    assert dt < 0.9 * dividing(auto[0], 0.05)
+
+
+def test_stages_are_marked_in_the_plot(whole, tmp_path, monkeypatch):
+    marks = []
+    monkeypatch.setattr("symplex.runs.plots._mark", lambda axes, stages: marks.append(stages))
+    draw_plot([Folder(whole[1])], tmp_path / "history.png")
+    assert marks
+    for stages in marks:  # on an axis in ms
+        assert stages == pytest.approx({"bend": 0.0, "hold": 20.0, "swing": 60.0})
+
+
+def test_overstress_goes_on_through_stages(tmp_path):
+    """A bar that has been stretched relaxes in the next stage: what is left is that of one integrator alone."""
+    viscous = BAR.replace("density = 1000", "density = 1000, viscous = [{ ratio = 0.5, time = 0.02 }]")
+    press = pull(history='{ kind = "smooth-ramp", duration = 0.02 }').replace("[0, 0, 0.05]", "[0.05, 0, 0]")
+    step = 'integrator = { kind = "energy-momentum", dt = 1e-3 }\n'
+    one = f"[[stage]]\nduration = 0.04\nsamples = 20\nframes = 4\n{step}"
+    half = f"[[stage]]\nduration = 0.02\nsamples = 10\nframes = 2\n{step}"
+    output = "[output]\npictures = false\n"
+    for name, stages in (("one", one), ("two", 2 * half)):
+        simulate(parse(viscous + HELD + press + stages + output), tmp_path / name, progress=False)
+    whole, parts = (read_history(tmp_path / name / "history.csv") for name in ("one", "two"))
+    stored = whole["stored_viscoelastic_bar"]
+    assert stored[-1] < 0.5 * stored.max()
+    for column in ("stored_viscoelastic_bar", "work_viscoelastic_bar", "bar"):
+        np.testing.assert_allclose(parts[column], whole[column], rtol=1e-7, atol=1e-9 * np.abs(whole[column]).max())
+    assert np.ptp(parts["balance"]) < 1e-9 * np.abs(parts["work_pull"]).max()
 
 
 def test_the_summary_tells_of_each_stage(whole, capsys):
@@ -377,6 +430,11 @@ def test_histories_count_from_when_they_begin():
             "[run]: has 1 samples, but falls into 2 parts",
         ),
         (BAR + push(history=SINE).replace('"push"', '"rest"') + RUN, "the name 'rest' is reserved"),
+        (BAR + DASHPOT.replace('"damper"', '"switches"') + RUN, "the name 'switches' is reserved"),
+        (
+            BAR + STATIC + ROD + RUN.replace("energy-momentum", "rattle"),
+            "[[rod]] #1 'rod': the equilibrium of [start] knows of no rods; begin without [start], or from the result",
+        ),
         (BAR + "[stage]\nduration = 1\n" + RUN, "stage must be written [[stage]]"),
     ],
 )

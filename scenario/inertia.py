@@ -1,0 +1,170 @@
+"""What of a scenario has mass: parts of bodies, trusses and point masses, where they are and how they begin to move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from symplex.fem.energy import Array, IntArray
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
+from symplex.scenario.riders import Riders, Try
+from symplex.scenario.sentences import place
+from symplex.scenario.tables import Tables
+from symplex.scenario.trusses import MEMBERS, Truss
+
+_SAME = 1e-12  # velocities that differ by this part are one
+
+
+class Inertia:
+    """Masses, positions and velocities at the start of all that has nodes.
+
+    Parameters
+    ----------
+    tables : Tables
+    mesh : Mesh
+        Of all bodies, trusses and point masses.
+    riders : Riders
+        What is rigid and has nodes of its own.
+    attempt : callable
+        Returns what a function returns, or tells a mistake with its place and returns None.
+    tell : callable
+        Tells a mistake.
+    """
+
+    def __init__(self, tables: Tables, mesh: Mesh, riders: Riders, attempt: Try, tell: Callable[[str], None]):
+        self._tables, self._mesh, self._riders, self._try, self._tell = tables, mesh, riders, attempt, tell
+
+    @cached_property
+    def parts(self) -> dict[str, list[Part]]:
+        """The parts of each body."""
+        return {body.name: parts_of(body, self._mesh) for body in self._tables.body}
+
+    @cached_property
+    def trusses(self) -> dict[str, Truss]:
+        """The bars of each truss."""
+        return {
+            table.name: Truss(table, self._mesh.cells_of("line", f"{table.name}.{MEMBERS}"))
+            for table in self._tables.truss
+        }
+
+    @cached_property
+    def of_bodies(self) -> dict[str, Array]:
+        """Lumped nodal masses [n] of each body and truss, and of each point mass."""
+        points, n = self._mesh.points, self._riders.n_nodes
+        found = {
+            name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self.parts.items()
+        }
+        found |= {name: truss.lumped_mass(points, n) for name, truss in self.trusses.items()}
+        for k, table in enumerate(self._tables.point_mass):
+            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n)
+            found[table.name] = np.zeros(n) if mass is None else mass
+        return found
+
+    def mass(self) -> Array | csr_array:
+        """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
+        tables, points, n = self._tables, self._mesh.points, self._riders.n_nodes
+        consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
+        riding = self._riders.masses(sum(float(mass.sum()) for mass in self.of_bodies.values()))
+        lumped = sum((mass for name, mass in self.of_bodies.items() if name not in consistent), riding)
+        self._require_mass(np.sum([*self.of_bodies.values(), riding], axis=0))
+        if not consistent:
+            return self._moved_inward(lumped)
+        mass = diags_array(lumped).tocsr()
+        for name in consistent:
+            for part in self.parts.get(name, []) or [self.trusses[name]]:
+                mass = mass + part.consistent_mass(points, n)
+        return self._moved_inward(mass.tocsr())
+
+    def _moved_inward(self, mass: Array | csr_array) -> Array | csr_array:
+        """Return a mass without that of nodes that are to have none."""
+        for k, body in enumerate(self._tables.body):
+            moved = self._try(place("body", k, body.name), moved_inward, mass, body, self.parts[body.name], self._mesh)
+            mass = mass if moved is None else moved
+        return mass
+
+    @property
+    def massless(self) -> np.ndarray:
+        """Which nodes [n] are to have no mass."""
+        mask = np.zeros(self._riders.n_nodes, bool)
+        for body in self._tables.body:
+            mask[massless_nodes(body, self._mesh)] = True
+        return mask
+
+    def _require_mass(self, mass: Array) -> None:
+        """Refuse nodes of trusses without mass."""
+        for k, truss in enumerate(self._tables.truss):
+            nodes = self._mesh.nodes_of(truss.name)
+            bare = nodes[mass[nodes] == 0.0]
+            if len(bare):
+                self._tell(
+                    f"{place('truss', k, truss.name)}: {len(bare)} of {len(nodes)} nodes have no mass, the first at "
+                    f"{self._at(bare[0])}; give member_mass, or a [[point_mass]] on its nodes."
+                )
+
+    def positions(self) -> Array:
+        """Return the positions [n, 3] of all nodes at the start."""
+        return self._riders.positions(self._mesh.points)
+
+    @cached_property
+    def velocities(self) -> Array:
+        """The velocities v + ω × (x − centre of mass) [n, 3], body by body, and what is added to them."""
+        points = self.positions()
+        v = np.zeros_like(points)
+        self._riders.set_velocities(v)
+        given = np.full_like(v, np.nan)
+        for table in (item for item in self._tables.point_mass if item.has_node):
+            nodes = self._mesh.nodes_of(table.name)
+            v[nodes] = table.velocity or 0.0
+            given[nodes] = np.nan if table.velocity is None else table.velocity
+        for body in (*self._tables.body, *self._tables.truss):
+            nodes, mass = self._mesh.nodes_of(body.name), self.of_bodies[body.name]
+            centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
+            own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
+            self._require_same(
+                body.name,
+                nodes,
+                given[nodes],
+                own,
+                "starts with another velocity, by {} m/s; let both move alike, and add the rest by [[velocity]].",
+            )
+            given[nodes] = v[nodes] = own
+        return v + self._added(v.shape)
+
+    def _added(self, shape: tuple[int, ...]) -> Array:
+        """Return what tables of velocities add [n, 3], to nodes that bodies share once."""
+        fields: dict[str, Array] = {}  # by body, NaN where nothing is added
+        for k, table in enumerate(self._tables.velocity):
+            found = self._try(place("velocity", k), table.field, self._mesh, self.of_bodies)
+            if found is not None:
+                nodes, v = found
+                own = fields.setdefault(table.body, np.full(shape, np.nan))
+                own[nodes] = np.nan_to_num(own[nodes]) + v
+        added = np.full(shape, np.nan)
+        for name, own in fields.items():
+            nodes = np.flatnonzero(~np.isnan(own[:, 0]))
+            self._require_same(
+                name,
+                nodes,
+                added[nodes],
+                own[nodes],
+                "is given another [[velocity]] there, by {} m/s; give both the same, or only one of them.",
+            )
+            added[nodes] = own[nodes]
+        return np.nan_to_num(added)
+
+    def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array, mistake: str) -> None:
+        """Refuse nodes that bodies share and that would have two velocities."""
+        off = np.nan_to_num(np.linalg.norm(own - before, axis=1))
+        k = int(np.argmax(off))
+        if off[k] > _SAME * np.abs(own).max():
+            self._tell(
+                f"'{name}' is tied at {self._at(nodes[k])} to another one that {mistake.format(f'{off[k]:.3g}')}"
+            )
+
+    def _at(self, node: int) -> str:
+        """Return the place of a node in words."""
+        return f"({', '.join(f'{x:.6g}' for x in self._mesh.points[node])}) m"

@@ -1,0 +1,112 @@
+"""The table of a material: a law by name or by the formula of its strain energy, and its constants."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from symplex.errors import MaterialError
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.formula import material
+from symplex.fem.solids.formula_syntax import LONGEST
+from symplex.fem.solids.formula_table import LAWS
+from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.scenario.damping import ViscousKeys
+from symplex.scenario.quantities import Quantity, Triple, check_text, listed, number, positive, shown, vector
+
+_LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
+_LAWS = {
+    "neo-hookean": NeoHookean,
+    "saint-venant-kirchhoff": SaintVenantKirchhoff,
+    "linear-elastic": LinearElastic,
+}
+
+
+def _is_formula(law: Any) -> bool:
+    """Return whether a law is a formula, or one of the table of formulas, and not a name."""
+    return isinstance(law, str) and (law.strip() in LAWS or not re.fullmatch(r"[a-z-]*", law))
+
+
+def _law(value: Any) -> str:
+    """Return the name of a law that is known, or a formula."""
+    law = check_text(value, LONGEST).strip()
+    if not _is_formula(law) and law not in _LAWS and law != "mooney-rivlin":
+        raise ValueError(
+            f"is {shown(law)}; known are {listed([*_LAWS, 'mooney-rivlin', *LAWS])}, and formulas of I1 … J"
+        )
+    return law
+
+
+def _fibres(value: Any) -> tuple[Triple, ...]:
+    """Return one or two directions."""
+    several = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    if len(several) > 2:
+        raise ValueError(f"are {len(several)} directions; at most two families of fibres are known")
+    directions = tuple(vector("1").check(direction) for direction in several)
+    if not all(any(direction) for direction in directions):
+        raise ValueError("have a direction that is zero")
+    return directions
+
+
+class MaterialTable(ViscousKeys):
+    """A material: a law by name, or the formula of its strain energy, and its constants.
+
+    Laws of small strains have Lamé's constants or Young's modulus and Poisson's ratio. The constants of a formula are
+    keys like others, and `constants` here.
+    """
+
+    law: Annotated[str, Quantity(_law)] = "neo-hookean"
+    density: Annotated[float, positive("kg/m³")]
+    lmbda: Annotated[float | None, number("Pa")] = Field(None, alias="lambda")
+    mu: Annotated[float | None, positive("Pa")] = None
+    young: Annotated[float | None, positive("Pa")] = None
+    poisson: Annotated[float | None, number("1")] = None
+    c10: Annotated[float | None, number("Pa")] = None
+    c01: Annotated[float | None, number("Pa")] = None
+    bulk: Annotated[float | None, positive("Pa")] = None
+    constants: dict[str, Annotated[float, number("")]] = Field(default_factory=dict)
+    fibres: Annotated[tuple[Triple, ...], Quantity(_fibres)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _constants_of_a_formula(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not _is_formula(value.get("law")):
+            return value
+        own = {"law", "density", "fibres", *ViscousKeys.model_fields}
+        constants = {"lmbda" if key == "lambda" else key: given for key, given in value.items() if key not in own}
+        return {key: given for key, given in value.items() if key in own} | {"constants": constants}
+
+    @model_validator(mode="after")
+    def _check(self) -> MaterialTable:
+        if self.density < _LIGHTEST:
+            raise ValueError(
+                f"has a density of {self.density:g} kg/m³, lighter than any solid; "
+                f"from t/mm³ it is {self.density * 1e12:g} kg/m³"
+            )
+        try:
+            self.material()
+        except MaterialError as error:
+            reason = str(error) if _is_formula(self.law) else str(error).partition(": ")[2]
+            raise ValueError(f"is impossible: {reason.rstrip('.')}") from None
+        return self
+
+    def material(self) -> Material:
+        """Return the material."""
+        if _is_formula(self.law):
+            return material(self.law, density=self.density, fibres=self.fibres or None, **self.constants)
+        names = ("lmbda", "mu", "young", "poisson", "c10", "c01", "bulk")
+        given: dict[str, float] = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.fibres or self.constants:
+            raise ValueError(f"of the law '{self.law}' has no fibres, and no other constants than its own")
+        if self.law == "mooney-rivlin":
+            if set(given) != {"c10", "c01", "bulk"}:
+                raise ValueError("of the law 'mooney-rivlin' needs c10, c01 and bulk, and no other constants")
+            return MooneyRivlin(**given, density=self.density)
+        law = _LAWS[self.law]
+        if set(given) == {"lmbda", "mu"}:
+            return law(**given, density=self.density)
+        if set(given) == {"young", "poisson"}:
+            return law.from_young(E=given["young"], nu=given["poisson"], density=self.density)
+        raise ValueError("needs either lambda and mu, or young and poisson")

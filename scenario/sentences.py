@@ -1,0 +1,91 @@
+"""Mistakes in scenarios in words: one sentence each, with its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+from symplex.base.streams import printable
+from symplex.errors import ScenarioError
+from symplex.scenario.quantities import Quantity, Table, listed, shown
+
+_TOLD = 50  # mistakes that are told one by one
+_COMPARED = 100  # letters of a word that are compared with known ones
+_WANTED = {
+    "string_type": "must be a text in quotes",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "model_type": "must be a table",
+}
+
+
+def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
+    """Return the error that tells all mistakes in a file, one line each."""
+    message = [printable(f"{name}: {line}", breaks=False) for line in lines[:_TOLD]]
+    if len(lines) > _TOLD:
+        message.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes.", breaks=False))
+    return ScenarioError("\n".join(message))
+
+
+def place(table: str, index: int | None = None, name: Any = None) -> str:
+    """Return how messages call a table: ``[run]``, ``[[body]] #2 'arm'``."""
+    if index is None:
+        return f"[{table}]"
+    return f"[[{table}]] #{index + 1}" + (f" {shown(name)}" if name and isinstance(name, str) else "")
+
+
+def suggestion(word: Any, known: Sequence[str]) -> str:
+    """Return a hint at the known word closest to what is not one, or the list of the known ones."""
+    close = _close(word, known)
+    return f"did you mean '{close[0]}'?" if close else f"known are: {listed(known)}."
+
+
+def _close(word: Any, known: Sequence[str]) -> list[str]:
+    """Return the known word closest to one that is of a similar length, if any is close."""
+    return difflib.get_close_matches(word[:_COMPARED], known, n=1) if isinstance(word, str) else []
+
+
+def sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
+    """Return one of pydantic's errors as a sentence."""
+    keys, kind, ctx, value = mistake["loc"], mistake["type"], mistake.get("ctx", {}), mistake["input"]
+    key = ".".join(str(k + 1) if isinstance(k, int) else k for k in keys)
+    if kind == "extra_forbidden":
+        inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
+        return f"unknown key {shown(keys[-1])}{inside}; {suggestion(keys[-1], _keys_of(model, keys[:-1]))}"
+    if kind == "missing":
+        field = _model_of(model, keys[:-1]).model_fields[str(keys[-1])]
+        unit = next((item.unit for item in field.metadata if isinstance(item, Quantity)), "")
+        return f"{key} is missing{f' ({unit})' if unit else ''}."
+    if kind == "literal_error":
+        known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]
+        return f"{key} is {shown(value)}; {suggestion(value, known)}"
+    if kind == "value_error":
+        return f"{key} {ctx['error']}".strip() + "."
+    return f"{key} is {shown(value)}, {_WANTED.get(kind, mistake['msg'])}."
+
+
+def closest(model: type[Table], loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Return the location of the known key that an unknown one is closest to."""
+    return *loc[:-1], *_close(loc[-1], _keys_of(model, loc[:-1]))
+
+
+def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:
+    """Return the keys of the table inside a table that keys lead to."""
+    return [item.alias or name for name, item in _model_of(model, keys).model_fields.items()]
+
+
+def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
+    """Return the model of the table inside a table that keys lead to."""
+    is_inside = False  # a list or a mapping of tables, of which the key of one comes next
+    for key in keys:
+        if is_inside:
+            is_inside = False
+            continue
+        annotation = next(i.annotation for n, i in model.model_fields.items() if key == (i.alias or n))
+        parts = [annotation, *get_args(annotation)]
+        is_inside = any(get_origin(part) in (list, dict) for part in parts)
+        parts += [inner for part in parts for inner in get_args(part)]
+        model = next(part for part in parts if isinstance(part, type) and issubclass(part, Table))
+    return model
