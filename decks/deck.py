@@ -53,6 +53,8 @@ class MaterialData:
     where: Where
     young: float | None = None
     poisson: float = 0.0
+    stiffness: tuple[float, ...] = ()  # of an anisotropic one, 9 or 21 numbers
+    engineering: tuple[float, ...] = ()  # of an orthotropic one, three moduli, ratios and shear moduli
     formula: str = ""
     constants: dict[str, float] = field(default_factory=dict)
     density: float | None = None
@@ -68,6 +70,14 @@ class Section(NamedTuple):
     material: str
     area: float | None
     where: Where
+    orientation: str = ""
+
+
+class Axes(NamedTuple):
+    """The axes of a material: the first one, and a direction in the plane of the first two."""
+
+    first: Vector
+    second: Vector
 
 
 class Amplitude(NamedTuple):
@@ -219,6 +229,7 @@ class Deck:
     title: str = ""
     materials: dict[str, MaterialData] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
+    orientations: dict[str, Axes] = field(default_factory=dict)
     amplitudes: dict[str, Amplitude] = field(default_factory=dict)
     model: Conditions = field(default_factory=Conditions)
     velocities: list[NodeVelocity] = field(default_factory=list)

@@ -139,8 +139,9 @@ class StepWriter:
     # -- body -----------------------------------------------------------------------------------------------------
 
     def _body(self) -> Table:
-        materials = {section.material.upper() for section in self._deck.sections}
-        unknown = materials - {*self._deck.materials}
+        # Axes make another material of one that is not the same in all directions.
+        materials = {(section.material.upper(), section.orientation) for section in self._deck.sections}
+        unknown = {name for name, _ in materials} - {*self._deck.materials}
         if unknown:
             raise NotUnderstood(f"there is no material '{min(unknown)}'")
         if not materials:
@@ -156,13 +157,13 @@ class StepWriter:
         if formulations:
             body["formulation"] = formulations.pop()
         if len(materials) == 1:
-            body["material"] = self._material(self._deck.materials[materials.pop()])
+            body["material"] = self._material(*materials.pop())
         else:
             body["materials"] = {
-                self._geometry.element_group(self._elements_of(name), f"material_{name}"): self._material(
-                    self._deck.materials[name]
-                )
-                for name in sorted(materials)
+                self._geometry.element_group(
+                    self._elements_of(name, axes), f"material_{name}{axes and '_'}{axes}"
+                ): self._material(name, axes)
+                for name, axes in sorted(materials)
             }
         if self._step.procedure != "explicit":
             body["mass"] = "consistent"
@@ -170,17 +171,21 @@ class StepWriter:
             body["velocity"] = self._velocity()
         return body
 
-    def _elements_of(self, material: str) -> list[str]:
-        return [section.elements for section in self._deck.sections if section.material.upper() == material]
+    def _elements_of(self, material: str, axes: str) -> list[str]:
+        sections = self._deck.sections
+        return [s.elements for s in sections if s.material.upper() == material and s.orientation == axes]
 
     @property
     def _stiffest(self) -> float | None:
         """The largest Young's modulus in Pa, if the deck gives any."""
-        found = [material.young for material in self._deck.materials.values() if material.young is not None]
+        materials = self._deck.materials.values()
+        found = [material.young for material in materials if material.young is not None]
+        found += [max(values[:3]) for m in materials if (values := m.stiffness or m.engineering)]
         return max(found) * self._units.stress if found else None
 
-    def _material(self, material: MaterialData) -> Table:
-        units, step = self._units, self._step
+    def _material(self, name: str, axes: str) -> Table:
+        """Return a material, with the axes of an orientation."""
+        units, step, material = self._units, self._step, self._deck.materials[name]
         if material.density is None and step.procedure != "static":
             raise NotUnderstood(f"the material '{material.name}' has no density")
         density = _ANY_DENSITY if material.density is None else material.density * units.density
@@ -191,11 +196,28 @@ class StepWriter:
                 for name, value in material.constants.items()
             }
             return {"law": material.formula, **constants, "density": density}
+        large = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
+        if material.stiffness or material.engineering:
+            return self._anisotropic(material, axes, large) | {"density": density}
         if material.young is None:
             raise NotUnderstood(f"the material '{material.name}' has no elasticity")
-        large = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
         law = "saint-venant-kirchhoff" if large else "linear-elastic"
         return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
+
+    def _anisotropic(self, material: MaterialData, orientation: str, large: bool) -> Table:
+        stress = self._units.stress
+        table: Table = {"law": "anisotropic" if large else "linear-anisotropic"}
+        if material.stiffness:
+            table["stiffness"] = [value * stress for value in material.stiffness]
+        else:
+            E, nu, G = (material.engineering[k : k + 3] for k in (0, 3, 6))
+            table |= {"moduli": [e * stress for e in E], "poisson_ratios": list(nu)}
+            table["shear_moduli"] = [g * stress for g in G]
+        if orientation:
+            if orientation not in self._deck.orientations:
+                raise NotUnderstood(f"there is no orientation '{orientation}'")
+            table["axes"] = [list(axis) for axis in self._deck.orientations[orientation]]
+        return table
 
     def _velocity(self) -> list[float]:
         nodes: NDArray[np.float64] = np.zeros((len(self._geometry.mesh.points), 3))

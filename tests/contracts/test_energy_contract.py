@@ -40,6 +40,7 @@ from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, Rigi
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
 from symplex.fem.rigidity import CORNERS, Rigidity
+from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
@@ -128,6 +129,13 @@ def elements(kind, material):
         return solid, shaken(mesh.points, 3e-3)
 
     return make
+
+
+def orthotropic(small=False):
+    """Constants that differ by a factor of 6, along oblique axes."""
+    axes = [[1.0, 0.5, 0.2], [0.0, 1.0, -0.3]]
+    E, nu, G = (60e9, 30e9, 10e9), (0.2, 0.3, 0.4), (9e9, 6e9, 4e9)
+    return AnisotropicElastic.orthotropic(E, nu, G, 2700.0, axes, small)
 
 
 LAWS = {
@@ -392,6 +400,11 @@ CASES = {
         f"linear elastic, {kind}": Case(elements(kind, LinearElastic(60.5e9, 26e9, 2700.0)), 0.05, shifts=True)
         for kind in (*ELEMENTS, *OTHERS)
     },
+    **{
+        f"orthotropic, {kind}": Case(elements(kind, orthotropic()), 0.05, rigid=True)
+        for kind in ("tetra10", "hexahedron", "hexahedron full")
+    },
+    "linear orthotropic": Case(elements("hexahedron full", orthotropic(small=True)), 0.05, shifts=True),
     "half-space": Case(contact(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0),
     "half-space, unnormalised": Case(contact(HalfSpace((0.0, 0.1, 0.0), (0.0, -1.0, -1.0), normalize=False)), 1.0),
     "half-plane": Case(contact(HalfSpace((0.0, 0.1), (1.0, 2.0)), dim=2), 1.0),
