@@ -106,6 +106,8 @@ def _take_orientation(reading: Reading, block: Block) -> None:
         raise NotUnderstood("only orientations with SYSTEM=RECTANGULAR by coordinates are known")
     if len(block.lines) > 1:
         raise NotUnderstood("orientations that are turned about an axis are not known")
+    if block.lines and len(words(block.lines[0])) == 1:
+        raise NotUnderstood("orientations that differ between elements are not known")
     values = one_line(block, 6)
     a, b = (values[0], values[1], values[2]), (values[3], values[4], values[5])
     reading.deck.orientations[block.parameter("NAME").upper()] = Axes(a, b)

@@ -10,10 +10,11 @@ import tomllib
 import numpy as np
 import pytest
 from decks.decks_written import bar, step, write
+from decks.write_tables import PAGE, tables
 
 import symplex as sx
 from symplex.decks import import_deck
-from symplex.decks.keywords import KEYWORDS, documented
+from symplex.decks.keywords import KEYWORDS
 from symplex.errors import InvalidArgument, MeshError, OutputError, SymplexError
 
 PULLED = step("*STATIC", "*DLOAD", "END, P4, -2.0e6")
@@ -220,7 +221,7 @@ def test_what_follows_a_motion_is_refused(tmp_path):
     [
         ("*STATIC", "*STATIC, MASSLESS", "parameter MASSLESS"),
         ("END, P4, -2.0e6", "END, CENTRIF, 3.", "loads CENTRIF"),
-        ("*ELASTIC\n", "*ELASTIC, TYPE=ORTHO\n", "TYPE=ORTHO"),
+        ("*ELASTIC\n", "*ELASTIC, TYPE=TRACTION\n", "TYPE=TRACTION"),
         ("200000000000.0, 0.3\n", "200000000000.0, 0.3, 0.\n1e11, 0.3, 100.\n", "depend on temperature"),
         ("ELSET=BAR, MATERIAL=STEEL", "ELSET=BAR, MATERIAL=GOLD", "no material 'GOLD'"),
         ("TYPE=C3D8,", "TYPE=C3D8P,", "elements C3D8P"),
@@ -317,6 +318,59 @@ def test_a_motion_that_changes_what_its_start_is_under_is_refused(tmp_path, chan
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
     assert [*imported.scenarios] == [1]
     assert "of the static step before are changed or removed" in missed(imported)[0]
+
+
+# -- anisotropic elasticity ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "elastic",
+    [
+        "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n60e9, 30e9, 10e9, 0.2, 0.3, 0.4, 9e9, 6e9,\n4e9, 293.\n",
+        "*ELASTIC, TYPE=ORTHO\n{},\n4e9\n",
+        "*ELASTIC, TYPE=ANISOTROPIC\n{}\n",
+    ],
+)
+def test_an_orthotropic_bar_has_the_modulus_along_it(tmp_path, elastic):
+    """The second axis of the material lies along the bar: E2, and contractions ν21 = ν12 E2/E1 and ν23."""
+    material = sx.AnisotropicElastic.orthotropic((60e9, 30e9, 10e9), (0.2, 0.3, 0.4), (9e9, 6e9, 4e9), 1.0)
+    D = material.tangent(np.eye(3)[None])[0]
+    nine = [D[i, i, j, j] for j in range(3) for i in range(j + 1)] + [9e9, 6e9, 4e9]
+    zeros = [0.0] * 15
+    all_21 = [*nine[:6], *zeros[:3], nine[6], *zeros[:4], nine[7], *zeros[:5], nine[8]]
+    numbers = nine[:8] if "ORTHO" in elastic else all_21
+    lines = elastic.format(
+        ",\n".join(", ".join(map(repr, map(float, numbers[k : k + 8]))) for k in (0, 8, 16)).rstrip(",\n ")
+    )
+    text = bar().replace("*ELASTIC\n200000000000.0, 0.3\n", lines)
+    text = text.replace("MATERIAL=STEEL\n,", "MATERIAL=STEEL, ORIENTATION=O\n,")
+    model = "*ORIENTATION, NAME=O, SYSTEM=RECTANGULAR\n0., 1., 0., 1., 0., 0.\n"  # third axis: −z
+    imported = import_deck(write(tmp_path, text + model + PULLED), tmp_path / "out")
+    assert not imported.missed
+    u, problem = displacements(imported)
+    exact = 2e6 / 30e9 * problem.mesh.points * [1.0, -0.2 * 30 / 60, -0.4]
+    assert np.abs(u - exact).max() < 1e-9 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize(
+    ("elastic", "orientation", "what"),
+    [
+        ("*ELASTIC, TYPE=ORTHO\n1., 2., 3.\n", "", "has 3 numbers, not 9"),
+        ("*ELASTIC, TYPE=TRACTION\n1., 2., 3.\n", "", "TYPE=TRACTION is not known"),
+        ("*ELASTIC, TYPE=ORTHO\n" + "1., " * 20 + "\n", "", "depend on temperature"),
+        ("", "*ORIENTATION, NAME=O, SYSTEM=CYLINDRICAL\n0., 0., 0., 0., 0., 1.\n", "only orientations with SYSTEM=REC"),
+        ("", "*ORIENTATION, NAME=O\nDISTRIBUTED\n", "differ between elements"),
+        ("", "*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n3, 90.\n", "turned about an axis"),
+    ],
+)
+def test_elasticities_that_are_not_understood_are_told(tmp_path, elastic, orientation, what):
+    text = bar(model=orientation)
+    text = text.replace("*ELASTIC\n200000000000.0, 0.3\n", elastic) if elastic else text
+    try:
+        told = missed(import_deck(write(tmp_path, text + PULLED), tmp_path / "out"))[0]
+    except MeshError as error:
+        told = str(error)
+    assert what in told
 
 
 # -- linear constraints --------------------------------------------------------------------------------------------
@@ -438,9 +492,9 @@ def test_constraints_that_are_not_understood_are_told(tmp_path, model, what):
 # -- documentation ------------------------------------------------------------------------------------------------
 
 
-def test_the_table_of_keywords_is_documented(request):
-    text = (request.config.rootpath / "docs" / "decks.md").read_text()
-    assert documented() in text
+def test_the_tables_of_elements_and_keywords_are_documented():
+    text = PAGE.read_text("utf-8")
+    assert [name for name, table in tables().items() if table not in text] == []
 
 
 def test_keywords_are_spelt_without_spaces():
