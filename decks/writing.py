@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from symplex.decks.constraint_tables import BODY, ConstraintTables
 from symplex.decks.constraints import rows_of
-from symplex.decks.deck import Amplitude, Deck, MaterialData, Step
+from symplex.decks.deck import Amplitude, Deck, Step
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.material_tables import material_table
 from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.state import Acting, Value, acting, local_directions, starts_loaded
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-_ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is wanted, which has nothing to do with it
 _MOST_DIRECTIONS = 24  # of faces under a pressure, each of which becomes a traction of its own
 _SUDDEN = 1e-6  # within what part of a step a load comes that comes at once, so that a static start is without it
 _MOST_LOADS = 2000
@@ -184,40 +184,13 @@ class StepWriter:
         return max(found) * self._units.stress if found else None
 
     def _material(self, name: str, axes: str) -> Table:
-        """Return a material, with the axes of an orientation."""
-        units, step, material = self._units, self._step, self._deck.materials[name]
+        step, material = self._step, self._deck.materials[name]
         if material.density is None and step.procedure != "static":
             raise NotUnderstood(f"the material '{material.name}' has no density")
-        density = _ANY_DENSITY if material.density is None else material.density * units.density
-        if material.formula:
-            constants = {
-                # D are one over a pressure.
-                name: value / units.stress if name.startswith("d") else value * units.stress
-                for name, value in material.constants.items()
-            }
-            return {"law": material.formula, **constants, "density": density}
+        if axes and axes not in self._deck.orientations:
+            raise NotUnderstood(f"there is no orientation '{axes}'")
         large = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
-        if material.stiffness or material.engineering:
-            return self._anisotropic(material, axes, large) | {"density": density}
-        if material.young is None:
-            raise NotUnderstood(f"the material '{material.name}' has no elasticity")
-        law = "saint-venant-kirchhoff" if large else "linear-elastic"
-        return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
-
-    def _anisotropic(self, material: MaterialData, orientation: str, large: bool) -> Table:
-        stress = self._units.stress
-        table: Table = {"law": "anisotropic" if large else "linear-anisotropic"}
-        if material.stiffness:
-            table["stiffness"] = [value * stress for value in material.stiffness]
-        else:
-            E, nu, G = (material.engineering[k : k + 3] for k in (0, 3, 6))
-            table |= {"moduli": [e * stress for e in E], "poisson_ratios": list(nu)}
-            table["shear_moduli"] = [g * stress for g in G]
-        if orientation:
-            if orientation not in self._deck.orientations:
-                raise NotUnderstood(f"there is no orientation '{orientation}'")
-            table["axes"] = [list(axis) for axis in self._deck.orientations[orientation]]
-        return table
+        return material_table(material, self._deck.orientations.get(axes), self._units, large)
 
     def _velocity(self) -> list[float]:
         nodes: NDArray[np.float64] = np.zeros((len(self._geometry.mesh.points), 3))
