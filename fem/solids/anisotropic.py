@@ -182,4 +182,4 @@ def _directions(axes: ArrayLike | None) -> Array:
     if not min(sizes) > 1e-9 * np.linalg.norm(second):
         raise MaterialError("AnisotropicElastic: the two axes are zero or parallel; they span no plane.")
     first, third = first / sizes[0], third / sizes[1]
-    return np.array([first, np.cross(third, first), third])
+    return np.array([first, np.cross(third, first), third], dtype=float)
