@@ -22,6 +22,8 @@ from symplex.scenario.quantities import (
     vector,
 )
 
+SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
+
 
 class Timed(Table):
     """What acts for a part of the run only: after the time ``from``, to the time ``until``.
@@ -44,10 +46,11 @@ class Timed(Table):
         return self.until == 0.0
 
     def acts(self, first: float, last: float) -> bool:
-        """Return whether it acts between two times in s, or at one."""
+        """Return whether it acts between two times in s, or at one; not if it does within rounding of these only."""
         if first == last:
             return self.begin <= first and (self.until is None or first <= self.until)
-        return self.begin < last and (self.until is None or self.until > first)
+        rounding = SAME_TIME * (last - first)
+        return self.begin < last - rounding and (self.until is None or self.until > first + rounding)
 
 
 class History(Table):

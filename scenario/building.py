@@ -133,12 +133,12 @@ class Builder:
         if table is None:
             return self._wanted("at the start", system.state, q, v)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        q, v = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
+        q, v, internal = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
-        return self._wanted("at the start", system.state, q, v)
+        return self._wanted("at the start", system.state, q, v, 0.0, internal)
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
@@ -156,18 +156,16 @@ class Builder:
         stages, given = [], self._tables.sampled
         for leg, system in zip(legs, systems, strict=True):
             run, of_stage = given[leg.stage], tables_of_stage(self._tables, leg.stage)
-            if leg.samples != run.n_samples:
-                run = run.of_part(leg.end - leg.start, leg.samples)
             table = self._tables.stage[leg.stage] if self._tables.stage else None
             here = place("integrator") if table is None else f"{place('stage', leg.stage, table.name)}: integrator"
             later = leg.start > 0.0
             at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
-            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, later)
+            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, leg.interval, later)
             name = "" if table is None else table.name or f"#{leg.stage + 1}"
             interval = None
             if later and getattr(of_stage.integrator, "dt", None) == "auto":
                 # The limit is that of the shape to which the run has come by then.
-                fitted, interval = integrator_of(of_stage, rods), run.duration / run.n_samples
+                fitted, interval = integrator_of(of_stage, rods), leg.interval
             stages.append(Stage(system, fitted, leg.end, name, interval))
         return stages[0].integrator if len(stages) == 1 else Stages(stages)
 
@@ -254,9 +252,9 @@ class Builder:
             of_stage = tables_of_stage(self._tables, leg.stage)
             dt = getattr(of_stage.integrator, "dt", None)
             if dt == "auto":
-                system, run = acting(leg.start, leg.end), given[leg.stage].of_part(leg.end - leg.start, leg.samples)
+                system, run = acting(leg.start, leg.end), given[leg.stage]
                 state = system.state(self._inertia.positions(), self._inertia.velocities, leg.start)
-                dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.start > 0.0))
+                dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.interval, leg.start > 0.0))
             if dt is not None:
                 steps.append((of_stage.integrator, float(dt)))
         return self._riders.rigidity(steps)

@@ -145,7 +145,7 @@ class Inertia:
                 own[nodes] = np.nan_to_num(own[nodes]) + v
         added = np.full(shape, np.nan)
         for name, own in fields.items():
-            nodes = np.flatnonzero(~np.isnan(own[:, 0]))
+            nodes = np.flatnonzero(~np.isnan(own[:, 0])).astype(np.int32)
             self._require_same(
                 name,
                 nodes,

@@ -160,7 +160,13 @@ def _of_order(method: FixedStepIntegrator, order: int | None) -> FixedStepIntegr
 
 
 def fitted_integrator(
-    tables: Tables, rods: Mapping[str, Constraint], system: System, state: State, run: Sampled, later: bool = False
+    tables: Tables,
+    rods: Mapping[str, Constraint],
+    system: System,
+    state: State,
+    run: Sampled,
+    interval: float,
+    later: bool = False,
 ) -> Integrator:
     """Return the integrator that a scenario describes, with a step that fits its times.
 
@@ -173,7 +179,9 @@ def fitted_integrator(
     state : State
         At the start.
     run : Sampled
-        How long it goes on, and how many samples there are.
+        How long it goes on, and how many samples there are, its parts together.
+    interval : float
+        The time in s between samples of the part.
     later : bool, default False
         Whether it begins from another state, to which another integrator leads.
 
@@ -187,7 +195,6 @@ def fitted_integrator(
     table = tables.integrator
     if system.fixed.all():
         raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
-    interval = run.duration / run.n_samples
     if not later:
         _refuse(table, system, state)
     named = replace(tables, integrator=_with_parts(table, system))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from symplex.fem.energy import Array
+from symplex.scenario.actions import SAME_TIME
 from symplex.scenario.quantities import Table, positive, whole
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
-_SAME = 1e-9  # of a stage, by which two times may differ that are meant to be one
 
 
 class Sampled(Table):
@@ -56,12 +56,6 @@ class Sampled(Table):
         changed = self.__dict__ | {"frames": frames, "samples": frames * each}
         return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
 
-    def of_part(self, duration: float, samples: int) -> Self:
-        """Return that of a part of it, of a duration in s, with so many samples."""
-        frames = max(samples * self.frames // self.n_samples, 1)
-        changed = self.__dict__ | {"duration": duration, "frames": frames, "samples": samples}
-        return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
-
     def gives(self, key: str) -> bool:
         """Return whether the file gives a key."""
         return key in self.model_fields_set
@@ -90,6 +84,11 @@ class Leg:
     start: float
     end: float
     samples: int
+
+    @property
+    def interval(self) -> float:
+        """The time in s between samples."""
+        return (self.end - self.start) / self.samples
 
 
 @dataclass(frozen=True)
@@ -144,8 +143,8 @@ def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:
     """Return the times in s within a stage at which something begins or ends to act."""
     found: list[float] = []
     for t in sorted({time for item in tables.timed for time in (item.begin, item.until) if time is not None}):
-        inside = begin + _SAME * duration < t < begin + (1.0 - _SAME) * duration
-        if inside and (not found or t - found[-1] > _SAME * duration):
+        inside = begin + SAME_TIME * duration < t < begin + (1.0 - SAME_TIME) * duration
+        if inside and (not found or t - found[-1] > SAME_TIME * duration):
             found.append(t)
     return found
 

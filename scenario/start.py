@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
 from pathlib import Path
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -32,6 +33,7 @@ from symplex.scenario.quantities import (
 )
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.equilibria.steady_rotation import relative_equilibrium, relative_equilibrium_of_momentum
+from symplex.time.internal import internal_of
 from symplex.time.solvers.newton import Newton
 
 _SAME_POINT = 1e-6  # of the size of the bodies: points of frames are in single precision
@@ -112,6 +114,22 @@ STARTS: dict[str, type[Table]] = {
 }
 
 
+class Start(NamedTuple):
+    """What a run starts with.
+
+    Attributes
+    ----------
+    q, v : float64 [n, 3]
+        Positions in m and velocities in m/s.
+    internal : mapping of str to float64
+        Internal variables of viscoelastic bodies, by the names of these parts of a system; others are relaxed.
+    """
+
+    q: Array
+    v: Array
+    internal: Mapping[str, Array] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Beginning:
     """What a state at the start is made of.
@@ -134,8 +152,8 @@ class Beginning:
     q: Array
     v: Array
 
-    def state(self, table: StartTable, n_bodies: int) -> tuple[Array, Array]:
-        """Return the positions and velocities [n, 3] at the start, but for a perturbation.
+    def state(self, table: StartTable, n_bodies: int) -> Start:
+        """Return what a run starts with, but for a perturbation.
 
         Raises
         ------
@@ -145,13 +163,13 @@ class Beginning:
         match table:
             case StaticStart():
                 newton = Newton(iterations=_CORRECTIONS, linear=table.solver)
-                return static_equilibrium(self.system, self.q, newton=newton).state.q, self.v
+                return Start(static_equilibrium(self.system, self.q, newton=newton).state.q, self.v)
             case RotationStart():
                 return self._rotating(table, n_bodies)
             case _:
                 return self._of_result(table)
 
-    def _rotating(self, table: RotationStart, n_bodies: int) -> tuple[Array, Array]:
+    def _rotating(self, table: RotationStart, n_bodies: int) -> Start:
         if n_bodies != 1:
             raise ScenarioError(
                 f'kind = "relative-equilibrium" is for one body, but there are {n_bodies}; leave the others out, or '
@@ -167,9 +185,9 @@ class Beginning:
         else:
             momentum = np.array(table.angular_momentum)
             found = relative_equilibrium_of_momentum(self.system, self.q, momentum, velocity=velocity, tilt=table.tilt)
-        return found.state.q, found.state.v
+        return Start(found.state.q, found.state.v)
 
-    def _of_result(self, table: ResultStart) -> tuple[Array, Array]:
+    def _of_result(self, table: ResultStart) -> Start:
         folder = self.folder / table.folder
         names = [name for name in ("motion.vtkhdf", "motion.pvd") if (folder / name).exists()]
         if not names:
@@ -189,6 +207,14 @@ class Beginning:
             )
         if table.time is None:
             return self._of_checkpoint(folder, table.folder)
+        for missing, there in (
+            ("internal variables of viscoelastic bodies", len(self.system.inelastic) > 0),
+            ("nodes of what is rigid and moves freely", not self.system.fixed[n:].all()),
+        ):
+            if there:
+                raise ScenarioError(
+                    f"frames have no {missing}; leave time out, and the last state of the run is taken."
+                )
         k = int(np.argmin(np.abs(series.times - table.time)))
         spacing = float(np.diff(series.times).max(initial=0.0)) or 1.0
         if abs(series.times[k] - table.time) > _SAME_TIME * spacing:
@@ -204,29 +230,29 @@ class Beginning:
             )
         q[:n] = self.mesh.points + frame.displacement[:n]
         v[:n] = frame.point_data["velocity"][:n]
-        return q, v
+        return Start(q, v)
 
-    def _of_checkpoint(self, folder: Path, called: str) -> tuple[Array, Array]:
+    def _of_checkpoint(self, folder: Path, called: str) -> Start:
         """Return the last state of a run, to all digits."""
         motion = load_checkpoint(folder / "checkpoint.npz").motion
-        found = _arrays(motion)
+        found = _last_of(motion)
         if found is None:
             raise ScenarioError(
                 f"the checkpoint of the run in '{called}' has no positions and velocities at one time, as its method "
                 "moves on by events; give the time of a frame."
             )
-        q, v = found
-        if q.shape != self.q.shape:
+        if found.q.shape != self.q.shape:
             raise ScenarioError(
-                f"the run in '{called}' has {len(q):,} nodes, but here are {len(self.q):,}, those of obstacles that "
-                "move included."
+                f"the run in '{called}' has {len(found.q):,} nodes, but here are {len(self.q):,}, those of obstacles "
+                "that move included."
             )
-        return q, v
+        return found._replace(internal={k: z for k, z in found.internal.items() if k in self.system.inelastic})
 
 
-def _arrays(motion: Mapping[str, Array]) -> tuple[Array, Array] | None:
-    """Return positions and velocities of the checkpoint of a motion, or of the stage that it is in."""
+def _last_of(motion: Mapping[str, Array]) -> Start | None:
+    """Return what the checkpoint of a motion, or of the stage that it is in, ends with."""
     for prefix in ("", "motion."):
         if {f"{prefix}q", f"{prefix}v", f"{prefix}dt"} <= motion.keys():
-            return np.array(motion[f"{prefix}q"]), np.array(motion[f"{prefix}v"])
+            own = {name.removeprefix(prefix): array for name, array in motion.items() if name.startswith(prefix)}
+            return Start(np.array(own["q"]), np.array(own["v"]), internal_of(own))
     return None

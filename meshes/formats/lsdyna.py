@@ -65,15 +65,19 @@ def _blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _lines(path: Path, within: tuple[Path, ...], includes: Includes) -> Iterator[str]:
-    """Yield the lines of a file without comments, an ``*INCLUDE`` as the lines of its file."""
+    """Yield the lines of a file without comments, an ``*INCLUDE`` as the lines of its file.
+
+    Empty lines are left out, but where they may be titles.
+    """
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        named = False
+        named = titled = False
         for text in file:
             line = text.rstrip()
-            if line.startswith("$") or not line.strip():
+            if line.startswith("$") or not (line.strip() or titled):
                 continue
             if line.startswith("*"):
-                named = line.upper().split()[0] == "*INCLUDE"
+                word = line.upper().split()[0]
+                named, titled = word == "*INCLUDE", word == "*PART" or word.endswith("_TITLE")
             elif named:
                 inner, outer = includes.found(line.strip(), path, within)
                 yield from _lines(inner, outer, includes)

@@ -15,7 +15,7 @@ def test_large_objects_are_one_line():
     assert repr(system) == (
         "System(nodes 71 in 3 dimensions; mass 1 kg, lumped; energies cube (Solid); fixed 0 coordinates)"
     )
-    assert repr(state) == "State(t=0.0, q=float64 [71, 3], v=float64 [71, 3], a=float64 [71, 3])"
+    assert repr(state) == "State(t=0.0, q=float64 [71, 3], v=float64 [71, 3], a=float64 [71, 3], internal={})"
     spring = sx.Bars(np.array([[0, 1]]), sx.measures.EngineeringStrain(1.0, 1.0))
     assert repr(spring) == "Bars(1 stencils of 2 nodes)"
 

@@ -669,7 +669,9 @@ def calls() -> dict[str, Call]:
             newton=None,
         ),
         "Static": _call(sx.equilibria.Static, rest, **step),
-        "Stage": _call(sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first"),
+        "Stage": _call(
+            sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first", interval=0.1
+        ),
         "Stages": _call(sx.time.Stages, stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)]),
         "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),
         "plot_history": _call(
@@ -677,6 +679,7 @@ def calls() -> dict[str, Call]:
             history={"t": np.array([0.0, 1.0]), "kinetic": np.ones(2), "total": np.ones(2)},
             path="plot.png",
             title="A title",
+            stages={"first": 0.0},
         ),
         "compare_histories": _call(
             sx.runs.compare_histories,

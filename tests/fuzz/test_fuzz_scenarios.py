@@ -184,6 +184,28 @@ def own_cases() -> Iterator[Data]:
     both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
     yield from damped_cases(dt)
+    yield from cases_of_starts_and_stages(dt)
+
+
+def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
+    """Yield scenarios that begin in all ways, and in which things begin and end."""
+    newmark = {"kind": "newmark"}
+    disturbed = {"amplitude": 1e-4, "of": "velocities", "seed": 3, "body": "cube", "group": "z_max"}
+    static = {"kind": "static", "solver": "auto", "perturbation": disturbed | {"direction": [1, 0, 0]}}
+    sag = GRAVITY | {"from": 0, "until": 0}
+    held, pull = STILL | {"from": 0.0, "until": 0.008}, PULL | {"from": 0.002, "until": 0.006}
+    yield case(newmark, support=[held], load=[pull], gravity=sag, start=static)
+    turning = {"kind": "relative-equilibrium", "angular_velocity": [0, 0, 2], "tilt": 0.1}
+    even = {"mesh": BOX | {"split": "hexahedra"}}
+    yield case({"kind": "midpoint", "dt": dt}, body=even, start=turning | {"perturbation": {"amplitude": 1e-4}})
+    yield case(newmark, body=even, start={"kind": "relative-equilibrium", "angular_momentum": [0, 0, 1e-3]})
+    yield case(newmark, start={"kind": "result", "from": "earlier", "time": 0.01})
+    slow = {"kind": "static", "dt": 2e-3, "solver": "dense"}
+    yield case(slow, support=[STILL], load=[PULL | {"history": SINE}])
+    press = {"name": "press", "duration": 0.01, "frames": 2, "samples": 4, "integrator": slow}
+    stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}
+    cube = {"name": "cube", "mesh": BOX, "material": SOFT}
+    yield stages | {"body": [cube], "support": [STILL], "load": [pull | {"until": 0.012}]}
 
 
 def damped_cases(dt: float) -> Iterator[Data]:
@@ -280,9 +302,13 @@ def published_cases() -> Iterator[Data]:
                 body["mesh"] = BOX
             elif "cells" in body["mesh"]:
                 body["mesh"] |= {"cells": [min(count, 4) for count in body["mesh"]["cells"]]}
-        data["run"] |= {"duration": data["run"]["duration"] / 100, "frames": 2, "samples": 4}
-        if isinstance(data["integrator"].get("dt"), float):
-            data["integrator"]["dt"] = min(data["integrator"]["dt"], data["run"]["duration"] / 4)
+        for item in (*data.get("support", ()), *data.get("load", ()), data.get("gravity", {})):
+            item |= {key: item[key] / 100 for key in ("from", "until") if key in item}
+        for part in data.get("stage") or [data["run"]]:
+            part |= {"duration": part["duration"] / 100, "frames": 2, "samples": 4}
+            integrator = part.get("integrator") or data["integrator"]
+            if isinstance(integrator.get("dt"), float):
+                integrator["dt"] = min(integrator["dt"], part["duration"] / 4)
         yield data
 
 
@@ -459,6 +485,8 @@ def furnish(folder: Path) -> None:
     from symplex.meshes.formats.save import save_mesh
     from symplex.meshes.generate import box
     from symplex.meshes.mesh import Mesh
+    from symplex.runs.run import simulate
+    from symplex.scenario.scenario import Scenario
 
     (folder / "folder").mkdir()
     (folder / "record.csv").write_text("t (s),a (g)\n0,0\n0.005,1\n0.02,0\n", "utf-8")
@@ -468,6 +496,9 @@ def furnish(folder: Path) -> None:
     ends = np.array([[0, 1], [1, 2]], np.int32)
     bars = Mesh(np.eye(3), {"line": ends}, {"main": {"line": np.array([0, 1], np.int32)}})
     save_mesh(bars, folder / "bars.msh")
+    earlier = next(data for data in own_cases() if data.get("start", {}).get("kind") == "result")
+    text = toml({key: value for key, value in earlier.items() if key != "start"})
+    simulate(Scenario.parse(text, folder / "earlier.toml"), folder / "earlier", progress=False, pictures=False)
 
 
 def trial(task: dict[str, str]) -> str:

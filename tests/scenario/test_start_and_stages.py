@@ -196,6 +196,39 @@ def test_a_run_begins_where_another_has_ended(tmp_path, monkeypatch):
     assert frame.system.kinetic(frame.state.v) == pytest.approx(whole["kinetic"][k], rel=1e-5)
 
 
+def test_what_begins_or_ends_with_a_stage_acts_in_whole_stages():
+    """Also where the sums of durations are rounded: 0.1 + 0.2 > 0.3, and eight times 0.1 is less than 0.8."""
+    stage = '[[stage]]\nduration = {}\nframes = 1\nintegrator = {{ kind = "energy-momentum", dt = 1e-2 }}\n'
+    load = '[[load]]\nname = "push"\nkind = "nodal"\nbody = "bar"\ngroup = "x_max"\nforce = [1, 0, 0]\n'
+
+    def acting(durations, times):
+        stages = parse(BAR + HELD + load + times + "".join(map(stage.format, durations))).build().stages
+        return ["push" in stage.system.energies for stage in stages]
+
+    assert acting([0.1, 0.2, 0.1], "from = 0.3\n") == [False, False, True]
+    assert acting([0.1, 0.2, 0.1], "until = 0.3\n") == [True, True, False]
+    assert acting([0.1] * 9, "from = 0.8\n") == 8 * [False] + [True]
+    assert acting([0.1] * 9, "until = 0.8\n") == 8 * [True] + [False]
+
+
+def test_a_viscoelastic_body_begins_with_its_overstress(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    viscous = BAR.replace("density = 1000", "density = 1000, viscous = [{ ratio = 0.5, time = 0.02 }]")
+    simulate(parse(viscous + HELD + WEIGHT + RUN), "first", progress=False)
+    begun = '[start]\nkind = "result"\nfrom = "first"\n'
+    problem = parse(viscous + HELD + WEIGHT + begun + RUN).build()
+    last = {name: values[-1] for name, values in read_history(tmp_path / "first" / "history.csv").items()}
+    assert last["stored_viscoelastic_bar"] > 1e-3 * last["bar"]
+    energies = problem.system.energies_of(problem.state)
+    for name in ("kinetic", "bar", "stored_viscoelastic_bar", "gravity"):
+        assert energies[name] == pytest.approx(last[name], rel=1e-12)
+    assert "[start]: frames have no internal variables of viscoelastic bodies; leave time out" in mistakes(
+        viscous + HELD + WEIGHT + begun + "time = 0.03\n" + RUN
+    )
+    elastic = parse(BAR + HELD + WEIGHT + begun + RUN).build()
+    assert elastic.system.energies_of(elastic.state)["bar"] == pytest.approx(last["bar"], rel=1e-12)
+
+
 def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "[start]: kind is missing; known are: static, relative-equilibrium, result." in mistakes(
@@ -254,6 +287,10 @@ def test_odd_times_are_samples_as_well():
     assert len(times) == 21
     assert {0.01234, 0.0301} < set(times)
     assert parse(text).times[-1] == 0.04
+    # Where samples are closer than elsewhere, so are steps that are as long as the time between samples.
+    steps = [stage.integrator.dt for stage in parse(text.replace("dt = 1e-3", "dt = 2e-3")).build().stages]
+    assert max(steps) <= 2e-3
+    assert min(steps) > 1e-3
 
 
 @pytest.fixture(scope="module")

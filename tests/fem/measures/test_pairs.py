@@ -39,7 +39,7 @@ def test_a_part_of_it(pairs, page, system):
 
 
 def test_every_integrator_is_tried(pairs):
-    """But for the reduction to one distance, which is for two bodies."""
+    """But for the reduction to one distance, which is for two bodies, and what scenarios make stages of."""
 
     def all_of(kind):
         return {kind, *(inner for sub in kind.__subclasses__() for inner in all_of(sub))}
@@ -53,7 +53,7 @@ def test_every_integrator_is_tried(pairs):
     ours = {
         kind for kind in all_of(Integrator) if kind.__module__.startswith("symplex.") and not kind.__abstractmethods__
     }
-    assert {kind.__name__ for kind in ours - tried} == {"PolarReduction"}
+    assert {kind.__name__ for kind in ours - tried} == {"PolarReduction", "Static", "Stages"}
 
 
 def test_the_readme_says_the_same(pytestconfig, page):

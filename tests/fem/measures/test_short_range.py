@@ -45,6 +45,9 @@ METHODS = {
     "ZhangSkeel": lambda *_: sx.ZhangSkeel(STEP),
     "ZhangSkeel simplified": lambda *_: sx.ZhangSkeel(STEP, variant="simplified"),
     "LinearlyImplicitNewmark": lambda *_: sx.implicit.LinearlyImplicitNewmark(STEP),
+    "GrahamJelenic": lambda *_: sx.GrahamJelenic(STEP, "energy-momentum"),
+    "GrahamJelenic CM4": lambda *_: sx.GrahamJelenic(STEP, "cayley-magnus-4"),
+    "Composition of CM4": lambda *_: sx.Composition(sx.GrahamJelenic(STEP, "cayley-magnus-4"), 6),
     "Rattle": lambda *made: sx.Rattle(STEP, rod(*made)),
     "Shake": lambda *made: sx.constraints.Shake(STEP, rod(*made)),
     "Composition": lambda *_: sx.Composition(sx.EnergyMomentum(STEP)),
@@ -54,8 +57,7 @@ OTHERS = {
     "EnergyStepping": sx.EnergyStepping(0.1),
     "JacobiReduction": sx.reductions.JacobiReduction(sx.Newmark(STEP)),
     "AdaptiveVariational": sx.AdaptiveVariational(STEP),
-    "GrahamJelenic": sx.GrahamJelenic(STEP, "energy-momentum"),
-    "Composition of CM4": sx.Composition(sx.GrahamJelenic(STEP, "cayley-magnus-4"), 6),
+    "GrahamJelenic kappa": sx.GrahamJelenic(STEP, "kappa"),
 }
 
 

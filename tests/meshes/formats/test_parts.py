@@ -77,6 +77,18 @@ def test_lsdyna_quadratic_tetrahedra_and_shells(tmp_path):
     assert {*found.cell_groups} == {"steel", "part_9"}
 
 
+def test_lsdyna_parts_and_sets_without_titles(tmp_path):
+    mesh = sx.box((2.0, 1.0, 1.0), (2, 1, 1), split="hexahedra")
+    rows = ["".join(f"{n:8d}" for n in (1, 7, *row)) for row in (mesh.cells["hexahedron"][:1] + 1).tolist()]
+    rows += ["".join(f"{n:8d}" for n in (2, 8, *row)) for row in (mesh.cells["hexahedron"][1:] + 1).tolist()]
+    text = lsdyna(mesh, left(mesh) + 1, rows)
+    card = f"{7:10d}{1:10d}\n"
+    text = text.replace(f"steel\n{card}", f"\n{card}rubber\n{8:10d}{1:10d}\n").replace("left side", "")
+    found = sx.read_mesh(written(tmp_path, "part.k", text))
+    assert {"part_7", "rubber", "set_3"} <= {*found.groups}
+    assert found.nodes_of("set_3").tolist() == left(mesh).tolist()
+
+
 def test_lsdyna_include(tmp_path):
     mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
     text = lsdyna(mesh, left(mesh) + 1, ["".join(f"{n:8d}" for n in (1, 7, *(mesh.cells["hexahedron"][0] + 1)))])
