@@ -69,7 +69,7 @@ _FAMILY_OF = {
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),
-        *("Viscoelastic", "ViscousStress"),
+        *("AnisotropicElastic", "Viscoelastic", "ViscousStress"),
     ),
     "solvers": ("Newton",),
     "time": ("Composition", "Langevin", "Integrator", "Motion", "march", "record", "Recorder", "Trajectory"),

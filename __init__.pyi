@@ -28,6 +28,7 @@ from symplex.fem.actions.supports import fixed_mask as fixed_mask
 from symplex.fem.energy import Energy as Energy
 from symplex.fem.measures.bars import Bars as Bars
 from symplex.fem.measures.penalty import Penalty as Penalty
+from symplex.fem.solids.anisotropic import AnisotropicElastic as AnisotropicElastic
 from symplex.fem.solids.constitutive import Material as Material
 from symplex.fem.solids.formula import material as material
 from symplex.fem.solids.materials import LinearElastic as LinearElastic

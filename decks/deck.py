@@ -53,6 +53,8 @@ class MaterialData:
     where: Where
     young: float | None = None
     poisson: float = 0.0
+    stiffness: tuple[float, ...] = ()  # of an anisotropic one, 9 or 21 numbers
+    engineering: tuple[float, ...] = ()  # of an orthotropic one, three moduli, ratios and shear moduli
     formula: str = ""
     constants: dict[str, float] = field(default_factory=dict)
     density: float | None = None
@@ -68,6 +70,14 @@ class Section(NamedTuple):
     material: str
     area: float | None
     where: Where
+    orientation: str = ""
+
+
+class Axes(NamedTuple):
+    """The axes of a material: the first one, and a direction in the plane of the first two."""
+
+    first: Vector
+    second: Vector
 
 
 class Amplitude(NamedTuple):
@@ -79,7 +89,7 @@ class Amplitude(NamedTuple):
 
 
 class Prescribed(NamedTuple):
-    """A component of displacement that nodes have; 0, 1, 2 are x, y, z."""
+    """A component of displacement that nodes have; 0, 1, 2 are x, y, z; 3, 4, 5 rotations about these."""
 
     nodes: str
     component: int
@@ -88,7 +98,7 @@ class Prescribed(NamedTuple):
 
 
 class PointForce(NamedTuple):
-    """A component of a force on each node of a set."""
+    """A component of a force on each node of a set; 3, 4, 5 are moments."""
 
     nodes: str
     component: int
@@ -128,6 +138,36 @@ class System(NamedTuple):
     a: Vector
     b: Vector
     cylindrical: bool
+
+
+class Term(NamedTuple):
+    """A component of displacement of nodes in an equation, times a factor."""
+
+    nodes: str
+    component: int
+    factor: float
+
+
+class Tie(NamedTuple):
+    """A surface whose nodes stay on faces of another one; without a tolerance those that are near."""
+
+    slave: str
+    master: str
+    tolerance: float | None
+    adjust: bool
+
+
+class RigidGroup(NamedTuple):
+    """Nodes of a set, or of a surface, that move as a rigid body with a reference node in some directions.
+
+    Its rotation is the displacement of a node, if it is named.
+    """
+
+    nodes: str
+    is_surface: bool
+    reference: str
+    rotation: str
+    components: tuple[int, ...]
 
 
 @dataclass
@@ -189,10 +229,14 @@ class Deck:
     title: str = ""
     materials: dict[str, MaterialData] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
+    orientations: dict[str, Axes] = field(default_factory=dict)
     amplitudes: dict[str, Amplitude] = field(default_factory=dict)
     model: Conditions = field(default_factory=Conditions)
     velocities: list[NodeVelocity] = field(default_factory=list)
     systems: list[System] = field(default_factory=list)
+    equations: list[tuple[Term, ...]] = field(default_factory=list)
+    ties: list[Tie] = field(default_factory=list)
+    rigid: list[RigidGroup] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     missed: list[Missed] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)

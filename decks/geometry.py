@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,29 @@ class DeckGeometry:
         if surface is None or surface.of_nodes or any(label[:1] != "S" or not label[1:] for _, label in surface.items):
             raise MeshError(f"'{who}' is no surface of sides of elements.")
         return [(number, int(label[1:])) for item, label in surface.items for number in _members(sets, item).tolist()]
+
+    def surface_nodes(self, who: str) -> NDArray[np.int64]:
+        """Return the places of the nodes of a surface, of nodes or of sides of elements.
+
+        Raises
+        ------
+        MeshError
+            If there is no such surface.
+        """
+        surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
+        if surface is None:
+            raise MeshError(f"there is no surface '{who}'.")
+        if surface.of_nodes:
+            return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
+        return np.unique(np.concatenate([np.array(face) for face in self.faces(self.sides(who, 0))]))
+
+    @cached_property
+    def in_elements(self) -> NDArray[np.bool_]:
+        """Which nodes [n] belong to solid elements."""
+        used = np.zeros(len(self.mesh.points), bool)
+        for kind in self.mesh.volume_types:
+            used[self.mesh.cells[kind]] = True
+        return used
 
     def has_all(self, sets: Iterable[str]) -> bool:
         """Return whether some elements and sets of elements are all solid elements together."""

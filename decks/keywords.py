@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from symplex.decks.constraint_keywords import CONSTRAINT_KEYWORDS
 from symplex.decks.load_keywords import LOAD_KEYWORDS
 from symplex.decks.material_keywords import MATERIAL_KEYWORDS
 from symplex.decks.mesh_keywords import MESH_KEYWORDS
@@ -32,6 +33,7 @@ KEYWORDS: dict[str, Keyword] = {
     "HEADING": Keyword(_take_heading, ("UNSORTED",), "`title`"),
     **MESH_KEYWORDS,
     **MATERIAL_KEYWORDS,
+    **CONSTRAINT_KEYWORDS,
     **LOAD_KEYWORDS,
     **STEP_KEYWORDS,
     **dict.fromkeys(_OUTPUTS, _OUTPUT),

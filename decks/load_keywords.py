@@ -58,11 +58,10 @@ def _take_boundary(reading: Reading, block: Block) -> None:
         first = direction(rest[0])
         last = direction(rest[1]) if rest[1] else first
         value = real(rest[2]) if rest[2] else 0.0
-        if last > 6 or (last > 3 and value):
+        if last > 6:
             raise NotUnderstood(f"degree of freedom {last} is not known")
-        # Nodes of solids have no rotations, 4 to 6.
         conditions.prescribed += [
-            Prescribed(nodes, k - 1, value, amplitude if value else "") for k in range(first, min(last, 3) + 1)
+            Prescribed(nodes, k - 1, value, amplitude if value else "") for k in range(first, last + 1)
         ]
 
 
@@ -71,7 +70,7 @@ def _take_cload(reading: Reading, block: Block) -> None:
     amplitude = _begin(block, conditions, "forces")
     for line in block.lines:
         nodes, component, value, *_ = *words(line), "", ""
-        if not 1 <= direction(component) <= 3:
+        if not 1 <= direction(component) <= 6:
             raise NotUnderstood(f"degree of freedom {component} is not known")
         conditions.forces.append(PointForce(nodes, int(component) - 1, real(value) if value else 0.0, amplitude))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symplex.decks.deck import MaterialData, Section
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, one_line, reals
+from symplex.decks.deck import Axes, MaterialData, Section
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, one_line, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 from symplex.meshes.formats.abaqus_sets import of_instance
 
@@ -26,10 +26,24 @@ def _take_material(reading: Reading, block: Block) -> None:
 
 
 def _take_elastic(reading: Reading, block: Block) -> None:
-    kind = block.parameters.get("TYPE", "ISO").upper()
-    if not kind.startswith("ISO"):
-        raise NotUnderstood(f"there is no law for TYPE={kind}; only isotropic elasticity is known")
+    kind = block.parameters.get("TYPE", "ISO").upper().replace(" ", "")
     material = reading.material_of()
+    if not kind.startswith("ISO"):
+        count = {"ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21}.get(kind)
+        if count is None:
+            raise NotUnderstood(f"elasticity with TYPE={kind} is not known")
+        values = [real(word) for line in block.lines for word in words(line.rstrip().rstrip(",")) if word]
+        if len(values) < count:
+            raise ValueError(f"a *{block.keyword} has {len(values)} numbers, not {count}")
+        if len(values) > count + 1:  # the last one is a temperature
+            raise NotUnderstood("constants that depend on temperature or other fields are not known")
+        given = tuple(values[:count])
+        material.stiffness, material.engineering = (), ()
+        if kind.startswith("ENG"):
+            material.engineering = given
+        else:
+            material.stiffness = given
+        return
     material.young, material.poisson = one_line(block, 2)[:2]
 
 
@@ -76,8 +90,27 @@ def _take_section(reading: Reading, block: Block) -> None:
     if block.placement is not None:
         elements = of_instance(elements, block.placement)
     reading.deck.sections.append(
-        Section(elements, block.parameter("MATERIAL"), area[0] if area else None, reading.where(block))
+        Section(
+            elements,
+            block.parameter("MATERIAL"),
+            area[0] if area else None,
+            reading.where(block),
+            block.parameters.get("ORIENTATION", "").upper(),
+        )
     )
+
+
+def _take_orientation(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("SYSTEM", "RECTANGULAR").upper()
+    if not kind.startswith("R") or block.parameters.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
+        raise NotUnderstood("only orientations with SYSTEM=RECTANGULAR by coordinates are known")
+    if len(block.lines) > 1:
+        raise NotUnderstood("orientations that are turned about an axis are not known")
+    if block.lines and len(words(block.lines[0])) == 1:
+        raise NotUnderstood("orientations that differ between elements are not known")
+    values = one_line(block, 6)
+    a, b = (values[0], values[1], values[2]), (values[3], values[4], values[5])
+    reading.deck.orientations[block.parameter("NAME").upper()] = Axes(a, b)
 
 
 MATERIAL_KEYWORDS = {
@@ -85,7 +118,8 @@ MATERIAL_KEYWORDS = {
     "ELASTIC": Keyword(
         _take_elastic,
         ("TYPE",),
-        'isotropic, constant: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`',
+        'isotropic: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`; `ORTHO`, '
+        '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; constant',
     ),
     "DENSITY": Keyword(_take_density, (), "constant"),
     "EXPANSION": Keyword(_take_expansion, ("TYPE", "ZERO"), "as long as no step has temperatures"),
@@ -95,5 +129,10 @@ MATERIAL_KEYWORDS = {
     "DAMPING": Keyword(_take_damping, ("ALPHA", "BETA"), "`[[damping]]`, in motions; the same for all materials"),
     "CONDUCTIVITY": Keyword(None, (), "nothing: heat is not computed"),
     "SPECIFICHEAT": Keyword(None, (), "nothing: heat is not computed"),
-    "SOLIDSECTION": Keyword(_take_section, ("ELSET", "MATERIAL", "CONTROLS"), "which material elements have"),
+    "SOLIDSECTION": Keyword(
+        _take_section, ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION"), "which material elements have"
+    ),
+    "ORIENTATION": Keyword(
+        _take_orientation, ("NAME", "SYSTEM", "DEFINITION"), "`axes` of anisotropic materials; rectangular"
+    ),
 }

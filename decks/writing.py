@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Amplitude, Deck, MaterialData, Step
+from symplex.decks.constraint_tables import BODY, ConstraintTables
+from symplex.decks.constraints import rows_of
+from symplex.decks.deck import Amplitude, Deck, Step
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.material_tables import material_table
 from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.state import Acting, Value, acting, local_directions, starts_loaded
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-BODY = "part"
-_ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is wanted, which has nothing to do with it
 _MOST_DIRECTIONS = 24  # of faces under a pressure, each of which becomes a traction of its own
 _SUDDEN = 1e-6  # within what part of a step a load comes that comes at once, so that a static start is without it
 _MOST_LOADS = 2000
 _FINER = 10
 _MOST_FRAMES = 200
+_PARALLEL = 1e-9  # how far a direction may be from an axis
 _AXES = "xyz"
 
 
@@ -46,6 +49,9 @@ class StepWriter:
         if step.procedure == "frequency" and step.perturbation:
             self._preload = starts_loaded(deck, step)
         self._local = local_directions(deck, geometry)
+        large = step.nonlinear or self._preload > 0
+        self._rows = rows_of(deck, geometry, self._local, large)
+        self._constraints = ConstraintTables(self._rows, geometry, units)
 
     @property
     def _moves(self) -> bool:
@@ -69,12 +75,17 @@ class StepWriter:
         acts = self._acting()
         if self._preload and self._moves:
             self._refuse_changes(acts)
+        supports = self._supports(acts)
         loads = self._forces(acts) + self._pressures(acts)
         if len(loads) > _MOST_LOADS:
             raise NotUnderstood(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
         static = step.procedure == "static" or self._preload
         tables: Table = {"title": self._title(), "body": [self._body()]}
-        tables["support"] = self._supports(acts)
+        if self._constraints.loose and step.procedure != "static":
+            raise NotUnderstood("nodes of no element that are in equations have no mass; only static steps are known")
+        tables["point_mass"] = self._constraints.masses()
+        tables["constraint"] = self._constraints.tables(self._stiffest)
+        tables["support"] = supports + self._constraints.held(acts.supports)
         tables["damping"] = self._damping()
         tables |= self._gravity(acts)
         tables["load"] = loads
@@ -87,12 +98,28 @@ class StepWriter:
         title = self._deck.title or "imported deck"
         return f"{title[:180]}, step {self._step.number}" if len(self._deck.steps) > 1 else title[:200]
 
+    def _acting_to(self, number: int) -> Acting:
+        """Return what acts in a step, rotations and moments of reference nodes on the nodes that stand for them."""
+        acts = acting(self._deck, self._geometry, number)
+        for (node, component), value in acts.supports.items():  # nodes of solids have no rotations to hold
+            if value.value and self._rows.turned(node, component) is None:
+                raise NotUnderstood("rotations are given of nodes that have none")
+        supports = {self._rows.turned(*dof): value for dof, value in acts.supports.items()}
+        forces = {self._rows.turned(*dof): values for dof, values in acts.forces.items()}
+        if None in forces:
+            raise NotUnderstood("a moment acts on a node that has no rotation")
+        return replace(
+            acts,
+            supports={dof: value for dof, value in supports.items() if dof is not None},
+            forces={dof: values for dof, values in forces.items() if dof is not None},
+        )
+
     def _acting(self) -> Acting:
         """Return what acts; natural vibrations are about the state before, under the loads of that."""
         if self._step.procedure != "frequency":
-            return acting(self._deck, self._geometry, self._step.number)
-        acts = acting(self._deck, self._geometry, self._preload)
-        held = acting(self._deck, self._geometry, self._step.number).supports
+            return self._acting_to(self._step.number)
+        acts = self._acting_to(self._preload)
+        held = self._acting_to(self._step.number).supports
         if not self._preload:
             return Acting(supports={key: Value(0.0, "", 0) for key in held})
         if {*held} != {*acts.supports}:
@@ -102,7 +129,7 @@ class StepWriter:
     def _refuse_changes(self, acts: Acting) -> None:
         """Raise NotUnderstood if a motion changes what its static start is under: it would start under the changes."""
         step = self._step
-        before = acting(self._deck, self._geometry, self._preload)
+        before = self._acting_to(self._preload)
         new = [key for key, values in (*acts.forces.items(), *acts.pressures.items()) if values[-1].step == step.number]
         if step.new_forces or step.new_pressures or any(k in before.forces or k in before.pressures for k in new):
             raise NotUnderstood("loads of the static step before are changed or removed")
@@ -112,8 +139,9 @@ class StepWriter:
     # -- body -----------------------------------------------------------------------------------------------------
 
     def _body(self) -> Table:
-        materials = {section.material.upper() for section in self._deck.sections}
-        unknown = materials - {*self._deck.materials}
+        # Axes make another material of one that is not the same in all directions.
+        materials = {(section.material.upper(), section.orientation) for section in self._deck.sections}
+        unknown = {name for name, _ in materials} - {*self._deck.materials}
         if unknown:
             raise NotUnderstood(f"there is no material '{min(unknown)}'")
         if not materials:
@@ -129,13 +157,13 @@ class StepWriter:
         if formulations:
             body["formulation"] = formulations.pop()
         if len(materials) == 1:
-            body["material"] = self._material(self._deck.materials[materials.pop()])
+            body["material"] = self._material(*materials.pop())
         else:
             body["materials"] = {
-                self._geometry.element_group(self._elements_of(name), f"material_{name}"): self._material(
-                    self._deck.materials[name]
-                )
-                for name in sorted(materials)
+                self._geometry.element_group(
+                    self._elements_of(name, axes), f"material_{name}{axes and '_'}{axes}"
+                ): self._material(name, axes)
+                for name, axes in sorted(materials)
             }
         if self._step.procedure != "explicit":
             body["mass"] = "consistent"
@@ -143,26 +171,26 @@ class StepWriter:
             body["velocity"] = self._velocity()
         return body
 
-    def _elements_of(self, material: str) -> list[str]:
-        return [section.elements for section in self._deck.sections if section.material.upper() == material]
+    def _elements_of(self, material: str, axes: str) -> list[str]:
+        sections = self._deck.sections
+        return [s.elements for s in sections if s.material.upper() == material and s.orientation == axes]
 
-    def _material(self, material: MaterialData) -> Table:
-        units, step = self._units, self._step
+    @property
+    def _stiffest(self) -> float | None:
+        """The largest Young's modulus in Pa, if the deck gives any."""
+        materials = self._deck.materials.values()
+        found = [material.young for material in materials if material.young is not None]
+        found += [max(values[:3]) for m in materials if (values := m.stiffness or m.engineering)]
+        return max(found) * self._units.stress if found else None
+
+    def _material(self, name: str, axes: str) -> Table:
+        step, material = self._step, self._deck.materials[name]
         if material.density is None and step.procedure != "static":
             raise NotUnderstood(f"the material '{material.name}' has no density")
-        density = _ANY_DENSITY if material.density is None else material.density * units.density
-        if material.formula:
-            constants = {
-                # D are one over a pressure.
-                name: value / units.stress if name.startswith("d") else value * units.stress
-                for name, value in material.constants.items()
-            }
-            return {"law": material.formula, **constants, "density": density}
-        if material.young is None:
-            raise NotUnderstood(f"the material '{material.name}' has no elasticity")
+        if axes and axes not in self._deck.orientations:
+            raise NotUnderstood(f"there is no orientation '{axes}'")
         large = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
-        law = "saint-venant-kirchhoff" if large else "linear-elastic"
-        return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
+        return material_table(material, self._deck.orientations.get(axes), self._units, large)
 
     def _velocity(self) -> list[float]:
         nodes: NDArray[np.float64] = np.zeros((len(self._geometry.mesh.points), 3))
@@ -192,11 +220,11 @@ class StepWriter:
                 alike.setdefault((names, amplitude, vector, number), []).append(node)
         tables = []
         for (components, amplitude, vector, number), nodes in alike.items():
-            group = self._geometry.point_group(nodes, f"held_{components}" if not vector else "moved")
-            table: Table = {"body": BODY, "group": group, "components": components}
-            if vector:
-                table = {"name": f"motion_{len(tables) + 1}", **table, **self._motion(vector, amplitude, number)}
-            tables.append(table)
+            for place in self._constraints.places(nodes, f"held_{components}" if not vector else "moved"):
+                table: Table = {**place, "components": components}
+                if vector:
+                    table = {"name": f"motion_{len(tables) + 1}", **table, **self._motion(vector, amplitude, number)}
+                tables.append(table)
         return tables
 
     def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
@@ -207,8 +235,12 @@ class StepWriter:
         turned: dict[int, Value] = {}
         for component, value in given.items():
             axis = int(np.abs(local[component]).argmax())
-            if abs(abs(local[component][axis]) - 1.0) > 1e-9:
-                raise NotUnderstood("a support in a local system that is oblique to the axes is not known")
+            if abs(abs(local[component][axis]) - 1.0) > _PARALLEL:
+                if value.value and self._moves:
+                    raise NotUnderstood("a support that moves in a direction oblique to the axes is not known")
+                moved = value.value * self._final(value.amplitude, value.step) if value.value else 0.0
+                self._rows.add({(node, i): float(c) for i, c in enumerate(local[component])}, moved)
+                continue
             turned[axis] = value._replace(value=value.value * float(np.sign(local[component][axis])))
         return turned
 
@@ -274,9 +306,9 @@ class StepWriter:
             return value.value * self._final(value.amplitude, value.step), "", False
         return value.value, value.amplitude, bool(value.amplitude or self._step.ramps or self._preload)
 
-    def _load(self, kind: str, group: str, key: str, value: Any, course: tuple[str, bool]) -> Table:
+    def _load(self, kind: str, place: Table, key: str, value: Any, course: tuple[str, bool]) -> Table:
         amplitude, changes = course
-        table = {"name": "", "kind": kind, "body": BODY, "group": group, key: value}
+        table = {"name": "", "kind": kind, **place, key: value}
         history = self._history(amplitude) if changes else None
         return table | ({"history": history} if history else {})
 
@@ -294,10 +326,10 @@ class StepWriter:
             if force.any():
                 alike.setdefault((tuple(force.tolist()), course), []).append(node)
         tables = []
-        for k, ((force, course), nodes) in enumerate(alike.items(), start=1):
-            group = self._geometry.point_group(nodes, "loaded")
-            tables.append(self._load("nodal", group, "force", list(force), course) | {"name": f"force_{k}"})
-        return tables
+        for (force, course), nodes in alike.items():
+            for place in self._constraints.places(nodes, "loaded"):
+                tables.append(self._load("nodal", place, "force", list(force), course))
+        return [table | {"name": f"force_{k}"} for k, table in enumerate(tables, start=1)]
 
     def _pressures(self, acts: Acting) -> list[Table]:
         alike: dict[tuple[float, tuple[str, bool]], list[tuple[int, int]]] = {}
@@ -314,13 +346,13 @@ class StepWriter:
             faces = self._geometry.faces(sides)
             parts = None if self._step.nonlinear else self._geometry.by_direction(faces)
             if parts is None or len(parts) > _MOST_DIRECTIONS:
-                group = self._geometry.face_group(faces, "pressed")
-                tables.append(self._load("pressure", group, "pressure", size, course))
+                place = {"body": BODY, "group": self._geometry.face_group(faces, "pressed")}
+                tables.append(self._load("pressure", place, "pressure", size, course))
                 continue
             for normal, members in parts:  # a pressure of a linear step does not turn with the surface
-                group = self._geometry.face_group(members, "pressed")
+                place = {"body": BODY, "group": self._geometry.face_group(members, "pressed")}
                 traction = (-size * normal).tolist()
-                tables.append(self._load("traction", group, "traction", traction, course))
+                tables.append(self._load("traction", place, "traction", traction, course))
         return [table | {"name": f"pressure_{k}"} for k, table in enumerate(tables, start=1)]
 
     def _gravity(self, acts: Acting) -> Table:

@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".energy": ("Energy",),
+        ".equations": ("LinearConstraints",),
         ".interpolation": ("Interpolation",),
         ".mass_properties": ("MassProperties",),
         ".rigidity": ("Rigidity",),

@@ -2,6 +2,7 @@
 
 # Made by tests/write_stubs.py.
 from symplex.fem.energy import Energy as Energy
+from symplex.fem.equations import LinearConstraints as LinearConstraints
 from symplex.fem.interpolation import Interpolation as Interpolation
 from symplex.fem.mass_properties import MassProperties as MassProperties
 from symplex.fem.rigidity import Rigidity as Rigidity

@@ -189,9 +189,10 @@ class _LoadTable(Timed):
 
 
 class NodalLoadTable(_LoadTable):
-    """The same force on each node of a group."""
+    """The same force on each node of a group, or of a point mass."""
 
     kind: Literal["nodal"]
+    group: Text | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
     force: Annotated[Triple, vector("N per node")]
 
 

@@ -23,6 +23,7 @@ from symplex.scenario.actions import LoadTable, Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.damping_parts import Damped, damping_of
+from symplex.scenario.equations import constraints_of
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.prescribed import factor, require_covered, support_motion
@@ -301,9 +302,15 @@ class Builder:
             spring = self._try(place("spring", k, table.name), spring_of, table, self._mesh)
             if spring is not None:
                 energies[table.name] = spring
+        young = {
+            name: min(part.material.material().young for part in parts) for name, parts in self._inertia.parts.items()
+        }
         for name, (table, nodes, triangles) in self._on_surface.items():
-            young = min(part.material.material().young for part in self._inertia.parts[table.to])
-            energies[name] = surface_tie(table, self._inertia.positions(), young, nodes, triangles)
+            energies[name] = surface_tie(table, self._inertia.positions(), young[table.to], nodes, triangles)
+        for k, table in enumerate(tables.constraint):
+            constraints = self._try(place("constraint", k, table.name), constraints_of, table, self._mesh, young)
+            if constraints is not None:
+                energies[table.name] = constraints
         contact = ContactParts(tables, self._mesh, self._riders, self._inertia.positions(), self._try)
         contact.add_obstacles(self._surface_nodes)
         self._raise_mistakes()  # contact needs all bodies

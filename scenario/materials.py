@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from symplex.errors import MaterialError
+from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_syntax import LONGEST
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.scenario.damping import ViscousKeys
-from symplex.scenario.quantities import Quantity, Triple, check_text, listed, number, positive, shown, vector
+from symplex.scenario.quantities import Quantity, Triple, check_text, listed, number, numbers, positive, shown, vector
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
+_SEVERAL = ("stiffness", "moduli", "poisson_ratios", "shear_moduli", "axes")  # of anisotropic laws
 _LAWS = {
     "neo-hookean": NeoHookean,
     "saint-venant-kirchhoff": SaintVenantKirchhoff,
     "linear-elastic": LinearElastic,
 }
+_ANISOTROPIC = ("anisotropic", "linear-anisotropic")
+_NAMES = (*_LAWS, *_ANISOTROPIC, "mooney-rivlin")
 
 
 def _is_formula(law: Any) -> bool:
@@ -32,11 +39,46 @@ def _is_formula(law: Any) -> bool:
 def _law(value: Any) -> str:
     """Return the name of a law that is known, or a formula."""
     law = check_text(value, LONGEST).strip()
-    if not _is_formula(law) and law not in _LAWS and law != "mooney-rivlin":
-        raise ValueError(
-            f"is {shown(law)}; known are {listed([*_LAWS, 'mooney-rivlin', *LAWS])}, and formulas of I1 … J"
-        )
+    if not _is_formula(law) and law not in _NAMES:
+        raise ValueError(f"is {shown(law)}; known are {listed([*_NAMES, *LAWS])}, and formulas of I1 … J")
     return law
+
+
+def _three(unit: str) -> Quantity:
+    """Three numbers above zero."""
+
+    def check(value: Any) -> Triple:
+        x, y, z = (positive(unit).check(component) for component in vector(unit).check(value))
+        return x, y, z
+
+    return Quantity(check, unit)
+
+
+def _axes(value: Any) -> tuple[Triple, Triple]:
+    """Return two directions."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"is {shown(value)}, must be two directions")
+    first, second = (vector("1").check(direction) for direction in value)
+    return first, second
+
+
+def _stiffness(value: Any) -> tuple[float, ...]:
+    """Return the upper half of a stiffness, column by column: all 21 numbers, or the nine of an orthotropic one."""
+    given = numbers("Pa").check(value)
+    if len(given) not in (9, 21):
+        raise ValueError(f"has {len(given)} numbers, must have 9, of an orthotropic material, or 21 (Pa)")
+    return given
+
+
+def stiffness_matrix(half: Sequence[float]) -> NDArray[np.float64]:
+    """Return D [6, 6] in Pa from its upper half, column by column, of which orthotropic ones have nine numbers."""
+    D = np.zeros((6, 6))
+    places = [(i, j) for j in range(6) for i in range(j + 1)]
+    if len(half) == 9:
+        places = [(i, j) for i, j in places if j < 3 or i == j]
+    for (i, j), number_ in zip(places, half, strict=True):
+        D[i, j] = D[j, i] = number_
+    return D
 
 
 def _fibres(value: Any) -> tuple[Triple, ...]:
@@ -66,6 +108,11 @@ class MaterialTable(ViscousKeys):
     c10: Annotated[float | None, number("Pa")] = None
     c01: Annotated[float | None, number("Pa")] = None
     bulk: Annotated[float | None, positive("Pa")] = None
+    stiffness: Annotated[tuple[float, ...] | None, Quantity(_stiffness)] = None
+    moduli: Annotated[Triple | None, _three("Pa")] = None
+    poisson_ratios: Annotated[Triple | None, vector("1")] = None
+    shear_moduli: Annotated[Triple | None, _three("Pa")] = None
+    axes: Annotated[tuple[Triple, Triple] | None, Quantity(_axes)] = None
     constants: dict[str, Annotated[float, number("")]] = Field(default_factory=dict)
     fibres: Annotated[tuple[Triple, ...], Quantity(_fibres)] = ()
 
@@ -100,6 +147,13 @@ class MaterialTable(ViscousKeys):
         given: dict[str, float] = {name: value for name in names if (value := getattr(self, name)) is not None}
         if self.fibres or self.constants:
             raise ValueError(f"of the law '{self.law}' has no fibres, and no other constants than its own")
+        several = {name: value for name in _SEVERAL if (value := getattr(self, name)) is not None}
+        if self.law in _ANISOTROPIC:
+            if given:
+                raise ValueError(f"of the law '{self.law}' has no {next(iter(given))}, which differs by direction")
+            return self._anisotropic({*several} - {"axes"})
+        if several:
+            raise ValueError(f"of the law '{self.law}' has no {next(iter(several))}")
         if self.law == "mooney-rivlin":
             if set(given) != {"c10", "c01", "bulk"}:
                 raise ValueError("of the law 'mooney-rivlin' needs c10, c01 and bulk, and no other constants")
@@ -110,3 +164,15 @@ class MaterialTable(ViscousKeys):
         if set(given) == {"young", "poisson"}:
             return law.from_young(E=given["young"], nu=given["poisson"], density=self.density)
         raise ValueError("needs either lambda and mu, or young and poisson")
+
+    def _anisotropic(self, given: set[str]) -> AnisotropicElastic:
+        small = self.law == "linear-anisotropic"
+        if self.stiffness is not None and given == {"stiffness"}:
+            return AnisotropicElastic(stiffness_matrix(self.stiffness), self.density, self.axes, small)
+        if given == {"moduli", "poisson_ratios", "shear_moduli"}:
+            E, nu, G = self.moduli, self.poisson_ratios, self.shear_moduli
+            assert E is not None
+            assert nu is not None
+            assert G is not None
+            return AnisotropicElastic.orthotropic(E, nu, G, self.density, self.axes, small)
+        raise ValueError(f"of the law '{self.law}' needs stiffness, or moduli, poisson_ratios and shear_moduli")

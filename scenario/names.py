@@ -12,6 +12,11 @@ from symplex.scenario.sentences import place, suggestion
 from symplex.scenario.stages import TAKEN
 from symplex.scenario.tables import SEVERAL, Tables
 
+# Tables that name bodies in the same keys.
+_WITH_BODIES = (
+    *("point_mass", "spring", "tie", "constraint", "velocity", "support", "rod", "load", "dashpot", "drag", "damping"),
+)
+
 
 def wrong_names(tables: Tables) -> list[str]:
     """Return lines about names that are used twice, or that name no body."""
@@ -54,11 +59,12 @@ def wrong_names(tables: Tables) -> list[str]:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
     known = tables.names
-    for table in ("point_mass", "spring", "tie", "velocity", "support", "rod", "load", "dashpot", "drag", "damping"):
+    for table in _WITH_BODIES:
         for k, item in enumerate(getattr(tables, table)):
             named = [getattr(item, key, None) for key in ("body", "to_body", "to")]
             named += (getattr(item, "bodies", None) or ()) if table == "damping" else ()
             named += [end.body for end in getattr(item, "between", None) or ()]
+            named += item.bodies if table == "constraint" else ()
             lines += [
                 f"{place(table, k, item.name)}: there is no body {shown(name)}; {suggestion(name, known)}"
                 for name in named

@@ -24,6 +24,7 @@ from symplex.scenario.actions import (
 from symplex.scenario.body_tables import Body
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
+from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.quantities import FilePath, Table
@@ -62,6 +63,7 @@ class Tables:
     point_mass: list[PointMassTable] = field(default_factory=list)
     spring: list[SpringTable] = field(default_factory=list)
     tie: list[TieTable] = field(default_factory=list)
+    constraint: list[ConstraintTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)
     rigid_body: list[RigidBodyTable] = field(default_factory=list)
@@ -133,6 +135,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "point_mass": PointMassTable,
     "spring": SpringTable,
     "tie": TieTable,
+    "constraint": ConstraintTable,
     "velocity": VelocityTable,
     "obstacle": OBSTACLES,
     "rigid_body": RigidBodyTable,
@@ -156,6 +159,7 @@ SEVERAL = (
     *WITH_NODES,
     "spring",
     "tie",
+    "constraint",
     "velocity",
     "obstacle",
     "rigid_body",

@@ -5,6 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".anisotropic": ("AnisotropicElastic",),
         ".formula": ("FormulaMaterial", "material"),
         ".materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
         ".solid": ("Solid",),

@@ -1,6 +1,7 @@
 """Elastic bodies: elements, laws, and the compiled loops over them."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.solids.anisotropic import AnisotropicElastic as AnisotropicElastic
 from symplex.fem.solids.constitutive import Material as Material
 from symplex.fem.solids.formula import FormulaMaterial as FormulaMaterial
 from symplex.fem.solids.formula import material as material

@@ -20,6 +20,7 @@ from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID, Energy
+from symplex.fem.equations import LinearConstraints
 from symplex.fem.interpolation import Interpolation
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.mass_properties import MassProperties
@@ -39,6 +40,7 @@ from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, Rigi
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
 from symplex.fem.rigidity import CORNERS, Rigidity
+from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
@@ -129,6 +131,13 @@ def elements(kind, material):
     return make
 
 
+def orthotropic(small=False):
+    """Constants that differ by a factor of 6, along oblique axes."""
+    axes = [[1.0, 0.5, 0.2], [0.0, 1.0, -0.3]]
+    E, nu, G = (60e9, 30e9, 10e9), (0.2, 0.3, 0.4), (9e9, 6e9, 4e9)
+    return AnisotropicElastic.orthotropic(E, nu, G, 2700.0, axes, small)
+
+
 LAWS = {
     "neo-Hookean": NeoHookean(60.5e9, 26e9, 2700.0),
     "Saint Venant-Kirchhoff": SaintVenantKirchhoff(60.5e9, 26e9, 2700.0),
@@ -197,6 +206,17 @@ def tied():
     """Nodes off the two triangles that they are tied to."""
     points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0.2], [0, 1, 0], [0.3, 0.4, 0.5], [0.9, 0.2, -0.3]])
     energy = tie_to_surface(points, [4, 5], [[0, 1, 2], [0, 2, 3]], [3.0, 5.0])
+    return energy, shaken(points, 0.1)
+
+
+def linear_constraints():
+    """Equations of two, three and one nodes, in several directions, off what they ask for."""
+    points = np.random.default_rng(8).uniform(-1.0, 1.0, (5, 3))
+    factors = np.zeros((3, 5, 3))
+    factors[0, 0, 0], factors[0, 3, 0] = 1.0, -1.0
+    factors[1, 1], factors[1, 2, 2], factors[1, 4] = (0.3, -0.2, 1.0), 2.0, (0.0, 0.4, -1.0)
+    factors[2, 4, 1] = 0.5
+    energy = LinearConstraints(points, factors.reshape(3, 15), [0.0, 0.1, -0.2], stiffness=[3.0, 5.0, 7.0])
     return energy, shaken(points, 0.1)
 
 
@@ -390,6 +410,11 @@ CASES = {
     "solid": Case(solid, 0.05, rigid=True),
     "auxetic solid": Case(auxetic_solid, 0.5, rigid=True),
     **PRODUCTS,
+    **{
+        f"orthotropic, {kind}": Case(elements(kind, orthotropic()), 0.05, rigid=True)
+        for kind in ("tetra10", "hexahedron", "hexahedron full")
+    },
+    "linear orthotropic": Case(elements("hexahedron full", orthotropic(small=True)), 0.05, shifts=True),
     "half-space": Case(contact(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0),
     "half-space, unnormalised": Case(contact(HalfSpace((0.0, 0.1, 0.0), (0.0, -1.0, -1.0), normalize=False)), 1.0),
     "half-plane": Case(contact(HalfSpace((0.0, 0.1), (1.0, 2.0)), dim=2), 1.0),
@@ -426,6 +451,7 @@ CASES = {
     "Lennard-Jones": Case(bars(LennardJones(2.0, 1.1)), 1.0, rigid=True),
     "springs to a point": Case(anchored(EngineeringStrain([3.0, 1.0, 2.0], 1.3)), 1.0),
     "ropes to a point": Case(anchored(TensionOnly(3.0, 0.3)), 1.0),
+    "linear constraints": Case(linear_constraints, 0.5),
     "nodes tied to a surface": Case(tied, 0.5, rigid=True, quadratic=True),
     "penalised rods": Case(penalised_rods, 1.0, rigid=True),
     "truss in Jacobi coordinates": Case(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),

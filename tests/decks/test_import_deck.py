@@ -10,10 +10,11 @@ import tomllib
 import numpy as np
 import pytest
 from decks.decks_written import bar, step, write
+from decks.write_tables import PAGE, tables
 
 import symplex as sx
 from symplex.decks import import_deck
-from symplex.decks.keywords import KEYWORDS, documented
+from symplex.decks.keywords import KEYWORDS
 from symplex.errors import InvalidArgument, MeshError, OutputError, SymplexError
 
 PULLED = step("*STATIC", "*DLOAD", "END, P4, -2.0e6")
@@ -120,7 +121,7 @@ def test_supports_in_turned_directions_hold_the_direction_that_is_meant_or_are_r
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
     assert [s["components"] for s in tables_of(imported)["support"] if s["group"] == "RIGHT"] == ["y"]
     oblique = "*TRANSFORM, NSET=RIGHT\n1., 1., 0., -1., 1., 0.\n"
-    text = bar(model=oblique) + step("*STATIC", "*BOUNDARY", "RIGHT, 1")
+    text = bar(model=oblique) + step("*DYNAMIC\n1e-4, 1e-3", "*BOUNDARY", "RIGHT, 1, 1, 0.1")
     imported = import_deck(write(tmp_path, text), tmp_path / "oblique")
     assert "oblique" in missed(imported)[0]
 
@@ -220,7 +221,7 @@ def test_what_follows_a_motion_is_refused(tmp_path):
     [
         ("*STATIC", "*STATIC, MASSLESS", "parameter MASSLESS"),
         ("END, P4, -2.0e6", "END, CENTRIF, 3.", "loads CENTRIF"),
-        ("*ELASTIC\n", "*ELASTIC, TYPE=ORTHO\n", "TYPE=ORTHO"),
+        ("*ELASTIC\n", "*ELASTIC, TYPE=TRACTION\n", "TYPE=TRACTION"),
         ("200000000000.0, 0.3\n", "200000000000.0, 0.3, 0.\n1e11, 0.3, 100.\n", "depend on temperature"),
         ("ELSET=BAR, MATERIAL=STEEL", "ELSET=BAR, MATERIAL=GOLD", "no material 'GOLD'"),
         ("TYPE=C3D8,", "TYPE=C3D8P,", "elements C3D8P"),
@@ -319,12 +320,181 @@ def test_a_motion_that_changes_what_its_start_is_under_is_refused(tmp_path, chan
     assert "of the static step before are changed or removed" in missed(imported)[0]
 
 
+# -- anisotropic elasticity ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "elastic",
+    [
+        "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n60e9, 30e9, 10e9, 0.2, 0.3, 0.4, 9e9, 6e9,\n4e9, 293.\n",
+        "*ELASTIC, TYPE=ORTHO\n{},\n4e9\n",
+        "*ELASTIC, TYPE=ANISOTROPIC\n{}\n",
+    ],
+)
+def test_an_orthotropic_bar_has_the_modulus_along_it(tmp_path, elastic):
+    """The second axis of the material lies along the bar: E2, and contractions ν21 = ν12 E2/E1 and ν23."""
+    material = sx.AnisotropicElastic.orthotropic((60e9, 30e9, 10e9), (0.2, 0.3, 0.4), (9e9, 6e9, 4e9), 1.0)
+    D = material.tangent(np.eye(3)[None])[0]
+    nine = [D[i, i, j, j] for j in range(3) for i in range(j + 1)] + [9e9, 6e9, 4e9]
+    zeros = [0.0] * 15
+    all_21 = [*nine[:6], *zeros[:3], nine[6], *zeros[:4], nine[7], *zeros[:5], nine[8]]
+    numbers = nine[:8] if "ORTHO" in elastic else all_21
+    lines = elastic.format(
+        ",\n".join(", ".join(map(repr, map(float, numbers[k : k + 8]))) for k in (0, 8, 16)).rstrip(",\n ")
+    )
+    text = bar().replace("*ELASTIC\n200000000000.0, 0.3\n", lines)
+    text = text.replace("MATERIAL=STEEL\n,", "MATERIAL=STEEL, ORIENTATION=O\n,")
+    model = "*ORIENTATION, NAME=O, SYSTEM=RECTANGULAR\n0., 1., 0., 1., 0., 0.\n"  # third axis: −z
+    imported = import_deck(write(tmp_path, text + model + PULLED), tmp_path / "out")
+    assert not imported.missed
+    u, problem = displacements(imported)
+    exact = 2e6 / 30e9 * problem.mesh.points * [1.0, -0.2 * 30 / 60, -0.4]
+    assert np.abs(u - exact).max() < 1e-9 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize(
+    ("elastic", "orientation", "what"),
+    [
+        ("*ELASTIC, TYPE=ORTHO\n1., 2., 3.\n", "", "has 3 numbers, not 9"),
+        ("*ELASTIC, TYPE=TRACTION\n1., 2., 3.\n", "", "TYPE=TRACTION is not known"),
+        ("*ELASTIC, TYPE=ORTHO\n" + "1., " * 20 + "\n", "", "depend on temperature"),
+        ("", "*ORIENTATION, NAME=O, SYSTEM=CYLINDRICAL\n0., 0., 0., 0., 0., 1.\n", "only orientations with SYSTEM=REC"),
+        ("", "*ORIENTATION, NAME=O\nDISTRIBUTED\n", "differ between elements"),
+        ("", "*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n3, 90.\n", "turned about an axis"),
+    ],
+)
+def test_elasticities_that_are_not_understood_are_told(tmp_path, elastic, orientation, what):
+    text = bar(model=orientation)
+    text = text.replace("*ELASTIC\n200000000000.0, 0.3\n", elastic) if elastic else text
+    try:
+        told = missed(import_deck(write(tmp_path, text + PULLED), tmp_path / "out"))[0]
+    except MeshError as error:
+        told = str(error)
+    assert what in told
+
+
+# -- linear constraints --------------------------------------------------------------------------------------------
+
+
+def test_equations_hold_in_the_equilibrium(tmp_path):
+    """The right end moves as node 14 at its corner does, along x; a second equation is for this node alone."""
+    model = "*EQUATION\n2\nRIGHT, 2, 1., 14, 2, -1.\n3\n14, 3, 1., 13, 3, -0.5,\n12, 3, -0.25\n"
+    text = bar(model=model) + step("*STATIC", "*CLOAD", "14, 2, 1000.", "13, 3, 500.")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert not imported.missed
+    u, problem = displacements(imported)
+    place = {number: k for k, number in enumerate(imported.numbers.tolist())}
+    end = problem.mesh.nodes_of("part.RIGHT")
+    size = np.abs(u).max()
+    assert np.ptp(u[end, 1]) < 1e-5 * size
+    assert abs(u[place[14], 2] - 0.5 * u[place[13], 2] - 0.25 * u[place[12], 2]) < 1e-5 * size
+
+
+TIED = """*NODE
+1001, 4., 0.1, 0.1
+1002, 4., 0.9, 0.1
+1003, 4., 0.9, 0.9
+1004, 4., 0.1, 0.9
+1005, 5., 0.1, 0.1
+1006, 5., 0.9, 0.1
+1007, 5., 0.9, 0.9
+1008, 5., 0.1, 0.9
+*ELEMENT, TYPE=C3D8, ELSET=BAR
+1001, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008
+*SURFACE, NAME=SLAVE
+1001, S1
+*SURFACE, NAME=MASTER
+END, S4
+*TIE, NAME=T
+SLAVE, MASTER
+"""
+
+
+def test_tied_nodes_follow_the_faces_that_they_are_on(tmp_path):
+    """A block is tied to the end of the bar; stretched by the bar's lateral contraction alone it strains as the end."""
+    text = bar(model=TIED) + step("*STATIC", "*CLOAD", "1005, 1, 5e4", "1006, 1, 5e4", "1007, 1, 5e4", "1008, 1, 5e4")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert not imported.missed
+    u, problem = displacements(imported)
+    place = {number: k for k, number in enumerate(imported.numbers.tolist())}
+    # Node 1001 lies in the face between the nodes of the end with y and z of 0 and 0.5, at (0.1, 0.1).
+    x = problem.mesh.points
+    weights = np.zeros(len(x))
+    for y, wy in ((0.0, 0.8), (0.5, 0.2)):
+        for z, wz in ((0.0, 0.8), (0.5, 0.2)):
+            weights[np.flatnonzero(np.abs(x - [4.0, y, z]).max(axis=1) < 1e-9)] = wy * wz
+    assert weights.sum() == pytest.approx(1.0)
+    assert np.abs(u[place[1001]] - weights @ u).max() < 1e-6 * np.abs(u).max()
+
+
+@pytest.mark.parametrize(
+    ("model", "forces"),
+    [
+        ("*RIGID BODY, NSET=RIGHT, REF NODE=2001, ROT NODE=2002\n", ("2001, 2, 10.", "2002, 1, 40.")),
+        ("*SURFACE, NAME=S, TYPE=NODE\nRIGHT\n*COUPLING, REF NODE=2001, SURFACE=S\n*KINEMATIC\n1, 3\n", None),
+    ],
+)
+def test_rigid_ends_move_with_the_rotation_of_their_reference_node(tmp_path, model, forces):
+    """The torque 40 N m and the force 10 N at a reference node beyond the end, by both keywords."""
+    model = "*NODE\n2001, 5., 0.5, 0.5\n2002, 5., 0.5, 0.5\n" + model
+    forces = forces or ("2001, 2, 10.", "2001, 4, 40.")
+    text = bar(model=model) + step("*STATIC", "*CLOAD", *forces)
+    imported = import_deck(write(tmp_path, text.replace("LEFT, 1\n", "LEFT, 1, 3\n")), tmp_path / "out")
+    assert not imported.missed
+    problem = sx.Scenario.read(imported.scenarios[1]).build()
+    points = problem.mesh.points
+    u = problem.state.q - points
+    end = problem.mesh.nodes_of("part.RIGHT")
+    turn = "turn_1" if "COUPLING" in model else "node_2002"
+    (reference,), (turning,) = (problem.mesh.nodes_of(name) for name in ("node_2001", turn))
+    rigid = u[reference] + np.cross(u[turning], points[end] - points[reference])
+    assert np.abs(u[end] - rigid).max() < 1e-4 * np.abs(u).max()
+    # The work of the forces is twice the strain energy: the moment is one about the reference node.
+    work = 10.0 * u[reference, 1] + 40.0 * u[turning, 0]
+    stored = sum(e.total(problem.state.q) for n, e in problem.system.energies.items() if not n.startswith("force"))
+    assert stored == pytest.approx(0.5 * work, rel=1e-6)
+
+
+def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
+    model = "*TRANSFORM, NSET=RIGHT\n1., 1., 0., -1., 1., 0.\n"
+    text = bar(model=model) + step("*STATIC", "*BOUNDARY", "RIGHT, 1", "*CLOAD", "RIGHT, 2, -1e3")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert not imported.missed
+    u, problem = displacements(imported)
+    end = problem.mesh.nodes_of("part.RIGHT")
+    assert np.abs(u[end] @ [1.0, 1.0, 0.0]).max() < 1e-5 * np.abs(u).max()
+    assert np.abs(u[end] @ [1.0, -1.0, 0.0]).min() > 0.1 * np.abs(u).max()
+
+
+@pytest.mark.parametrize(
+    ("model", "what"),
+    [
+        ("*EQUATION\n2\n10, 1, 1.\n", "an equation of 2 terms has 3 entries, not 6"),
+        ("*EQUATION\nmany\n10, 1, 1.\n", "'many' stands where the number of terms"),
+        ("*EQUATION\n1\n10, 7, 1.\n", "degree of freedom 7 is not known"),
+        ("*EQUATION\n2\nRIGHT, 1, 1., LEFT, 1, -1.\n", "between several sets"),
+        ("*EQUATION\n1\n10, 1, 0.\n", "an equation has no factors"),
+        ("*EQUATION\n2\n10, 1, 1., NOBODY, 1, 1.\n", "there is no set 'NOBODY'"),
+        ("*TIE, NAME=T\nA, B\n", "'B' is no surface"),
+        ("*TIE, NAME=T, CYCLIC SYMMETRY\nA, B\n", "CYCLICSYMMETRY is not known"),
+        ("*KINEMATIC\n1, 3\n", "outside of a \\*COUPLING"),
+        ("*RIGID BODY, ELSET=BAR, REF NODE=10\n", "ELSET is not known"),
+    ],
+)
+def test_constraints_that_are_not_understood_are_told(tmp_path, model, what):
+    try:
+        told = missed(import_deck(write(tmp_path, bar(model=model) + PULLED), tmp_path / "out"))[0]
+    except MeshError as error:
+        told = str(error)
+    assert re.search(what, told), told
+
+
 # -- documentation ------------------------------------------------------------------------------------------------
 
 
-def test_the_table_of_keywords_is_documented(request):
-    text = (request.config.rootpath / "docs" / "decks.md").read_text()
-    assert documented() in text
+def test_the_tables_of_elements_and_keywords_are_documented():
+    text = PAGE.read_text("utf-8")
+    assert [name for name, table in tables().items() if table not in text] == []
 
 
 def test_keywords_are_spelt_without_spaces():

@@ -441,6 +441,14 @@ def calls() -> dict[str, Call]:
         "Anchors": _call(
             sx.measures.Anchors, carry, nodes=[0, 1], point=(0.5, 0.0, 2.0), law=sx.measures.TensionOnly(3.0, 0.1)
         ),
+        "LinearConstraints": _call(
+            sx.fem.LinearConstraints,
+            carry,
+            points=POINTS,
+            factors=np.eye(1, POINTS.size) - np.eye(1, POINTS.size, 3),
+            values=0.01,
+            stiffness=10.0,
+        ),
         "tie_to_surface": _call(
             sx.fem.tie_to_surface, carry, points=POINTS, nodes=[3], triangles=[[0, 1, 2]], stiffness=10.0
         ),
@@ -477,6 +485,9 @@ def calls() -> dict[str, Call]:
             ],
         ),
         "RigidContact": _call(sx.RigidContact, carry, nodes=[0, 1], obstacle=WALL, stiffness=10.0, carrier=2),
+        "AnisotropicElastic": _call(
+            sx.AnisotropicElastic, fill, stiffness=np.diag([90.0, 70.0, 80.0, 20.0, 30.0, 25.0]), density=10.0
+        ),
         "SaintVenantKirchhoff": _call(sx.SaintVenantKirchhoff, fill, lmbda=60.0, mu=40.0, density=10.0),
         "Shake": _call(sx.constraints.Shake, ignore, dt=1e-3, constraints={"rod": ROD}, beta=0.0),
         "Solid": _call(sx.Solid, carry, points=POINTS, cells=CELLS, material=RUBBER),

@@ -277,6 +277,15 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     upper = glued["body"][0] | {"name": "upper", "translate": [0, 0, 0.1], "mesh": BOX | {"cells": [2, 2, 1]}}
     glued["body"].append(upper)
     yield glued
+    first = {"body": "cube", "group": "z_max", "component": "x", "factor": 0.5}
+    terms = [first, {"body": "cube", "at": [0, 0, 0], "component": "y", "factor": -1}]
+    flat = {"name": "flat", "equations": [terms, [first]], "values": [0.0, 1e-3], "stiffness": 1e4}
+    ortho = {"law": "anisotropic", "moduli": [2e6, 1e6, 1e6], "poisson_ratios": [0.2, 0.3, 0.3], "density": 1000}
+    ortho |= {"shear_moduli": [4e5, 4e5, 4e5], "axes": [[1, 1, 0], [0, 1, 0]]}
+    yield case({"kind": "energy-momentum", "dt": 5e-4}, constraint=[flat], body={"material": ortho})
+    nine = [2e6, 5e5, 2e6, 5e5, 5e5, 2e6, 4e5, 4e5, 4e5]
+    hard = {"law": "linear-anisotropic", "stiffness": nine, "density": 1000}
+    yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"material": hard})
 
 
 def published_cases() -> Iterator[Data]:

@@ -236,3 +236,48 @@ velocity = [0, 0, 1]
     assert "the name 'right' is taken by [[body]] #1" in line
     (line,) = lines(turned + copies.replace('name = "left"', "") + support + REST)
     assert line.endswith("instance.1.name is missing.")
+
+
+def one(constants):
+    return (
+        '[[body]]\nname = "bar"\nmesh = { box = [0.2, 0.1, 0.1], cells = [2, 1, 1], split = "hexahedra" }\n'
+        f"material = {{ density = 1000, {constants} }}\n"
+        '[integrator]\nkind = "energy-momentum"\ndt = 1e-3\n[run]\nduration = 2e-3\n[output]\npictures = false\n'
+    )
+
+
+ORTHO = "moduli = [60e6, 30e6, 10e6], poisson_ratios = [0.2, 0.3, 0.4], shear_moduli = [9e6, 6e6, 4e6]"
+NINE = "[2e6, 5e5, 2e6, 5e5, 5e5, 2e6, 4e5, 4e5, 4e5]"
+
+
+def test_anisotropic_materials_by_engineering_constants_and_by_stiffness():
+    turned = build(one(f'law = "anisotropic", {ORTHO}, axes = [[0, 1, 0], [0, 0, 1]]')).system.energies["bar"]
+    C = np.eye(3) + 0.1 * np.diag([1.0, 2.0, 3.0])
+    plain = build(one(f'law = "linear-anisotropic", {ORTHO}')).system.energies["bar"]
+    assert turned.material.objective
+    assert not plain.material.objective
+    order = [1, 2, 0]  # the first axis of the material lies along y
+    stress = plain.material.stress(C[order][:, order][None])[0]
+    assert turned.material.stress(C[None])[0][order][:, order] == pytest.approx(stress)
+    cubic = build(one(f'law = "anisotropic", stiffness = {NINE}')).system.energies["bar"]
+    assert cubic.material.tangent(C[None])[0][[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]] == pytest.approx(
+        [2e6, 5e5, 4e5]
+    )
+
+
+@pytest.mark.parametrize(
+    ("constants", "says"),
+    [
+        ('law = "anisotropic", young = 1e6', "has no young, which differs by direction"),
+        ('law = "anisotropic"', "needs stiffness, or moduli, poisson_ratios and shear_moduli"),
+        (f'law = "anisotropic", stiffness = {NINE[:-6]}]', "has 8 numbers, must have 9"),
+        (f'law = "anisotropic", stiffness = {NINE.replace("4e5", "-4e5")}', "must be positive for each strain"),
+        (f'law = "anisotropic", {ORTHO}, axes = [[1, 0, 0], [1, 0, 0]]', "span no plane"),
+        (f'law = "anisotropic", {ORTHO}, axes = [1, 0, 0]', "must be two directions"),
+        (f'law = "anisotropic", {ORTHO.replace("9e6", "-9e6")}', "must be positive"),
+        (f'law = "neo-hookean", {ORTHO}', "of the law 'neo-hookean' has no moduli"),
+    ],
+)
+def test_mistakes_in_anisotropic_materials(constants, says):
+    (line,) = lines(one(constants))
+    assert says in line

@@ -6,6 +6,7 @@ import pytest
 
 from symplex.scenario.actions import History, Turn
 from symplex.scenario.body_tables import Instance, MeshTable
+from symplex.scenario.equations import TermTable
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.rigid import ShapeTable
 from symplex.scenario.scenario import Scenario
@@ -22,7 +23,18 @@ def reference(pytestconfig):
 
 def test_every_key_is_in_the_reference(reference):
     models = [m for model in MODELS.values() for m in (model.values() if isinstance(model, dict) else [model])]
-    inner = [MaterialTable, MeshTable, History, Turn, Instance, TrussMesh, BarMaterial, ShapeTable, Perturbation]
+    inner = [
+        MaterialTable,
+        MeshTable,
+        History,
+        Turn,
+        Instance,
+        TrussMesh,
+        BarMaterial,
+        ShapeTable,
+        Perturbation,
+        TermTable,
+    ]
     keys = {field.alias or name for m in [*models, *inner] for name, field in m.model_fields.items()}
     words = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`\n]*)`", reference))))
     assert keys - words == set()

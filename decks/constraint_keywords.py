@@ -1,0 +1,90 @@
+"""Keywords of linear constraints: equations, ties, rigid bodies, couplings."""
+
+from __future__ import annotations
+
+from symplex.decks.deck import RigidGroup, Term, Tie
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
+from symplex.meshes.formats.abaqus_deck import Block
+
+
+def _before_steps(reading: Reading) -> None:
+    if reading.in_step:
+        raise NotUnderstood("constraints that change between steps are not known")
+
+
+def _take_equation(reading: Reading, block: Block) -> None:
+    _before_steps(reading)
+    lines = [words(line.rstrip().rstrip(",")) for line in block.lines]
+    at = 0
+    while at < len(lines):
+        count = lines[at][0]
+        if not count.isdecimal() or not int(count):
+            raise ValueError(f"'{count[:60]}' stands where the number of terms of an equation must be")
+        found: list[str] = []
+        at += 1
+        while len(found) < 3 * int(count) and at < len(lines):
+            found += lines[at]
+            at += 1
+        if len(found) != 3 * int(count):
+            raise ValueError(f"an equation of {count} terms has {len(found)} entries, not {3 * int(count)}")
+        terms = []
+        for nodes, component, factor in zip(found[::3], found[1::3], found[2::3], strict=True):
+            if not 1 <= direction(component) <= 3:
+                raise NotUnderstood(f"degree of freedom {component} is not known")
+            terms.append(Term(nodes, int(component) - 1, real(factor)))
+        reading.deck.equations.append(tuple(terms))
+
+
+def _take_tie(reading: Reading, block: Block) -> None:
+    _before_steps(reading)
+    tolerance = block.parameters.get("POSITIONTOLERANCE")
+    for line in block.lines:
+        slave, master, *_ = *words(line), "", ""
+        if not slave or not master:
+            raise ValueError("a *TIE names no two surfaces")
+        adjust = block.parameters.get("ADJUST", "YES").upper() != "NO"
+        reading.deck.ties.append(Tie(slave, master, reals(tolerance)[0] if tolerance else None, adjust))
+
+
+def _take_rigid(reading: Reading, block: Block) -> None:
+    _before_steps(reading)
+    if "NSET" not in block.parameters or "REFNODE" not in block.parameters:
+        raise NotUnderstood("only rigid bodies of NSET and REF NODE are known")
+    nodes, reference = block.parameters["NSET"], block.parameters["REFNODE"]
+    rigid = RigidGroup(nodes, False, reference, block.parameters.get("ROTNODE", ""), (0, 1, 2))
+    reading.deck.rigid.append(rigid)
+
+
+def _take_coupling(reading: Reading, block: Block) -> None:
+    _before_steps(reading)
+    reading.coupled = block.parameter("SURFACE"), block.parameter("REFNODE")
+
+
+def _take_kinematic(reading: Reading, block: Block) -> None:
+    if reading.coupled is None:
+        raise NotUnderstood("it stands outside of a *COUPLING")
+    surface, reference = reading.coupled
+    components: set[int] = set()
+    for line in block.lines:
+        first, last, *_ = *words(line), "", ""
+        begin = direction(first)
+        end = direction(last) if last else begin
+        components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 3}
+    reading.deck.rigid.append(RigidGroup(surface, True, reference, "", tuple(sorted(components or {0, 1, 2}))))
+
+
+CONSTRAINT_KEYWORDS = {
+    "EQUATION": Keyword(_take_equation, (), "`[[constraint]]`"),
+    "TIE": Keyword(
+        _take_tie,
+        ("NAME", "ADJUST", "POSITIONTOLERANCE"),
+        "`[[constraint]]`: nodes of the first surface stay where they are on a face of the second one",
+    ),
+    "RIGIDBODY": Keyword(
+        _take_rigid, ("NSET", "REFNODE", "ROTNODE"), "`[[constraint]]`, without `NLGEOM`: rotations are small"
+    ),
+    "COUPLING": Keyword(_take_coupling, ("REFNODE", "SURFACE", "CONSTRAINTNAME"), "`[[constraint]]`"),
+    "KINEMATIC": Keyword(
+        _take_kinematic, (), "of a coupling, without `NLGEOM`: nodes move with the reference node as a rigid body"
+    ),
+}

@@ -1,0 +1,57 @@
+"""A material of a deck as the table of a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symplex.decks.deck import Axes, MaterialData
+from symplex.decks.reading import NotUnderstood
+from symplex.decks.units import Units
+
+Table = dict[str, Any]
+_ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is wanted, which has nothing to do with it
+
+
+def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:
+    """Return the table of a material.
+
+    Parameters
+    ----------
+    material : MaterialData
+        Without a density it has one that has nothing to do with statics.
+    axes : Axes or None
+        Those of an orientation, for what is not the same in all directions.
+    units : Units
+    large : bool
+        Whether displacements may be large.
+
+    Raises
+    ------
+    NotUnderstood
+        If it has no elasticity.
+    """
+    density = _ANY_DENSITY if material.density is None else material.density * units.density
+    if material.formula:
+        constants = {
+            # D are one over a pressure.
+            name: value / units.stress if name.startswith("d") else value * units.stress
+            for name, value in material.constants.items()
+        }
+        return {"law": material.formula, **constants, "density": density}
+    if material.stiffness or material.engineering:
+        return _anisotropic(material, axes, units, large) | {"density": density}
+    if material.young is None:
+        raise NotUnderstood(f"the material '{material.name}' has no elasticity")
+    law = "saint-venant-kirchhoff" if large else "linear-elastic"
+    return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
+
+
+def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:
+    table: Table = {"law": "anisotropic" if large else "linear-anisotropic"}
+    if material.stiffness:
+        table["stiffness"] = [value * units.stress for value in material.stiffness]
+    else:
+        E, nu, G = (material.engineering[k : k + 3] for k in (0, 3, 6))
+        table |= {"moduli": [e * units.stress for e in E], "poisson_ratios": list(nu)}
+        table["shear_moduli"] = [g * units.stress for g in G]
+    return table | ({} if axes is None else {"axes": [list(axis) for axis in axes]})

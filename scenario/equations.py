@@ -1,0 +1,99 @@
+"""The table of linear constraints between displacements, and what it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from pydantic import Field, model_validator
+from scipy.spatial import KDTree
+
+from symplex.errors import ScenarioError
+from symplex.fem.energy import IntArray
+from symplex.fem.equations import LinearConstraints
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.quantities import Name, Table, number, numbers, positive
+from symplex.scenario.selections import Nodes, nodes_in
+
+_STIFF = 1000.0  # of a constraint, as a multiple of E h
+_AXES = "xyz"
+
+
+class TermTable(Nodes):
+    """A component of the displacements of nodes, times a factor."""
+
+    component: Literal["x", "y", "z"]
+    factor: Annotated[float, number("a factor")]
+
+
+class ConstraintTable(Table):
+    """Linear equations between displacements of nodes."""
+
+    name: Name
+    equations: Annotated[list[Annotated[list[TermTable], Field(min_length=1)]], Field(min_length=1)]
+    values: Annotated[tuple[float, ...] | None, numbers("m")] = None
+    stiffness: Annotated[float | None, positive("N/m of each equation")] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> ConstraintTable:
+        if self.values is not None and len(self.values) != len(self.equations):
+            raise ValueError(f"has {len(self.equations)} equations and {len(self.values)} values; give one for each")
+        return self
+
+    @property
+    def bodies(self) -> list[str]:
+        """The names of what its nodes belong to, each once."""
+        return [*dict.fromkeys(term.body for terms in self.equations for term in terms)]
+
+
+def constraints_of(table: ConstraintTable, mesh: Mesh, young: Mapping[str, float]) -> LinearConstraints:
+    """Return the energy of linear constraints.
+
+    Parameters
+    ----------
+    table : ConstraintTable
+    mesh : Mesh
+        Of all bodies.
+    young : mapping of str to float
+        E in Pa by body, of which the stiffness is 1000 E h by default, h the mean distance to the nearest node.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such group, no node at a place, an equation has no factors, or no body tells a stiffness.
+    InvalidSystem
+        If an equation has too many nodes.
+    """
+    found: dict[tuple[str, str | None, object], IntArray] = {}
+    rows, columns, factors = [], [], []
+    for row, terms in enumerate(table.equations):
+        for term in terms:
+            key = (term.body, term.group, term.at)
+            if key not in found:
+                found[key] = nodes_in(mesh, term)
+            columns.append(3 * found[key].astype(np.int64) + _AXES.index(term.component))
+            rows.append(np.full(len(found[key]), row))
+            factors.append(np.full(len(found[key]), term.factor))
+    matrix = sp.csr_array(
+        (np.concatenate(factors), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(len(table.equations), 3 * len(mesh.points)),
+    )
+    largest = abs(matrix).max(axis=1).toarray().ravel()
+    if not largest.all():
+        which = int(np.argmin(largest)) + 1
+        raise ScenarioError(f"the factors of equation {which} are zero together; leave it out.")
+    stiffness = table.stiffness
+    if stiffness is None:
+        solid = [name for name in table.bodies if name in young]
+        if not solid:
+            raise ScenarioError("it has no [[body]] that would tell how stiff it must be; give its stiffness in N/m.")
+        stiffness = _STIFF * min(young[name] * _spacing(mesh, name) for name in solid)
+    return LinearConstraints(mesh.points, matrix, 0.0 if table.values is None else table.values, stiffness=stiffness)
+
+
+def _spacing(mesh: Mesh, body: str) -> float:
+    """Return the mean distance in m of nodes of a body to the next one."""
+    points = mesh.points[mesh.nodes_of(body)]
+    return float(KDTree(points).query(points, 2)[0][:, 1].mean())
