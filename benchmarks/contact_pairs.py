@@ -1,4 +1,4 @@
-"""Nanoseconds per contact pair of each form, of pairs within reach and of others in the list.
+"""Nanoseconds per contact pair of each form and of friction, of pairs within reach and of others in the list.
 
     python benchmarks/contact_pairs.py [pairs]
 
@@ -11,7 +11,7 @@ from time import process_time
 import numpy as np
 
 import symplex as sx
-from symplex.contact import BodyContact, Surface
+from symplex.contact import BodyContact, Friction, Surface
 from symplex.fem import forms
 from symplex.fem.assembly import Pattern
 
@@ -51,6 +51,9 @@ def rows(contact, q):
             form.title,
             seconds(lambda form=form, nodal=nodal, into=into: contact.add_listed(form, nodal, into, slots)),
         )
+    friction = Friction(contact, 0.3)
+    yield "friction", seconds(lambda: friction.over(0.0, q, q1, v))
+    yield "its derivatives", seconds(lambda: friction.add_derivatives(0.0, (q, q1), v, 1.0, 1.0, slots, blocks))
 
 
 def main(wanted=20000):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import symplex as sx
-from symplex.contact import BodyContact, Surface
+from symplex.contact import BodyContact, Friction, Surface
 
 Array = np.ndarray
 _CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)])
@@ -101,9 +101,13 @@ def bodies(
     energies: Callable[[sx.Mesh, Array], Mapping[str, sx.Energy]] | None = None,
     fixed: Callable[[sx.Mesh], Array] | None = None,
     loads: Callable[[sx.Mesh, sx.Solid, Array], Mapping[str, Any]] | None = None,
+    friction: float = 0.0,
     **contact: Any,
 ) -> Bodies:
-    """Return bodies of one material and kind of cells, with velocities in m/s and spins in rad/s by name."""
+    """Return bodies of one material and kind of cells, with velocities in m/s and spins in rad/s by name.
+
+    They rub on each other with a coefficient of friction, with a smoothing speed of 1 cm/s.
+    """
     mesh = sx.merge(parts)
     cells, points = next(iter(mesh.cells.values())), mesh.points
     solid = sx.Solid(points, cells, material, formulation="full")
@@ -111,12 +115,11 @@ def bodies(
     between.check_start(points)
     mass = sx.lumped_mass(points, cells, material.density, len(points))
     more = energies(mesh, mass) if energies else {}
-    system = sx.System(
-        mass,
-        {"solid": solid, "contact": between, **more},
-        fixed=fixed(mesh) if fixed else None,
-        loads=loads(mesh, solid, mass) if loads else None,
-    )
+    forces = dict(loads(mesh, solid, mass)) if loads else {}
+    if friction:
+        forces["friction"] = Friction(between, friction, slip_speed=0.01)
+    potentials = {"solid": solid, "contact": between, **more}
+    system = sx.System(mass, potentials, fixed=fixed(mesh) if fixed else None, loads=forces)
     v = np.zeros_like(points)
     for name, (velocity, spin) in motion.items():
         nodes = mesh.nodes_of(name)

@@ -67,7 +67,7 @@ def _top(t: np.ndarray, x: np.ndarray) -> tuple[float, float]:
 def loss_moduli(frequencies: np.ndarray, longest: float = 2e-3) -> np.ndarray:
     """Return the loss modulus in Pa of a Prony series in simple shear, from the energy that a cycle dissipates."""
     mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
-    solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], RUBBER, formulation="full")
+    solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], RUBBER)
     part = sx.Viscoelastic(solid, MODULI, TIMES)
     found = []
     for frequency in frequencies:

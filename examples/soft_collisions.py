@@ -65,6 +65,29 @@ def strip(dt: float = 1e-3, speed: float = 2.0) -> tuple[Bodies, Run]:
     return of, follow(of, sx.EnergyMomentum(dt), 0.05, 25)
 
 
+def folds(dt: float = 1e-3, speed: float = 2.0, bends: int = 2) -> tuple[Bodies, Run]:
+    """A strip that goes to and fro closes, and each of its arms meets the next."""
+    r, arm = 0.025, 0.1
+    piece = arm + np.pi * r
+
+    def place(u: np.ndarray) -> np.ndarray:
+        s = u[:, 0] * (bends * piece + arm)
+        k = np.minimum(s // piece, bends)
+        local, way = s - k * piece, 1.0 - 2.0 * (k % 2)  # arms go forth and back
+        angle, along = np.clip(local - arm, 0.0, None) / r, np.minimum(local, arm)
+        t = 0.02 * (u[:, 2] - 0.5)
+        x = np.where(way > 0.0, along, arm - along) + way * r * np.sin(angle) - t * np.sin(angle)
+        z = 2.0 * r * k + r * (1.0 - np.cos(angle)) + way * t * np.cos(angle)
+        return np.column_stack([x, 0.06 * (u[:, 1] - 0.5), z])
+
+    mesh = lattice((12 * bends + 12, 3, 2), place)
+    of = bodies({"strip": mesh}, RUBBER, {}, law="barrier", speed=speed, self_contact=True)
+    v = np.zeros_like(mesh.points)
+    v[:, 2] = speed * (1.0 - mesh.points[:, 2] / (r * bends))
+    of = replace(of, start=of.system.state(mesh.points, v))
+    return of, follow(of, sx.EnergyMomentum(dt), 0.05, 25)
+
+
 def cradle(dt: float = 1e-3, balls: int = 5) -> tuple[Bodies, Run]:
     """The first of five soft balls in a row hits the others."""
     one = ball(0.05, 3, 2)
@@ -75,6 +98,11 @@ def cradle(dt: float = 1e-3, balls: int = 5) -> tuple[Bodies, Run]:
     }
     of = bodies(parts, RUBBER, {"ball 1": ((1.0, 0, 0), (0, 0, 0))}, law="barrier", speed=1.0)
     return of, follow(of, sx.EnergyMomentum(dt), 0.08, 40)
+
+
+def long_chain(dt: float = 2e-3) -> tuple[Bodies, Run]:
+    """The same of eleven links."""
+    return chain(dt, 11)
 
 
 def stack(dt: float = 2e-3, damped: bool = False, boxes: int = 10) -> tuple[Bodies, Run]:
@@ -89,24 +117,27 @@ def stack(dt: float = 2e-3, damped: bool = False, boxes: int = 10) -> tuple[Bodi
     def held(mesh: sx.Mesh) -> np.ndarray:
         return np.repeat((mesh.points[:, 2] < 1e-6)[:, None], 3, axis=1)
 
-    def drag(mesh: sx.Mesh, solid: sx.Solid, mass: np.ndarray) -> dict[str, object]:
-        return {"air": sx.actions.Drag(mass, 40.0)} if damped else {}
+    def viscosity(mesh: sx.Mesh, solid: sx.Solid, mass: np.ndarray) -> dict[str, object]:
+        return {"viscosity": sx.ViscousStress.proportional(solid, 5e-3)} if damped else {}
 
-    of = bodies(parts, RUBBER, {}, law="barrier", speed=1.0, energies=weight, fixed=held, loads=drag)
-    if damped:  # energy-momentum steps would leave what they do not resolve vibrating, which a drag does not see
-        return of, follow(of, sx.GeneralizedAlpha(dt, rho_inf=0.0), 0.6, 60)
-    return of, follow(of, sx.EnergyMomentum(dt), 0.3, 30)
+    rubbing = 0.5 if damped else 0.0
+    of = bodies(
+        parts, RUBBER, {}, law="barrier", speed=1.0, energies=weight, fixed=held, loads=viscosity, friction=rubbing
+    )
+    return of, follow(of, sx.EnergyMomentum(dt), 0.6 if damped else 0.3, 60 if damped else 30)
 
 
 def damped_stack(boxes: int = 10) -> tuple[Bodies, Run]:
-    """The same with a drag and numerical damping, until they are at rest."""
+    """The same of viscous rubber with friction, until they are at rest."""
     return stack(2e-3, damped=True, boxes=boxes)
 
 
 SCENES: dict[str, Callable[[], tuple[Bodies, Run]]] = {
     "rings": rings,
     "chain": chain,
+    "long chain": long_chain,
     "strip": strip,
+    "folds": folds,
     "cradle": cradle,
     "stack": stack,
     "damped stack": damped_stack,
@@ -118,7 +149,7 @@ def particulars(name: str, of: Bodies, run: Run) -> dict[str, object]:
     if name == "cradle":
         speeds = [float(of.mean_velocity(ball, run.end)[0]) for ball in of.contact.surface.names]
         return {"speeds of the balls [m/s]": np.round(speeds, 3).tolist()}
-    if name == "chain":
+    if name.endswith("chain"):
         most = run.states[int(np.argmax(run.energies["contact"]))]
         contacts, surface = of.contact.contacts(most.q), of.contact.surface
         # The first two nodes are an edge, or a vertex and one of a face of the other body.

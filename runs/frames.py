@@ -10,9 +10,11 @@ import scipy.sparse as sp
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State
 from symplex.meshes.series.series import Block
 from symplex.runs.shapes import block_of, surface_of
+from symplex.scenario.damping import overstress_name
 from symplex.scenario.joined_parts import joined_cells, joined_values
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
@@ -105,12 +107,20 @@ def fields_of(
     at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, motion, state, wanted).items()}
     at_cells = {}
     if "von_mises" in wanted and problem.solids:
-        stresses = {name: solid.von_mises(state.q) for name, solid in problem.solids.items()}
+        solids = problem.solids
+        stresses = {name: solids[name].von_mises(state.q, _overstress(problem, state, name)) for name in solids}
         at_cells["von_mises"] = {name: joined_values(solids, stresses) for name, solids in problem.parts.items()}
     bars = problem.trusses | problem.springs
     if bars and "axial_force" in wanted:
         at_cells["axial_force"] = {name: energy.tensions(state.q) for name, energy in bars.items()}
     return at_points, at_cells
+
+
+def _overstress(problem: Problem, state: State, name: str) -> Array | None:
+    """Return the overstress [m, 3, 3] in Pa of a solid, if it is viscoelastic and not relaxed."""
+    name = overstress_name(name)
+    part, z = problem.system.inelastic.get(name), state.internal.get(name)
+    return part.cauchy(state.q, z) if isinstance(part, Viscoelastic) and z is not None else None
 
 
 def _of_contact(problem: Problem, motion: Motion, state: State, wanted: Collection[str]) -> dict[str, Array]:

@@ -26,6 +26,7 @@ from symplex.scenario.quantities import Triple
 # Elements of decks that, as hexahedra do by default, do not lock in bending: of one point with hourglass control, and
 # with incompatible modes.
 _AS_BY_DEFAULT = ("C3D8R", "C3D8I")
+_REDUCED = "C3D20R"
 _ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
 
 
@@ -45,9 +46,12 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
     mesh = _elements_of(mesh, body.group, called)
     for kind in mesh.volume_types if body.formulation is None else ():
         if others := [name for name in formulations.get(kind, ()) if name not in _AS_BY_DEFAULT]:
+            take = 'as formulation = "full", fully integrated, which may be much stiffer'
+            if others == [_REDUCED]:
+                take = 'formulation = "reduced", as they are, or "full"'
             raise MeshError(
                 f"{called} has elements {', '.join(others)}, which {kind} cells are not computed as; "
-                'say how they shall be, as formulation = "full", fully integrated, which may be much stiffer.'
+                f"say how they shall be, {take}."
             )
     try:
         check_mesh(mesh, called)

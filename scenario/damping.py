@@ -200,3 +200,8 @@ class ViscousKeys(Table):
         if not (self.viscosity or self.bulk_viscosity):
             return None
         return ViscousStress(solid, self.viscosity or 0.0, self.bulk_viscosity or 0.0)
+
+
+def overstress_name(name: str) -> str:
+    """Return what the overstress of the solid of this name is called."""
+    return f"viscoelastic_{name}"

@@ -18,7 +18,7 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscous_stress import ViscousStress
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.damping import DampingTable, DashpotTable, DragTable, ViscousKeys
+from symplex.scenario.damping import DampingTable, DashpotTable, DragTable, ViscousKeys, overstress_name
 from symplex.scenario.selections import group_in, nodes_in
 from symplex.scenario.sentences import place
 from symplex.scenario.tables import Tables
@@ -92,7 +92,7 @@ def _add_viscous(name: str, part: Damped, loads: dict[str, Load], inelastic: dic
     if (stress := part.viscous.viscous_stress(part.energy)) is not None:
         loads[f"viscosity_{name}"] = stress
     if (overstress := part.viscous.overstress(part.energy)) is not None:
-        inelastic[f"viscoelastic_{name}"] = overstress
+        inelastic[overstress_name(name)] = overstress
 
 
 def rayleigh(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symplex.base.columns import AXES
+from symplex.scenario.damping import overstress_name
 from symplex.scenario.integrators import reserved_columns
 from symplex.scenario.methods import ZhangSkeelTable
 from symplex.scenario.quantities import shown
@@ -38,7 +39,7 @@ def wrong_names(tables: Tables) -> list[str]:
     parts = [*bodies, *(truss.name for truss in tables.truss)]
     dampers = [f"viscosity_{name}" for name in bodies] + [item.name for item in (*tables.dashpot, *tables.drag)]
     dampers += [f"{item.name}_{of}" for item in tables.damping for of in ("mass", *(f"stiffness_{p}" for p in parts))]
-    inelastic = [f"viscoelastic_{name}" for name in bodies]
+    inelastic = [overstress_name(name) for name in bodies]
     reserved |= {f"work_{name}" for name in (*dampers, *inelastic)} | {f"stored_{name}" for name in inelastic}
     reserved |= {*inelastic, *dampers} - {item.name for item in (*tables.dashpot, *tables.drag)}
     lines += [

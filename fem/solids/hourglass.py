@@ -24,7 +24,7 @@ Sources: Flanagan and Belytschko (1981) for b_a and γ_α; Simo and Rifai (1990)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -107,7 +107,44 @@ def moduli_of(geometry: Hexahedra, material: Material, elasticities: Array) -> A
     InvalidSystem
         If ℂ is not positive definite.
     """
-    V = geometry.volumes
+    compliance = _compliances(geometry, material, elasticities)
+    return _numbers(geometry, lambda kept: _inverse(_part(compliance, kept)))
+
+
+def moduli_change(geometry: Hexahedra, material: Material, elasticities: Array, change: Array) -> Array:
+    """Return by how much the 21 numbers change with ℂ to first order, for a change of ℂ in Pa or a rate in Pa s.
+
+    It is the resistance of the strains with the enhancing modes that ℂ gives them: D' = D (S ℂ' S) D with the
+    compliance S = ℂ⁻¹ and D the inverse of its kept part; for ℂ' = β ℂ it is β times the moduli.
+
+    Raises
+    ------
+    InvalidSystem
+        If ℂ is not positive definite.
+    """
+    compliance = _compliances(geometry, material, elasticities)
+    of_change = compliance @ _of_hourglass_strains(geometry, change) @ compliance
+
+    def resistance(kept: tuple[int, ...]) -> Array:
+        D = _inverse(_part(compliance, kept))
+        return D @ _part(of_change, kept) @ D
+
+    return _numbers(geometry, resistance)
+
+
+def _compliances(geometry: Hexahedra, material: Material, elasticities: Array) -> Array:
+    """Return the compliances [m, 6, 6] between the strains e_ij."""
+    of_strains = _of_hourglass_strains(geometry, elasticities)
+    if not (len(of_strains) == 0 or (np.linalg.eigvalsh(of_strains) > 0).all()):
+        raise InvalidSystem(
+            f"Solid: {type(material).__name__} has no positive stiffness in its undeformed state, from which hexahedra "
+            'that are stabilized take that of bending; take formulation = "full".'
+        )
+    return _inverse(of_strains)
+
+
+def _of_hourglass_strains(geometry: Hexahedra, elasticities: Array) -> Array:
+    """Return ℂ [m, 6, 6] of the strains e_ij."""
     I, J = np.transpose(_VOIGT)  # noqa: E741
     C = elasticities[:, I, J][:, :, I, J]
     # With frames c J0, Q and e are those of J0 times c: the strain is c Σ e_ij ∇ξ_i ⊗ ∇ξ_j.
@@ -115,19 +152,25 @@ def moduli_of(geometry: Hexahedra, material: Material, elasticities: Array) -> A
     B = A[:, I[None, :], I[:, None]] * A[:, J[None, :], J[:, None]]
     B = 0.5 * (B + A[:, J[None, :], I[:, None]] * A[:, I[None, :], J[:, None]])
     B *= geometry.scales[:, None, None] * np.where(I == J, 1.0, 2.0)[:, None]
-    of_strains = B.swapaxes(1, 2) @ C @ B
-    if not (len(V) == 0 or (np.linalg.eigvalsh(of_strains) > 0).all()):
-        raise InvalidSystem(
-            f"Solid: {type(material).__name__} has no positive stiffness in its undeformed state, from which hexahedra "
-            'that are stabilized take that of bending; take formulation = "full".'
-        )
-    compliance = np.linalg.inv(of_strains)
-    known = []
+    return B.swapaxes(1, 2) @ C @ B
+
+
+def _inverse(matrices: Array) -> Array:
+    return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+
+
+def _part(matrices: Array, kept: tuple[int, ...]) -> Array:
+    return matrices[:, kept][:, :, kept]
+
+
+def _numbers(geometry: Hexahedra, stiffness: Callable[[tuple[int, ...]], Array]) -> Array:
+    """Return the 21 numbers [m, 21] from the stiffness of the strains that are kept, of each monomial."""
+    V, known = geometry.volumes, []
     for kept in _OF_LINEAR:
-        D = np.linalg.inv(compliance[:, kept][:, :, kept]) * (V / 3.0)[:, None, None]
+        D = stiffness(kept) * (V / 3.0)[:, None, None]
         known += [D[:, 0, 0], D[:, 1, 1], D[:, 2, 2], D[:, 0, 1], D[:, 0, 2], D[:, 1, 2]]
     for kept in _OF_BILINEAR:
-        known.append(np.linalg.inv(compliance[:, kept][:, :, kept])[:, 0, 0] * V / 9.0)
+        known.append(stiffness(kept)[:, 0, 0] * V / 9.0)
     return np.stack(known, axis=1)
 
 

@@ -63,8 +63,9 @@ class Solid(ElementEnergy):
         where the material is nearly incompressible. ``"mean-dilatation"``, of all but linear tetrahedra and laws that
         are objective: with the mean change of volume of the element, for nearly incompressible materials; it runs
         through NumPy. ``"reduced"``, of hexahedra of 20 nodes: at 2 × 2 × 2 points instead of 3 × 3 × 3, softer in
-        bending, but one element alone has six zero-energy modes, which elements beside it suppress. Default: stabilized
-        hexahedra, other elements full.
+        bending, but one element alone has six zero-energy modes, of which a row of single elements keeps some even when
+        clamped; where two elements or more are side by side none is left. Default: stabilized hexahedra, other elements
+        full.
 
     Attributes
     ----------
@@ -211,8 +212,14 @@ class Solid(ElementEnergy):
     def cauchy(self, q: Array) -> Array:
         return self._computed.cauchy(self._positions(q))
 
-    def von_mises(self, q: Array) -> Array:
+    def von_mises(self, q: Array, overstress: Array | None = None) -> Array:
         """Return the von Mises stress √(3/2 s:s) [m] in Pa, s the deviator of the mean σ, at the positions q [n, 3].
+
+        Parameters
+        ----------
+        q : float64 [n, 3]
+        overstress : float64 [m, 3, 3], optional
+            What is to be added to the σ of the elastic law, as `Viscoelastic.cauchy` gives it.
 
         Raises
         ------
@@ -220,6 +227,8 @@ class Solid(ElementEnergy):
             As `first_piola`.
         """
         sigma = self.cauchy(q)
+        if overstress is not None:
+            sigma += overstress
         sigma[:, [0, 1, 2], [0, 1, 2]] -= np.trace(sigma, axis1=1, axis2=2)[:, None] / 3.0
         return np.sqrt(1.5 * np.einsum("eij,eij->e", sigma, sigma))
 

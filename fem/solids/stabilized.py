@@ -49,19 +49,16 @@ class StabilizedHexahedra(ElementEnergy):
         self.nodes = nodes
         self.volumes = geometry.volumes
         law = material.law_functions()
-        undeformed: Material = material
         self._mean: LawElements | LinearElements | Isoparametric
         if law is not None:
             assert isinstance(material, InvariantMaterial)
             self._mean = LawElements(HEXAHEDRON, points, nodes, material, law, directions, geometry.slopes)
-            if directions.ndim == 3:
-                undeformed = Oriented(material, directions)
         elif isinstance(material, LinearElastic):
             self._mean = LinearElements(HEXAHEDRON, points, nodes, material, geometry.slopes)
         else:
             self._mean = Isoparametric(HEXAHEDRON, points, nodes, material, geometry.slopes)
-        m = len(nodes) if isinstance(undeformed, Oriented) else 1
-        self._hourglasses = Hourglasses(points, nodes, material, geometry, _elasticities(undeformed, m))
+        elasticities = undeformed_elasticities(material, directions if directions.ndim == 3 else None)
+        self._hourglasses = Hourglasses(points, nodes, material, geometry, elasticities)
 
     # -- forms ------------------------------------------------------------------------------------------------
 
@@ -128,10 +125,14 @@ class StabilizedHexahedra(ElementEnergy):
         return self._mean.cauchy(q)
 
 
-def _elasticities(material: Material, m: int) -> Array:
-    """Return ℂ [m, 3, 3, 3, 3] of the undeformed material, as it is asked about m points.
+def undeformed_elasticities(material: Material, fibres: Array | None) -> Array:
+    """Return ℂ in Pa of the undeformed material: [1, 3, 3, 3, 3], or [m, …] with fibres of each element [F, m, 3].
 
     The mean of those stretched and compressed a little: with fibres that bear tension only, ℂ has a step there.
     """
+    m = 1
+    if fibres is not None:
+        assert isinstance(material, InvariantMaterial)
+        material, m = Oriented(material, fibres), fibres.shape[1]
     C = np.repeat(np.eye(3)[None], m, axis=0)
     return 0.5 * (material.tangent((1.0 + _LITTLE) * C) + material.tangent((1.0 - _LITTLE) * C))

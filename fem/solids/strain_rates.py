@@ -15,7 +15,7 @@ from symplex.fem.copying import Copyable
 from symplex.fem.solids import element_kernels, elements, tensors
 from symplex.fem.solids.elements import REDUCED_HEXAHEDRON, element_of
 from symplex.fem.solids.hourglass import Hexahedra, hexahedra_of
-from symplex.fem.solids.hourglass_viscosity import gradients_of
+from symplex.fem.solids.hourglass_strains import gradients_of
 from symplex.fem.solids.solid import Solid
 
 _TOGETHER = 4096  # elements for which elasticities are laid out at once
@@ -70,7 +70,7 @@ class StrainPoints(Copyable):
         return F, C
 
     def rates(self, T: Array, F: Array, v: Array) -> Array:
-        """Return ℂ : FᵀḞ [m, g, 3, 3] for velocities v [m, k, 3] and elasticities ℂ [3, 3, 3, 3]."""
+        """Return ℂ : FᵀḞ [m, g, 3, 3] for velocities v [m, k, 3] and elasticities ℂ [1 or m, 3, 3, 3, 3]."""
         out = np.empty_like(F)
         for part in self._parts():
             x = np.ascontiguousarray(v[part])
@@ -108,5 +108,6 @@ class StrainPoints(Copyable):
         return [slice(e, e + _TOGETHER) for e in range(0, len(self.nodes), _TOGETHER)]
 
     def _at_all(self, T: Array, part: slice) -> Array:
-        """Return elasticities [3, 3, 3, 3] as they are at all points of a part of the elements."""
+        """Return elasticities [1 or m, 3, 3, 3, 3] as they are at all points of a part of the elements."""
+        T = (T if len(T) == 1 else T[part])[:, None]
         return np.ascontiguousarray(np.broadcast_to(T, (*self.weights[part].shape, 3, 3, 3, 3)))

@@ -12,13 +12,17 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.solids.hourglass import moduli_of
+from symplex.fem.solids.hourglass_strains import PRODUCTS, HourglassStrains, matrices_of
 from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.stabilized import undeformed_elasticities
 from symplex.fem.solids.strain_rates import StrainPoints
 from symplex.fem.solids.viscous_stress import DEVIATOR
 
 _PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 _ROWS, _COLUMNS = np.transpose(_PLACES)
 _TWICE = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])  # how often a component stands in a symmetric tensor
+_COMPONENTS = 6  # of d; after them the products Q of stabilized hexahedra
 
 
 @checked
@@ -42,6 +46,10 @@ class Viscoelastic(Inelastic):
     energy-momentum methods the stress is Σ μ_i (d_m − (A_i0 + A_i1)/2); then work, stored energy and the dissipation
     μ_i/4 (1 − e²) |d_m − A_i0|² balance to round-off.
 
+    Stabilized hexahedra have in the same way internal variables B_i of their hourglass strains Q and the energy
+    Σ μ_i/(2M) (Q − B_i)·ΔK (Q − B_i), M = Σ μ_i, with the difference ΔK of K of the elasticities at once, ℂ + 2M dev,
+    and of those in the long run, ℂ: so bending is right at once and in the long run, and to first order in M between.
+
     Parameters
     ----------
     solid : Solid
@@ -54,8 +62,7 @@ class Viscoelastic(Inelastic):
     Raises
     ------
     InvalidSystem
-        If a modulus or a time is not positive, their numbers differ, the law of the body is one of small strains, or
-        its elements are stabilized hexahedra.
+        If a modulus or a time is not positive, their numbers differ, or the law of the body is one of small strains.
     """
 
     def __init__(self, solid: Solid, moduli: ArrayLike, times: ArrayLike):
@@ -69,13 +76,17 @@ class Viscoelastic(Inelastic):
             if not np.all((values > 0.0) & (values < np.inf)):
                 raise InvalidSystem(f"Viscoelastic: {name} must be positive; they are {values.tolist()} {unit}.")
         self._points = StrainPoints(solid, "Viscoelastic")
-        if self._points.hexahedra is not None:
-            raise InvalidSystem(
-                "Viscoelastic: hexahedra that are stabilized have strains at one point only, so that their bending "
-                'would not relax; take formulation = "full" or "mean-dilatation" for them, or other elements.'
-            )
+        self._hourglasses: HourglassStrains | None = None
+        components, geometry = _COMPONENTS, self._points.hexahedra
+        if geometry is not None:
+            elastic, total = undeformed_elasticities(solid.material, solid.fibres), self.moduli.sum()
+            at_once = moduli_of(geometry, solid.material, elastic + 2.0 * total * DEVIATOR)
+            in_the_long_run = moduli_of(geometry, solid.material, elastic)
+            self._hourglasses = HourglassStrains(geometry)
+            self._shares = matrices_of((at_once - in_the_long_run) / total)  # ΔK/M [m, 12, 12]
+            components += PRODUCTS
         self.nodes = solid.nodes
-        self.shape = (len(self.times), *self._points.weights.shape, 6)
+        self.shape = (len(self.times), *self._points.weights.shape, components)
 
     @classmethod
     def prony(cls, solid: Solid, ratios: ArrayLike, times: ArrayLike) -> Viscoelastic:
@@ -108,48 +119,67 @@ class Viscoelastic(Inelastic):
 
     def relaxed(self, q: Array) -> Array:
         """Return the internal variables that don't change at the positions q [n, 3]: A_i = d."""
-        return np.broadcast_to(self._strains(q)[1], self.shape).copy()
+        return np.broadcast_to(self._strains(q[self.nodes])[1], self.shape).copy()
 
     def stored(self, q: Array, z: Array) -> float:
         """Return ψ in J."""
-        squared = ((self._strains(q)[1] - z) ** 2) @ _TWICE
-        return 0.25 * float(np.einsum("i,iep,ep->", self.moduli, squared, self._points.weights))
+        return float(self.moduli @ self._squared(self._strains(q[self.nodes])[1] - z))
 
     def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return the nodal forces [n, 3] in N at the end of an increment of h s."""
-        F, S = self._at_end(q0, z0, q1, h)
-        return self._scattered(F, S, q1)
+        x1 = q1[self.nodes]
+        F, S = self._at_end(q0, z0, x1, h)
+        return self._scattered(x1, F, S, len(q1))
 
     def mean_force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return the nodal forces [n, 3] in N of an increment, with F and C the means of its ends."""
-        F, _, S = self._over(q0, z0, q1, h)
-        return self._scattered(F, S, q1)
+        x0, x1 = q0[self.nodes], q1[self.nodes]
+        F, _, S = self._over(x0, z0, x1, h)
+        return self._scattered(0.5 * (x0 + x1), F, S, len(q1))
 
     def add_derivatives(
         self, q0: Array, z0: Array, q1: Array, h: float, by_q: float, slots: IntArray, out: Array, *, mean: bool
     ) -> None:
         """Add by_q ∂f/∂q1 to the blocks out [nnz, 3, 3], of `mean_force` or of `force`."""
         # ∂S/∂d1 is Σ μ_i/(1 + r) at the end, and half of it between
-        elasticity = float(np.sum(2.0 * self.moduli / (1.0 + self._ratios(h)))) * DEVIATOR
+        modulus = float(np.sum(self.moduli / (1.0 + self._ratios(h))))
+        elasticity = 2.0 * modulus * DEVIATOR[None]
+        x = x1 = q1[self.nodes]
         if mean:
-            F, F1, S = self._over(q0, z0, q1, h)
-            K = self._points.stiffness(F, F1, S, 0.5 * elasticity, 0.5)
+            x0, part = q0[self.nodes], 0.5
+            x = 0.5 * (x0 + x1)
+            F, F1, S = self._over(x0, z0, x1, h)
         else:
-            F, S = self._at_end(q0, z0, q1, h)
-            K = self._points.stiffness(F, F, S, elasticity, 1.0)
+            part = 1.0
+            F, S = self._at_end(q0, z0, x1, h)
+            F1 = F
+        K = self._points.stiffness(F, F1, _tensors(S), part * elasticity, part)
+        if self._hourglasses is not None:
+            left = self._hourglasses.slopes(x).swapaxes(1, 2) @ self._shares
+            K += part * modulus * (left @ self._hourglasses.slopes(x1))
+            K += part * self._hourglasses.curvature(self._hourglass_stress(S))
         K *= -by_q
         scatter_blocks(K, slots, out)
 
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return the internal variables at the end of an increment of h s, and the dissipation in J."""
-        r = self._ratios(h)[:, None, None, None]
-        change = 0.5 * (self._strains(q0)[1] + self._strains(q1)[1]) - z0  # d_m − A_0
+        r = self._ratios(h)
+        change = 0.5 * (self._strains(q0[self.nodes])[1] + self._strains(q1[self.nodes])[1]) - z0  # d_m − A_0
         e = (1.0 - r) / (1.0 + r)
-        lost = 0.25 * self.moduli * (1.0 - e[:, 0, 0, 0] ** 2)
-        dissipated = float(np.einsum("i,iep,ep->", lost, change**2 @ _TWICE, self._points.weights))
-        change *= 1.0 - e
+        dissipated = float((self.moduli * (1.0 - e**2)) @ self._squared(change))
+        change *= 1.0 - e[:, None, None, None]
         change += z0
         return change, dissipated
+
+    def cauchy(self, q: Array, z: Array) -> Array:
+        """Return the overstress F S Fᵀ/J [m, 3, 3] in Pa at the positions q [n, 3], its mean over the deformed element.
+
+        Of stabilized hexahedra it is that of the mean deformation.
+        """
+        F, d = self._strains(q[self.nodes])
+        S = _tensors(np.einsum("i,iepc->epc", self.moduli, d - z))
+        sums = np.einsum("ep,epij->eij", self._points.weights, F @ S @ F.swapaxes(-1, -2))
+        return sums / (self._points.weights * np.linalg.det(F)).sum(axis=1)[:, None, None]
 
     # -- at the points of quadrature ----------------------------------------------------------------------------
 
@@ -157,39 +187,56 @@ class Viscoelastic(Inelastic):
         """Return r = tanh(h/(2τ)) [i], by which e = (1 − r)/(1 + r)."""
         return np.array([tanh(0.5 * h / time) for time in self.times])
 
-    def _strains(self, q: Array) -> tuple[Array, Array]:
-        """Return F [m, g, 3, 3] and the components of d [m, g, 6] at the positions q [n, 3]."""
-        F, C = self._points.deformations(q[self.nodes])
+    def _strains(self, x: Array) -> tuple[Array, Array]:
+        """Return F [m, g, 3, 3] and the components of d, and Q [m, g, 6 or 18], with nodes at x [m, k, 3]."""
+        F, C = self._points.deformations(x)
         d = C[..., _ROWS, _COLUMNS]
         d[..., :3] -= d[..., :3].mean(axis=-1, keepdims=True)
-        return F, d
+        if self._hourglasses is None:
+            return F, d
+        return F, np.concatenate([d, self._hourglasses.products(x)[:, None]], axis=2)
 
-    def _at_end(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array]:
+    def _squared(self, strains: Array) -> Array:
+        """Return ∫ |d|²/4 dV in m³, and Q·ΔK Q/(2M), [i] of strains [i, m, g, 6 or 18]: μ_i times them is energy."""
+        d, Q = strains[..., :_COMPONENTS], strains[:, :, 0, _COMPONENTS:]
+        out = 0.25 * np.einsum("iep,ep->i", d**2 @ _TWICE, self._points.weights)
+        if self._hourglasses is not None:
+            out += 0.5 * np.einsum("iea,iea->i", Q, (self._shares @ Q[..., None])[..., 0])
+        return out
+
+    def _at_end(self, q0: Array, z0: Array, x1: Array, h: float) -> tuple[Array, Array]:
         """Return F and S at the end: A_1 = A_0 + (1 − e)(d_m − A_0), 1 − e = 2r/(1 + r)."""
-        F, d = self._strains(q1)
+        F, d = self._strains(x1)
         S = np.zeros_like(d)
-        d0 = d if h == 0.0 else self._strains(q0)[1]
+        d0 = d if h == 0.0 else self._strains(q0[self.nodes])[1]
         for modulus, r, A in zip(self.moduli, self._ratios(h), z0, strict=True):
             S += modulus * (d - A - 2.0 * r / (1.0 + r) * (0.5 * (d0 + d) - A))
-        return F, _full(S)
+        return F, S
 
-    def _over(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, Array]:
+    def _over(self, x0: Array, z0: Array, x1: Array, h: float) -> tuple[Array, Array, Array]:
         """Return F_m, F_1 and S of an increment: d_m − (A_0 + A_1)/2 = (d_m − A_0)/(1 + r)."""
-        F0, d0 = self._strains(q0)
-        F1, d1 = self._strains(q1)
+        F0, d0 = self._strains(x0)
+        F1, d1 = self._strains(x1)
         S, mean = np.zeros_like(d0), 0.5 * (d0 + d1)
         for modulus, r, A in zip(self.moduli, self._ratios(h), z0, strict=True):
             S += modulus / (1.0 + r) * (mean - A)
-        return 0.5 * (F0 + F1), F1, _full(S)
+        return 0.5 * (F0 + F1), F1, S
 
-    def _scattered(self, F: Array, S: Array, q: Array) -> Array:
-        out = np.zeros(q.shape)
-        scatter_vectors(self._points.forces(F, S), self.nodes, out)
+    def _hourglass_stress(self, S: Array) -> Array:
+        """Return T [m, 12] in N/m."""
+        return (self._shares @ S[:, 0, _COMPONENTS:, None])[..., 0]
+
+    def _scattered(self, x: Array, F: Array, S: Array, n: int) -> Array:
+        """Return the forces of n nodes, with those of the elements at x [m, k, 3]."""
+        local, out = self._points.forces(F, _tensors(S)), np.zeros((n, 3))
+        if self._hourglasses is not None:
+            local += self._hourglasses.forces(x, self._hourglass_stress(S))
+        scatter_vectors(local, self.nodes, out)
         return out
 
 
-def _full(components: Array) -> Array:
-    """Return symmetric tensors [m, g, 3, 3] of components [m, g, 6]."""
-    out = np.empty((*components.shape[:-1], 3, 3))
-    out[..., _ROWS, _COLUMNS] = out[..., _COLUMNS, _ROWS] = components
+def _tensors(S: Array) -> Array:
+    """Return symmetric tensors [m, g, 3, 3] of the first six components of S."""
+    out = np.empty((*S.shape[:-1], 3, 3))
+    out[..., _ROWS, _COLUMNS] = out[..., _COLUMNS, _ROWS] = S[..., :_COMPONENTS]
     return out

@@ -11,12 +11,13 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.assembly import Array, scatter_vectors
-from symplex.fem.solids.hourglass_viscosity import HourglassViscosity
+from symplex.fem.solids.hourglass import moduli_change
+from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of
 from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.stabilized import undeformed_elasticities
 from symplex.fem.solids.strain_rates import StrainPoints
 
 _UNIT = np.eye(3)
-_LEAST_BULK = 1e-3  # of the shear viscosity
 # dev as a tensor of the fourth order, symmetric in ij and kl
 DEVIATOR = 0.5 * (np.einsum("ik,jl->ijkl", _UNIT, _UNIT) + np.einsum("il,jk->ijkl", _UNIT, _UNIT))
 DEVIATOR -= np.einsum("ij,kl->ijkl", _UNIT, _UNIT) / 3.0
@@ -52,9 +53,7 @@ class ViscousStress(DifferentiableLoad):
             if not (isfinite(value) and value >= 0.0):
                 raise InvalidSystem(f"ViscousStress: the {name} must not be negative; it is {value} Pa s.")
         volume = np.einsum("ij,kl->ijkl", _UNIT, _UNIT)
-        # Hourglass modes, from which enhancing modes are eliminated, need some resistance to changes of volume.
-        least = 2.0 * viscosity * DEVIATOR + max(bulk, _LEAST_BULK * viscosity) * volume
-        self._set(solid, 2.0 * viscosity * DEVIATOR + bulk * volume, least)
+        self._set(solid, (2.0 * viscosity * DEVIATOR + bulk * volume)[None])
 
     @classmethod
     def proportional(cls, solid: Solid, time: float) -> ViscousStress:
@@ -77,17 +76,18 @@ class ViscousStress(DifferentiableLoad):
         if not (isfinite(time) and time >= 0.0):
             raise InvalidSystem(f"ViscousStress: the time must not be negative; it is {time} s.")
         new = cls.__new__(cls)
-        viscosity = time * solid.material.tangent(_UNIT[None])[0]
-        new._set(solid, viscosity, viscosity)
+        new._set(solid, time * undeformed_elasticities(solid.material, solid.fibres))
         return new
 
-    def _set(self, solid: Solid, viscosity: Array, of_hourglasses: Array) -> None:
+    def _set(self, solid: Solid, viscosity: Array) -> None:
         self._points = StrainPoints(solid, "ViscousStress")
-        self._viscosity = np.ascontiguousarray(viscosity)  # 𝔻
-        self._hourglasses: HourglassViscosity | None = None
+        self._viscosity = viscosity  # 𝔻 [1 or m, 3, 3, 3, 3]
+        self._hourglasses: HourglassStrains | None = None
         geometry = self._points.hexahedra
-        if geometry is not None and of_hourglasses.any():
-            self._hourglasses = HourglassViscosity(geometry, solid.material, of_hourglasses)
+        if geometry is not None:  # Q̇ is resisted with the enhancing modes of the elastic law, as in slow motions
+            elastic = undeformed_elasticities(solid.material, solid.fibres)
+            self._hourglasses = HourglassStrains(geometry)
+            self._resistance = matrices_of(moduli_change(geometry, solid.material, elastic, viscosity))  # [m, 12, 12]
         self.nodes = solid.nodes
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
@@ -96,7 +96,7 @@ class ViscousStress(DifferentiableLoad):
         F, _ = self._points.deformations(x)
         local = self._points.forces(F, self._points.rates(self._viscosity, F, rates))
         if self._hourglasses is not None:
-            local += self._hourglasses.forces(x, rates)
+            local += self._hourglasses.forces(x, self._hourglass_stress(self._hourglasses.slopes(x), rates))
         out = np.zeros(q.shape)
         scatter_vectors(local, self.nodes, out)
         return out
@@ -110,7 +110,12 @@ class ViscousStress(DifferentiableLoad):
         by_v = points.stiffness(F, F, S, D, 0.0)
         by_x, by_v = -by_x, -by_v
         if self._hourglasses is not None:
-            of_x, of_v = self._hourglasses.derivatives(x, v)
-            by_x += of_x
-            by_v += of_v
+            B, rates = self._hourglasses.slopes(x), self._hourglasses.slopes(v)  # Q̇ = B(x) v = B(v) x
+            left = B.swapaxes(1, 2) @ self._resistance
+            by_x -= left @ rates + self._hourglasses.curvature(self._hourglass_stress(B, v))
+            by_v -= left @ B
         return by_x, by_v
+
+    def _hourglass_stress(self, B: Array, v: Array) -> Array:
+        """Return T [m, 12] in N/m for B = ∂Q/∂x and velocities v [m, 8, 3]."""
+        return (self._resistance @ (B @ v.reshape(-1, 24, 1)))[:, :, 0]

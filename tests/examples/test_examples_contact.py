@@ -13,12 +13,12 @@ def scenes(load_example):
     return load_example("soft_collisions.py")
 
 
-def require_kept(numbers):
+def require_kept(numbers, halved=0):
     assert numbers["relative change of energy"] < ROUNDING
     assert numbers.get("relative change of momentum", 0.0) < ROUNDING
     assert numbers.get("relative change of angular momentum", 0.0) < ROUNDING
     assert numbers["corrections per step"] < 10.0
-    assert numbers["halved steps"] == 0
+    assert numbers["halved steps"] <= halved
 
 
 @pytest.mark.slow
@@ -98,12 +98,31 @@ def test_a_chain_is_held_by_its_links(scenes):
 
 
 @pytest.mark.slow
+def test_a_strip_that_goes_to_and_fro_closes(scenes):
+    """Three arms, of which each meets the next: both gaps get narrow at once, and nothing is lost."""
+    _, run = scenes.folds()
+    require_kept(run.numbers(), halved=2)
+    assert max(run.energies["contact"]) > 1e-3 * run.energies["total"][0]
+    height = [np.ptp(state.q[:, 2]) for state in run.states]
+    assert min(height) < 0.7 * height[0]
+
+
+@pytest.mark.slow
+def test_a_long_chain_keeps_its_energy(scenes):
+    of, run = scenes.long_chain()
+    require_kept(run.numbers(), halved=5)
+    assert scenes.particulars("long chain", of, run)["share of edge–edge pairs in the forces"] > 0.6
+
+
+@pytest.mark.slow
 def test_a_stack_keeps_its_energy_or_comes_to_rest(scenes):
     _, run = scenes.stack(boxes=5)
     require_kept(run.numbers())
     assert run.energies["kinetic"][-1] > 0.1 * max(run.energies["kinetic"])  # nothing takes it away
     _, run = scenes.damped_stack(boxes=5)
-    assert run.energies["kinetic"][-1] < 1e-3 * max(run.energies["kinetic"])
+    require_kept(run.numbers())
+    assert run.energies["kinetic"][-1] < 1e-6 * max(run.energies["kinetic"])
+    assert run.energies["work_friction"][-1] < 0.0
 
 
 @pytest.mark.slow
@@ -126,3 +145,21 @@ def test_two_brackets(run_script, tmp_path):
     ends = [np.array(of["velocity of the lower one at the end [m/s]"]) for of in (explicit, conserving)]
     assert np.linalg.norm(ends[0] - ends[1]) < 0.04 * np.linalg.norm(ends[0])  # d̂ of the two laws differ
     assert (tmp_path / "bracket_collision.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("drawing")
+def test_friction_against_closed_forms(run_script, tmp_path):
+    numbers = run_script("friction.py", tmp_path)
+    for of in numbers.values():
+        assert of["change of the balance"] < ROUNDING
+    for name in ("slides", "stops"):
+        assert numbers[name]["way at the end [m]"] == pytest.approx(numbers[name]["Coulomb's [m]"], rel=3e-3)
+    assert numbers["sticks"]["speed at the end [m/s]"] == pytest.approx(
+        numbers["sticks"]["speed of creeping [m/s]"], rel=1e-3
+    )
+    ball = numbers["ball"]
+    assert ball["speed at the end / at the start"] == pytest.approx(5.0 / 7.0, rel=1e-3)
+    assert ball["of its surface"] == pytest.approx(5.0 / 7.0, rel=4e-3)  # its surface has facets
+    assert ball["largest difference [m/s]"] < 0.015
+    assert (tmp_path / "friction.png").stat().st_size > 10_000

@@ -6,6 +6,7 @@ import pytest
 from symplex.errors import ScenarioError
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.solids.viscous_stress import ViscousStress
+from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -139,6 +140,23 @@ def test_histories_have_the_work_of_each_and_a_balance(tmp_path, rest):
     np.testing.assert_allclose(history["total"], sum(history[name] for name in parts), rtol=1e-12)
     np.testing.assert_allclose(history["balance"], history["total"] - works.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(history["balance"], history["balance"][0], rtol=1e-12 if rest == EM else 1e-2)
+
+
+def test_hexahedra_as_they_are_by_default_may_be_viscous(tmp_path):
+    """The balance is kept, and the stress of the frames is that of the law and of the Maxwell elements."""
+    text = EVERYTHING.replace('"6"', '"hexahedra"').replace("cells = [1, 1, 1]", "cells = [2, 1, 1]")
+    scenario = Scenario.parse(text + EM + QUIET, tmp_path / "s.toml")
+    simulate(scenario, tmp_path / "results", progress=False)
+    history = read_history(tmp_path / "results" / "history.csv")
+    np.testing.assert_allclose(history["balance"], history["balance"][0], rtol=1e-12)
+    problem = scenario.build()
+    assert problem.solids["cube"].formulation == "stabilized"
+    state = problem.integrator.start(problem.system, problem.state).advance(0.01)
+    part = problem.system.inelastic["viscoelastic_cube"]
+    sigma = problem.solids["cube"].cauchy(state.q) + part.cauchy(state.q, state.internal["viscoelastic_cube"])
+    s = sigma - np.trace(sigma, axis1=1, axis2=2)[:, None, None] * np.eye(3) / 3.0
+    drawn = read_series(tmp_path / "results" / "motion.vtkhdf").frame(-1).cell_data["von_mises"]["cube"]
+    np.testing.assert_allclose(drawn, np.sqrt(1.5 * (s**2).sum(axis=(1, 2))), rtol=1e-5)
 
 
 STAGES = """

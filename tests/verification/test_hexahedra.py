@@ -21,31 +21,50 @@ def tangent(solid, pattern, q):
     return sp.csc_array(pattern.matrix(values))
 
 
-def equilibrium(solid, fixed, load, steps=0):
-    """Positions under a load [n, 3], by one linear step, or in load steps by Newton's method."""
-    q, free = solid.points.copy(), ~fixed.ravel()
+def newton_step(solid, pattern, q, free, load):
+    """The step to where ∇V = load if V were quadratic."""
+    residual = np.zeros_like(q)
+    solid.add_gradient(q, residual)
+    step = np.zeros(q.size)
+    step[free] = spsolve(tangent(solid, pattern, q)[free][:, free], (load - residual).ravel()[free])
+    return step.reshape(q.shape)
+
+
+def equilibrium(solid, fixed, load):
+    """Positions under a load [n, 3] by one linear step."""
+    q = solid.points
+    return q + newton_step(solid, Pattern(len(q), [solid.nodes]), q, ~fixed.ravel(), load)
+
+
+def newton(solid, pattern, q, free, load):
+    """Positions where ∇V = load from q on, or None if twelve steps do not lead there."""
+    for _ in range(12):
+        step = newton_step(solid, pattern, q, free, load)
+        if not np.isfinite(step).all():
+            return None
+        q = q + step
+        try:
+            solid.total(q)
+        except InvertedElement:
+            return None
+        if np.abs(step).max() < 1e-10 * np.ptp(q):
+            return q
+    return None
+
+
+def large_equilibrium(solid, fixed, load):
+    """Positions under a load [n, 3] in large strains, by load steps that are halved where Newton's method fails."""
+    q, free = solid.points, ~fixed.ravel()
     pattern = Pattern(len(q), [solid.nodes])
-    for k in range(1, max(steps, 1) + 1):
-        for _ in range(40):
-            residual = np.zeros_like(q)
-            solid.add_gradient(q, residual)
-            residual = (residual - load * k / max(steps, 1)).ravel()[free]
-            step = np.zeros(q.size)
-            step[free] = spsolve(tangent(solid, pattern, q)[free][:, free], residual)
-            step = step.reshape(q.shape)
-            if not steps:
-                return q - step
-            while True:
-                try:
-                    solid.total(q - step)
-                    break
-                except InvertedElement:
-                    step *= 0.5
-            q = q - step
-            if np.abs(step).max() < 1e-10 * np.ptp(q):
-                break
+    borne, step = 0.0, 0.125
+    while borne < 1.0:
+        target = min(borne + step, 1.0)
+        found = newton(solid, pattern, q, free, target * load)
+        if found is None:
+            step *= 0.5
+            assert step > 1e-4, "no equilibrium"
         else:
-            raise AssertionError("no equilibrium")
+            q, borne, step = found, target, 1.5 * step
     return q
 
 
@@ -144,7 +163,7 @@ def cook(n, formulation=None):
     fixed[:, 2] = True
     load = np.zeros_like(points)
     load[:, 1] = 100.0 * share(mesh.points, x == 1.0)
-    q = equilibrium(solid, fixed, load, steps=8)
+    q = large_equilibrium(solid, fixed, load)
     return (q - points)[(x == 1.0) & (y == 1.0), 1].mean()
 
 

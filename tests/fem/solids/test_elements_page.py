@@ -9,11 +9,12 @@ import symplex as sx
 
 def test_examples_of_the_page(pytestconfig):
     page = (pytestconfig.rootpath / "docs" / "elements.md").read_text("utf-8")
-    first, second = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    first, *others = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict = {}
     exec(first, names)
     assert abs(names["mass"].sum() - 4.0) < 1e-12
-    exec(second, names)
+    for code in others:
+        exec(code, names)
     solid, foam = names["solid"], names["Foam"](1e6, 300.0)
     assert abs(foam.lame_constants[1] - 1e6) < 1e-6
     body = sx.Solid(solid.points, solid.nodes, foam)

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import shutil
 
 import numpy as np
@@ -13,6 +14,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
+from symplex.meshes.midside_nodes import quadratic
 from symplex.meshes.quality import check_mesh, describe
 from symplex.scenario.scenario import Scenario
 
@@ -430,6 +432,17 @@ def test_other_formulations_are_refused_until_they_are_accepted(tmp_path, name):
 def test_elements_that_do_not_lock_are_what_hexahedra_are_by_default(tmp_path, name):
     read_text(tmp_path, DECK.replace("TYPE=C3D8", f"TYPE={name}"), "deck.inp")
     assert Scenario.parse(SCENARIO, tmp_path / "test.toml").build().solids["part"].formulation == "stabilized"
+
+
+def test_reduced_integration_of_quadratic_hexahedra_is_named(tmp_path):
+    save_mesh(quadratic(box((1.0, 1.0, 1.0), (1, 2, 2), split="hexahedra")), tmp_path / "deck.inp")
+    deck = (tmp_path / "deck.inp").read_text()
+    (tmp_path / "deck.inp").write_text(re.sub("TYPE=C3D20", "TYPE=C3D20R", deck, flags=re.IGNORECASE))
+    says = r'has elements C3D20R, .* say how they shall be, formulation = "reduced", as they are, or "full"'
+    with pytest.raises(ScenarioError, match=says):
+        Scenario.parse(SCENARIO, tmp_path / "test.toml").build()
+    reduced = SCENARIO.replace("material", 'formulation = "reduced"\nmaterial')
+    assert Scenario.parse(reduced, tmp_path / "test.toml").build().solids["part"].formulation == "reduced"
 
 
 # -- Exodus, Nastran, TetGen ------------------------------------------------------------------------------------
