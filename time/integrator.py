@@ -49,7 +49,8 @@ def _require_state(name: str, system: System, state: State) -> None:
     """
     _require_kind(name, system, System)
     _require_kind(name, state, State)
-    arrays = (state.q, state.v)
+    internal = state.internal.values() if isinstance(state.internal, Mapping) else (state.internal,)
+    arrays = (state.q, state.v, *internal)
     if not is_real(state.t) or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiu" for x in arrays):
         raise InvalidArgument(f"{name}: a state has a time and arrays of numbers; system.state(q, v, t) makes one.")
     if state.q.shape != (system.n_nodes, system.dim) or state.v.shape != state.q.shape:
@@ -64,7 +65,7 @@ def _require_state(name: str, system: System, state: State) -> None:
                 f"the state has no internal variables of the inelastic part '{part_name}', or those of another one; "
                 "system.state(q, v, t) makes a state with them."
             )
-    if not (math.isfinite(state.t) and all(np.isfinite(x).all() for x in (*arrays, *state.internal.values()))):
+    if not (math.isfinite(state.t) and all(np.isfinite(x).all() for x in arrays)):
         raise StepFailed(f"{name} cannot start: its time, positions or velocities are not finite.")
 
 

@@ -62,7 +62,7 @@ STAMP = BRICK | {"name": "stamp", "center": [0.05, 0.05, 0.61], "displacement": 
 STAMP |= {"rotation": {"point": [0, 0, 0.6], "axis": [0, 0, 1], "degrees": 5}, "interpolation": "linear"}
 ROLLER = {"name": "roller", "kind": "surface", "mesh": {"cylinder": 0.05, "length": 0.2, "rings": 2}, "stiffness": 1e6}
 ROLLER |= {"translate": [0.05, 0.05, 0.26], "rotate": {"axis": [1, 0, 0], "degrees": 90}, "flip": False, "scale": 1.0}
-ROLLER |= {"distance": 0.004, "law": "penalty", "margin": 0.02, "friction": 0.2, "acceleration": [0, 0, -1]}
+ROLLER |= {"distance": 0.002, "law": "penalty", "margin": 0.02, "friction": 0.2, "acceleration": [0, 0, -1]}
 ANVIL = {"name": "anvil", "mesh": {"box": [1, 1, 0.1], "cells": [1, 1, 1]}, "translate": [0, 0, -0.2]}
 PEBBLE = {"name": "pebble", "mesh": {"sphere": 0.02, "refinements": 1}, "translate": [0.3, 0, 0.1], "density": 2000}
 PART = {"name": "part", "mesh": {"file": "box.msh"}, "group": "body", "translate": [2, 0, 0], "velocity": [0, 0, 1]}
@@ -166,13 +166,13 @@ def own_cases() -> Iterator[Data]:
         body={"massless": "z_min"},
         obstacle=[ROLLER | {"history": record}],
         rigid_body=[ANVIL, PEBBLE, PART, TOP, ARM, SLED],
-        contact=[{"stiffness": 1e6, "distance": 0.004}],
+        contact=[{"stiffness": 1e6, "distance": 0.002}],
         gravity=GRAVITY,
     )
     friction = {"temperature": 300, "friction": 1e-3}
     two = {"name": "other", "mesh": {"file": "box.msh"}, "material": SOFT, "group": "body", "translate": [1, 0, 0]}
     meeting = {"velocity": [0, 0, 1], "translate": [0, 0, -0.12]}
-    touching = {"name": "touch", "bodies": ["cube", "other"], "law": "penalty", "distance": 0.004, "margin": 0.02}
+    touching = {"name": "touch", "bodies": ["cube", "other"], "law": "penalty", "distance": 0.002, "margin": 0.02}
     touching |= {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
     three = [two | meeting, two | {"name": "third", "translate": [0.3, 0, 0]}]
     pair = case({"kind": "newmark", "dt": "auto"}, contact=[touching | {"factor": 2, "speed": 1}], gravity=GRAVITY)
