@@ -40,9 +40,19 @@ class Feet(NamedTuple):
 
 
 def feet(points: Array, nodes: IntArray, triangles: IntArray) -> Feet:
-    """Return the nearest points of triangles [f, 3] to nodes [m], all with positions in points [n, 3]."""
+    """Return the nearest points of triangles [f, 3] to nodes [m], all with positions in points [n, 3].
+
+    Raises
+    ------
+    InvalidSystem
+        If a triangle has no area.
+    """
     x = points[nodes]
     corners = points[triangles]
+    flat = np.flatnonzero(~(_gram(corners)[-1] > 0.0))
+    if len(flat):
+        at = ", ".join(f"{c:.6g}" for c in corners[flat[0]].mean(axis=0))
+        raise InvalidSystem(f"a surface that nodes are tied to has a triangle without area at ({at}) m; mend the mesh.")
     centres = corners.mean(axis=1)
     radius = float(np.linalg.norm(corners - centres[:, None], axis=2).max())
     tree = KDTree(centres)
@@ -66,13 +76,18 @@ def _nearest(x: Array, corners: Array, candidates: NDArray[np.integer]) -> tuple
     return candidates[rows, best], weights[rows, best], distances[rows, best]
 
 
+def _gram(corners: Array) -> tuple[tuple[Array, Array], tuple[Array, Array, Array], Array]:
+    """Return the edges u, v [..., 3] from the first corners of triangles, u·u, u·v, v·v, and their determinant."""
+    u, v = corners[..., 1, :] - corners[..., 0, :], corners[..., 2, :] - corners[..., 0, :]
+    uu, uv, vv = (u * u).sum(-1), (u * v).sum(-1), (v * v).sum(-1)
+    return (u, v), (uu, uv, vv), uu * vv - uv * uv
+
+
 def _closest_weights(x: Array, corners: Array) -> Array:
     """Return the weights [m, c, 3] of the nearest points of triangles [m, c, 3, 3]: inside, or on one of the edges."""
-    a, b, c = (corners[..., k, :] for k in range(3))
-    u, v, d = b - a, c - a, x - a
-    uu, uv, vv = (u * u).sum(-1), (u * v).sum(-1), (v * v).sum(-1)
+    (u, v), (uu, uv, vv), area = _gram(corners)
+    d = x - corners[..., 0, :]
     du, dv = (d * u).sum(-1), (d * v).sum(-1)
-    area = uu * vv - uv * uv
     second, third = (vv * du - uv * dv) / area, (uu * dv - uv * du) / area
     inside = np.stack([1.0 - second - third, second, third], axis=-1)
     result = inside.copy()
@@ -111,7 +126,8 @@ def tie_to_surface(points: Array, nodes: Nodes, triangles: Nodes, stiffness: Arr
     Raises
     ------
     InvalidSystem
-        If there are no nodes or no triangles, a node is a corner of the surface itself, or a stiffness is not positive.
+        If there are no nodes or no triangles, a triangle has no area, a node is a corner of the surface itself, or a
+        stiffness is not positive.
     """
     tied, corners = node_indices("tie_to_surface", nodes), connectivity("tie_to_surface", triangles)
     if not tied.size or corners.ndim != 2 or corners.shape[1] != 3 or not len(corners):

@@ -49,9 +49,9 @@ def _require_state(name: str, system: System, state: State) -> None:
     """
     _require_kind(name, system, System)
     _require_kind(name, state, State)
-    internal = state.internal.values() if isinstance(state.internal, Mapping) else (state.internal,)
-    arrays = (state.q, state.v, *internal)
-    if not is_real(state.t) or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiu" for x in arrays):
+    whole = is_real(state.t) and isinstance(state.internal, Mapping)
+    arrays = (state.q, state.v, *(state.internal.values() if whole else ()))
+    if not whole or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiu" for x in arrays):
         raise InvalidArgument(f"{name}: a state has a time and arrays of numbers; system.state(q, v, t) makes one.")
     if state.q.shape != (system.n_nodes, system.dim) or state.v.shape != state.q.shape:
         raise InvalidSystem(

@@ -89,6 +89,7 @@ class Viscoelastic(Inelastic):
         self.shape = (len(self.times), *self._points.weights.shape, components)
 
     @classmethod
+    @checked
     def prony(cls, solid: Solid, ratios: ArrayLike, times: ArrayLike) -> Viscoelastic:
         """Return that of ratios g_i = μ_i/G(0) of the instantaneous shear modulus, which the material's μ is left of.
 

@@ -56,6 +56,7 @@ class ViscousStress(DifferentiableLoad):
         self._set(solid, (2.0 * viscosity * DEVIATOR + bulk * volume)[None])
 
     @classmethod
+    @checked
     def proportional(cls, solid: Solid, time: float) -> ViscousStress:
         """Return the viscous stress 𝔻 = β ℂ0 with the elasticities ℂ0 of the undeformed material.
 

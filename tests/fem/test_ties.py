@@ -108,3 +108,9 @@ def test_nodes_are_joined():
     for pairs, says in (([[0, 1]], "two nodes of one"), ([[0, 99]], "indices below 16"), ([[0.5, 1]], "indices below")):
         with pytest.raises(sx.SymplexError, match=says):
             join_nodes(mesh, pairs)
+
+
+def test_a_triangle_without_area_is_refused():
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    with pytest.raises(InvalidSystem, match=r"a triangle without area at \(1, 0, 0\) m"):
+        feet(points, np.array([3]), np.array([[0, 1, 2]]))
