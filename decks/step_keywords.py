@@ -122,5 +122,5 @@ STEP_KEYWORDS = {
     "MODALDYNAMIC": Keyword(
         _take_modal_dynamic, _SOLVING, 'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic'
     ),
-    "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[damping]`"),
+    "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[[damping]]`"),
 }
