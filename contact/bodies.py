@@ -23,7 +23,7 @@ from symplex.contact.touching import touching_bodies
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.changing import RENEWED, ends_of
+from symplex.fem.changing import RENEWED
 from symplex.fem.forms import Form
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
@@ -213,7 +213,7 @@ class BodyContact(PairEnergy):
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy.add`): of vectors, of the pairs that are near if it can."""
-        pairs = None if form.is_matrix or form is forms.MEAN_GRADIENT else self._near_at(ends_of(form, nodal))
+        pairs = None if form.is_matrix or form is forms.MEAN_GRADIENT else self._near_at(form.positions(nodal))
         if pairs is None:
             super().add(form, nodal, out, slots)
         else:

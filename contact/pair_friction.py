@@ -20,7 +20,6 @@ or of both edges, where p̄ is less than 37° from it; beyond 45°, as at corner
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from symplex.contact.pairs import add_force, add_matrix, edges, gather
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
 from symplex.fem.solids.edge_algebra import along, cross, dot, times
+from symplex.fem.threads import OfThread
 
 _BETA = 1.0 / 64.0
 _STEEP, _FLAT = 0.7, 0.8  # cosines of the tilts from which on n is p̂, and the normal of the face
@@ -50,17 +50,12 @@ class Room(NamedTuple):
     S: Array
 
 
-class _OfThread(threading.local):
-    def __init__(self):
-        self.room = Room(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((12, 3)))
-
-
-_of_thread = _OfThread()
+_room = OfThread(lambda: Room(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((12, 3))))
 
 
 def room() -> Room:
     """Return room for the numbers of one pair, that of the thread (see `symplex.contact.pairs.scratch`)."""
-    return _of_thread.room
+    return _room.value
 
 
 @inlined

@@ -5,13 +5,13 @@ Pairs are a `symplex.contact.search.SurfacePairs`.
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
 
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined
+from symplex.fem.threads import OfThread
 
 
 class Law(NamedTuple):
@@ -47,20 +47,13 @@ class Scratch(NamedTuple):
     matrix: Array
 
 
-class _OfThread(threading.local):
-    """What each thread has of its own: loops run without a lock, and contacts may be in several systems at once."""
-
-    def __init__(self):
-        shapes = [(4, 3)] * 3 + [(4,)] * 3 + [(2, 4)] + [(2, 12)] * 2 + [(12,)] * 3 + [(6, 6), (4, 3), (12, 12)]
-        self.scratch = Scratch(*[np.zeros(shape) for shape in shapes])
-
-
-_of_thread = _OfThread()
+_SHAPES = [(4, 3)] * 3 + [(4,)] * 3 + [(2, 4)] + [(2, 12)] * 2 + [(12,)] * 3 + [(6, 6), (4, 3), (12, 12)]
+_scratch = OfThread(lambda: Scratch(*map(np.zeros, _SHAPES)))  # contacts may be in several systems at once
 
 
 def scratch() -> Scratch:
     """Return room for the numbers of one pair, that of the thread."""
-    return _of_thread.scratch
+    return _scratch.value
 
 
 @formula

@@ -53,6 +53,18 @@ class Pattern:
         parts = np.split(slots, ends) if len(stencils) else []
         self.slots = [part.reshape(*s.shape, s.shape[1]) for part, s in zip(parts, stencils, strict=True)]
 
+    def rows(self) -> NDArray[np.int64]:
+        """Return the row [nnz] of each block."""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+
+    def diagonal(self) -> NDArray[np.int64]:
+        """Return the place [n] in ``indices`` of the block on the diagonal of each row."""
+        return np.flatnonzero(self.rows() == self.indices)
+
+    def held(self, fixed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which numbers [nnz, dim, dim] are in a row or a column of a fixed coordinate, given as [n, dim]."""
+        return fixed[self.rows()][:, :, None] | fixed[self.indices][:, None, :]
+
     def zeros(self, dim: int) -> Array:
         """Return zero values [nnz, dim, dim] for a matrix on this pattern."""
         return np.zeros((len(self.indices), dim, dim))

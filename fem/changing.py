@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
@@ -124,7 +123,7 @@ class ChangingEnergy(Energy):
         IncompleteStencils
             If it is a matrix, and the list is not.
         """
-        ends = ends_of(form, nodal)
+        ends = form.positions(nodal)
         complete = self._is_complete(ends)
         if form.is_matrix and not complete:
             if len(self.listed_at) != len(nodal[0]):
@@ -167,13 +166,6 @@ class ChangingEnergy(Energy):
     def _farthest(self, q: Array, at: Array) -> float:
         """Return the largest square in m² of how far a node that counts is from where it was; infinite if unknown."""
         return farthest(q, at)
-
-
-def ends_of(form: Form, nodal: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Return the positions [n, dim] at which a form sees its stencils, of what its local function takes."""
-    if form is forms.INCREMENT_GRADIENT:
-        return nodal[0], nodal[0] + nodal[2]
-    return nodal[: form.ends]
 
 
 @kernel

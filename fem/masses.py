@@ -148,7 +148,7 @@ class Masses(Potential):
         return self._mass_values[1]
 
     def _masses_on(self, pattern: Pattern) -> Array:
-        rows = np.repeat(np.arange(self.n_nodes), np.diff(pattern.indptr))
+        rows = pattern.rows()
         if self.is_lumped:
             return np.where(rows == pattern.indices, np.asarray(self.mass)[rows], 0.0)
         # Columns ascend in each row, so that row · n + column ascends throughout.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,9 +24,6 @@ from symplex.fem.masses import Masses
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State as State
-
-if TYPE_CHECKING:
-    pass
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
@@ -99,13 +95,13 @@ class System(Masses):
         motions = by_name("moving", {} if moving is None else moving, SupportMotion, _MOVING)
         self.moving = MovingSupports(motions, self.fixed)
         self.fixed |= self.moving.mask
-        names = [
+        named = [
             *(("a load", name) for name in self.loads),
             *(("an inelastic part", name) for name in self.inelastic),
             *(("a moving support", name) for name in self.moving.motions),
         ]
         kinds: dict[str, str] = {}
-        for kind, name in names:
+        for kind, name in named:
             if name in kinds:
                 raise InvalidSystem(f"there is both {kinds[name]} and {kind} called '{name}'.")
             kinds[name] = kind

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class OfThread(threading.local, Generic[T]):
+    """A value that each thread has of its own, made when it first asks: kernels run without a lock.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the value.
+    """
+
+    def __init__(self, make: Callable[[], T]):
+        self.value = make()
 
 
 @cache

@@ -60,10 +60,9 @@ class CayleyPreconditioner:
         """Take the pattern of the system's matrices, with another linear solver."""
         system, pattern = self.system, self.system.pattern
         self._pattern, self._solver = pattern, None
-        rows = np.repeat(np.arange(system.n_nodes), np.diff(pattern.indptr))
-        self._diagonal = np.flatnonzero(rows == pattern.indices)
+        self._diagonal = pattern.diagonal()
         if system.has_supports:
-            self._supported = system.fixed[rows][:, :, None] | system.fixed[pattern.indices][:, None, :]
+            self._supported = pattern.held(system.fixed)
 
     def linearise(self, q: Array, h: float) -> None:
         """Take the stiffness at the positions q [n, dim], for steps of size h in s; `solve` needs `factorise` next."""

@@ -115,11 +115,8 @@ class StaticBalance:
     def _supported(self, blocks: Array) -> Array:
         """Return blocks with rows and columns of the unit matrix, times a stiffness, where fixed."""
         pattern, fixed = self.system.pattern, self.system.fixed
-        rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
-        columns = pattern.indices
-        held = max(float(np.abs(blocks).max(initial=0.0)), _TINY)
-        blocks[fixed[rows][:, :, None] | fixed[columns][:, None, :]] = 0.0
-        diagonal = np.flatnonzero(rows == columns)
-        for i in range(fixed.shape[1]):
-            blocks[diagonal[fixed[rows[diagonal], i]], i, i] = held
+        stiffness = max(float(np.abs(blocks).max(initial=0.0)), _TINY)
+        blocks[pattern.held(fixed)] = 0.0
+        node, axis = np.nonzero(fixed)
+        blocks[pattern.diagonal()[node], axis, axis] = stiffness
         return blocks

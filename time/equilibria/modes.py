@@ -66,9 +66,8 @@ def natural_modes(system: System, state: State, n: int) -> Modes:
     free = np.flatnonzero(~system.fixed.ravel())
     if not 1 <= n <= len(free):
         raise InvalidSystem(f"natural_modes: n is {n}, must be from 1 to {len(free)}, the number of free coordinates.")
-    stiffness = sp.csr_array(system.hessian(state.q))[free][:, free]
-    mass = sp.csr_array(system.mass) if sp.issparse(system.mass) else sp.diags_array(np.asarray(system.mass)).tocsr()
-    inertia = sp.csr_array(sp.kron(mass, sp.eye_array(system.dim), format="csr"))[free][:, free]
+    masses = system.pattern.matrix(system.mass_values[:, None, None] * np.eye(system.dim))
+    stiffness, inertia = (sp.csr_array(matrix)[free][:, free] for matrix in (system.hessian(state.q), masses))
     if len(free) <= max(_DENSE, 2 * n + 2):
         from scipy.linalg import eigh
 

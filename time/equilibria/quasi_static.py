@@ -12,7 +12,7 @@ from symplex.base.columns import count_column, work_column
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.equilibria.static import StaticEquilibrium, static_equilibrium
+from symplex.time.equilibria.static import DEFAULT, StaticEquilibrium, static_equilibrium
 from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
@@ -55,7 +55,7 @@ class Static(FixedStepIntegrator["StaticMotion"]):
     """
 
     dt: float
-    newton: Newton = field(default=Newton(iterations=30), kw_only=True)
+    newton: Newton = field(default=DEFAULT, kw_only=True)
 
     order = 2
     conserves = frozenset()

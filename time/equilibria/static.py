@@ -21,7 +21,7 @@ from symplex.time.solvers.singular import SingularMatrix
 
 Way = Literal["load steps", "arc length", "relaxation"]
 
-_CORRECTIONS = 30  # in which a part of the load must be balanced, before it is halved
+DEFAULT = Newton(iterations=30)  # in which a part of the load must be balanced, before it is halved
 _LEAST = 2.0**-8  # part of the load
 _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
@@ -124,13 +124,10 @@ def static_equilibrium(
     Arc length after E. Riks, An incremental approach to the solution of snapping and buckling problems, Int. J. Solids
     Struct. 15 (1979), 529-551.
     """
-    start = system.state(np.asarray(q, dtype=float), t=t).q
-    system.check_start(start)
-    system.renew(start)
-    balance = StaticBalance(system, t, start, _way(system, t, since))
+    start, balance = _begun(system, q, t, since)
     if not (balance.unbalanced.any() or balance.way.any()):
         return _found(system, balance, start, "load steps", 0, 0, None)
-    return _Search(system, balance, start, newton or Newton(iterations=_CORRECTIONS)).run()
+    return _Search(system, balance, start, newton or DEFAULT).run()
 
 
 @checked
@@ -167,10 +164,7 @@ def equilibrium_path(
     NoEquilibrium
         If there is no path from the start, as where something is loose.
     """
-    start = system.state(np.asarray(q, dtype=float), t=t).q
-    system.check_start(start)
-    system.renew(start)
-    balance = StaticBalance(system, t, start, _way(system, t, since))
+    start, balance = _begun(system, q, t, since)
     parts, shapes, stable = [0.0], [start], [True]
     for point in arc_length_path(balance, start, 0.0, (newton or Newton()).linear, step):
         parts.append(point.part)
@@ -181,6 +175,14 @@ def equilibrium_path(
     if len(parts) == 1:
         raise NoEquilibrium("no path of equilibria leads on from the given shape: the tangent is singular there.")
     return EquilibriumPath(np.array(parts), np.array(shapes), np.array(stable))
+
+
+def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple[Array, StaticBalance]:
+    """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
+    start = system.state(np.asarray(q, dtype=float), t=t).q
+    system.check_start(start)
+    system.renew(start)
+    return start, StaticBalance(system, t, start, _way(system, t, since))
 
 
 def _way(system: System, t: float, since: float | None) -> Array:

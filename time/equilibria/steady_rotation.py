@@ -212,8 +212,7 @@ class _Balance:
         self._worst: tuple[float, Array] | None = None
         self.constant = np.zeros((system.n_nodes, system.dim))
         self._forces = np.zeros_like(self.constant)
-        pattern = system.pattern
-        self._rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
+        self._rows = system.pattern.rows()
 
     def apply(self, q: Array, part: float, definite: bool = False) -> None:
         """Apply a part of the centrifugal forces, beginning at the positions q.

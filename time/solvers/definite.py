@@ -190,8 +190,7 @@ class _Banded(LinearSolver):
         self._order = sp.csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True)
         self._place = np.empty(n, np.int32)
         self._place[self._order] = np.arange(n)
-        rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
-        distance = np.abs(self._place[rows] - self._place[pattern.indices]).max(initial=0)
+        distance = np.abs(self._place[pattern.rows()] - self._place[pattern.indices]).max(initial=0)
         self.width = int(distance + 1) * dim - 1
         self._indptr, self._indices = pattern.indptr, pattern.indices
         self._size = n * dim

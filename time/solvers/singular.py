@@ -60,7 +60,7 @@ def loose_part(pattern: Pattern, blocks: Array) -> str | None:
 def floating_part(pattern: Pattern, blocks: Array) -> str | None:
     """Return in words the first part that can be shifted as a whole, or None; this is found at any size."""
     dim = blocks.shape[1]
-    rows = np.repeat(np.arange(pattern.n_nodes), np.diff(pattern.indptr))
+    rows = pattern.rows()
     coupled = np.any(blocks, axis=(1, 2))
     graph = sp.csr_array((coupled[coupled], (rows[coupled], pattern.indices[coupled])), shape=(pattern.n_nodes,) * 2)
     number, part = sp.csgraph.connected_components(graph, directed=False)
