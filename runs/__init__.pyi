@@ -1,4 +1,4 @@
-"""A run in a results folder: what it was computed from, what it keeps, what it shows; and the command line."""
+"""A run in a results folder: what it was computed from, what it keeps, and what it shows."""
 
 # Made by tests/write_stubs.py.
 from symplex.runs.history import read_history as read_history
