@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".history": ("read_history",),
         ".plots": ("compare_histories", "plot_history"),
+        ".result": ("Result", "ResultFrame", "read_result"),
         ".run": ("simulate",),
     },
 )
