@@ -97,11 +97,14 @@ class Recorder:
     >>> recorder.trajectory().energies["total"]
     """
 
-    _states: list[State] = field(default_factory=list)
-    _energies: list[dict[str, float]] = field(default_factory=list)
-    _momenta: list[Array] = field(default_factory=list)
-    _angular_momenta: list[Array] = field(default_factory=list)
-    _motion: Motion | None = None
+    _states: list[State] = field(default_factory=list, repr=False)
+    _energies: list[dict[str, float]] = field(default_factory=list, repr=False)
+    _momenta: list[Array] = field(default_factory=list, repr=False)
+    _angular_momenta: list[Array] = field(default_factory=list, repr=False)
+    _motion: Motion | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"Recorder({len(self._states)} states)"
 
     def __call__(self, motion: Motion, state: State) -> None:
         """Keep a state, its energies and its momenta."""
