@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, reason_of, write_whole
 from symplex.base.representation import table_html
 from symplex.errors import InvalidArgument, OutputError, SymplexError
@@ -29,8 +30,9 @@ from symplex.time.trajectory import Trajectory
 _NAMED = 6  # rows of a ledger in a line
 
 
+@checked
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Conservation:
     """What a motion has kept, part by part; see `conservation`.
 
@@ -108,6 +110,7 @@ class Conservation:
         return table_html(f"Conservation: {self.title}" if self.title else "Conservation", self.rows())
 
 
+@checked
 def conservation(of: Result | Trajectory | str | Path) -> Conservation:
     """Return what a motion has kept: the invariants that its method declares, with the floor of round-off beside them.
 
