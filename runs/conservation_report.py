@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -25,6 +25,7 @@ from symplex.runs.results import Folder
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 from symplex.time.stages import Stages
+from symplex.time.totals import kept_energy
 from symplex.time.trajectory import Trajectory
 
 _NAMED = 6  # rows of a ledger in a line
@@ -186,7 +187,10 @@ def trajectory_history(trajectory: Trajectory) -> History:
     for name in ("steps", "events"):
         if name in counts and len(trajectory.t) > 1:
             rows[name] = np.linspace(0.0, counts[name], len(trajectory.t))
-    return History(rows, {column.name: column for column in trajectory.motion.columns})
+    columns = {column.name: column for column in trajectory.motion.columns if column.name in rows}
+    watched = kept_energy(trajectory.motion.method.energy, columns.values())
+    columns[watched] = replace(columns[watched], watched=True)
+    return History(rows, columns)
 
 
 # -- of a run ---------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_a_body_clamped_along_a_plane_slides_and_turns_on_it():
 
 
 def test_loads_dampers_and_friction():
-    drag = sx.actions.Drag(0.1 * MASS)
+    drag = sx.actions.Drag(MASS, 0.1)
     assert all("drag" in by for by in found(loads={"drag": drag}).values())
     between = sx.actions.Dashpots([[0, 7]], 3.0)
     assert not any(found(loads={"damper": between}).values())
@@ -95,10 +95,7 @@ def test_in_the_plane_and_on_a_line():
     bars = sx.Bars([[0, 1], [1, 2]], sx.measures.EngineeringStrain(100.0, 1.0), dim=2)
     system = sx.System(np.ones(3), {"bars": bars}, dim=2)
     flat = momenta(system, system.state([[0, 0], [1.1, 0.0], [0.5, 0.9]]))
-    assert [(one.name, one.changed_by) for one in flat] == [
-        ("momentum x", ()),
-        ("momentum y", ()),
-        ("angular momentum z", ()),
-    ]
+    assert [one.name for one in flat] == ["momentum x", "momentum y", "angular momentum z"]
+    assert not any(one.changed_by for one in flat)
     line = sx.System(np.ones(2), {"bar": sx.Bars([[0, 1]], sx.measures.EngineeringStrain(1.0, 1.0), dim=1)}, dim=1)
     assert [one.name for one in momenta(line, line.state([[0.0], [1.2]]))] == ["momentum x"]

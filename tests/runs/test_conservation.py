@@ -21,11 +21,13 @@ title = "A cube is dropped"
 name = "cube"
 mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }
 material = { young = 1e6, poisson = 0.3, density = 1000 }
-place = [0.0, 0.0, 0.05]
+translate = [0.0, 0.0, 0.05]
 velocity = [0.5, 0.0, -1.0]
 [[obstacle]]
 name = "floor"
-plane = { point = [0, 0, 0], normal = [0, 0, 1] }
+kind = "half-space"
+point = [0, 0, 0]
+normal = [0, 0, 1]
 stiffness = 1e5
 [gravity]
 acceleration = [0, 0, -9.81]
@@ -74,7 +76,7 @@ def test_a_drift_of_what_is_declared_is_told():
 
 
 def test_the_ledger_balances():
-    push = {"push": sx.actions.Drag(np.array([0.2, 0.1]))}
+    push = {"push": sx.actions.Drag(np.array([1.0, 2.0]), 0.2)}
     system = sx.System([1.0, 2.0], {"spring": SPRING}, dim=2, loads=push)
     trajectory = sx.record(system, sx.EnergyMomentum(0.05), START, TIMES)
     (part,) = sx.conservation(trajectory).parts
@@ -93,7 +95,7 @@ def test_at_rest_nothing_is_claimed():
 
 
 def test_refusals():
-    with pytest.raises(InvalidArgument, match="Result or Trajectory|Result, a Trajectory"):
+    with pytest.raises(InvalidArgument, match="must be a Result or a Trajectory"):
         sx.conservation(3.0)
     path = sx.record(FREE, sx.EnergyMomentum(0.05), START, TIMES[:1])
     with pytest.raises(InvalidArgument, match="two states"):

@@ -19,7 +19,7 @@ velocity = [1, 0, 0]
 name = "b"
 mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }
 material = { young = 1e6, poisson = 0.3, density = 1000 }
-place = [0.0, 0.0, 0.5]
+translate = [0.0, 0.0, 0.5]
 [integrator]
 kind = "newmark"
 [run]
