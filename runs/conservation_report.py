@@ -200,7 +200,7 @@ def report_of(problem: Problem, history: Rows, folder: Folder) -> Conservation:
     """Return the report of a run, given what it was computed from, its history and its folder."""
     try:
         expected = _read_expected(folder)
-    except (FileNotFoundError, OutputError):  # of an earlier version, or damaged; it is written anew
+    except OutputError:  # of an earlier version, or damaged; it is written anew
         expected = expected_of(problem)
     return Conservation(problem.scenario.tables.title, tuple(kept(history, expected)), history)
 
@@ -227,7 +227,7 @@ def _of_result(result: Result) -> Conservation:
 
 def _stored(result: Result) -> list[Expected]:
     """Return what a run can keep, as it was written at its beginning; of earlier versions, of what is known of it."""
-    with suppress(FileNotFoundError):
+    if result.folder.conservation.exists():
         return _read_expected(result.folder)
     with suppress(SymplexError):
         return expected_of(result.scenario.build())
@@ -265,7 +265,7 @@ def _plain_part(part: Part) -> dict[str, Any]:
     found["expected"] = {"name": part.expected.name, "integrator": part.expected.integrator}
     for one, quantity in zip(found["quantities"], part.quantities, strict=True):
         one["relative"] = quantity.relative
-    return found
+    return json.loads(json.dumps(found))  # with lists for tuples
 
 
 # -- in words ---------------------------------------------------------------------------------------------------------
