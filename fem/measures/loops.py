@@ -120,10 +120,24 @@ def total(q, nodes, measure, law, a, b, end):
     return result
 
 
+@inlined
+def _add_spring_forces(q, nodes, measure, a, b, out):
+    """Do as `add_gradient` for most trusses, springs of engineering strain: with the questions outside of the loop."""
+    check = 0.0
+    for e in range(len(nodes)):
+        d = relative(q, nodes, e, measure)
+        pull = 2.0 * law_formulas.slope(ENGINEERING, a[e], b[e], dot(d, d))
+        check += pull
+        _add_vector((pull * d[0], pull * d[1], pull * d[2]), nodes, e, out)
+    return check
+
+
 @kernel
 def add_gradient(q, nodes, measure, law, a, b, end, out):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
+    if law == ENGINEERING and measure[KIND] == DISTANCE and nodes.shape[1] == 2 and end[0] == np.inf:
+        return _add_spring_forces(q, nodes, measure, a, b, out)
     for e in range(len(nodes)):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         pull = slope(law, a[e], b[e], end, m)
