@@ -378,7 +378,7 @@ def pendulum(stiffness=1e5):
     x = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.5, 0.5, 0.2]])
     fixed = np.zeros((3, 3), bool)
     fixed[0] = True
-    floor = RigidContact([2], HalfSpace((0, 0, -1.1), (0, 0, 1)), stiffness)
+    floor = RigidContact([2], HalfSpace((0, 0, -1.0), (0, 0, 1)), stiffness)
     springs = Bars([[0, 1], [1, 2]], EngineeringStrain(stiffness, np.array([1.0, 0.7])))
     mass = np.array([1.0, 2.0, 0.5])
     energies = {"springs": springs, "gravity": Gravity(mass, (0, 0, -9.81)), "floor": floor}
@@ -387,11 +387,11 @@ def pendulum(stiffness=1e5):
 
 def test_steps_in_one_loop_are_those_one_by_one():
     system, x = pendulum()
-    times = np.linspace(0.0, 2.0, 41)
+    times = np.linspace(0.0, 2.0, 401)
     motion = Newmark(1e-3).start(system, system.state(x))
     assert motion._table is not None
     together = [motion.advance(t) for t in times]
-    assert min(state.q[2, 2] for state in together) < -1.1, "it meets the floor"
+    assert min(state.q[2, 2] for state in together) < -1.0, "it meets the floor"
     alone = Newmark(1e-3).start(system, system.state(x))
     state = alone.advance(0.0)
     for n in range(1, 2001):
