@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import RenderError
-from symplex.fem.energy import Energy, IntArray
+from symplex.fem.energy import Energy
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.pictures.picture import Picture, Still, picture_of_still
 from symplex.meshes.pictures.view import View
@@ -50,5 +51,5 @@ def _block(energy: Energy) -> Block | None:
     return None
 
 
-def _points(nodes: IntArray) -> Block:
+def _points(nodes: NDArray[np.integer]) -> Block:
     return Block.of({"vertex": np.asarray(nodes, np.int32)[:, None]})
