@@ -7,13 +7,14 @@ from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, re
 from symplex.meshes.formats.abaqus_deck import Block
 
 
-def _before_steps(reading: Reading) -> None:
+def before_steps(reading: Reading) -> None:
+    """Raise NotUnderstood in a step."""
     if reading.in_step:
         raise NotUnderstood("constraints that change between steps are not known")
 
 
 def _take_equation(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
+    before_steps(reading)
     lines = [words(line.rstrip().rstrip(",")) for line in block.lines]
     at = 0
     while at < len(lines):
@@ -36,7 +37,7 @@ def _take_equation(reading: Reading, block: Block) -> None:
 
 
 def _take_tie(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
+    before_steps(reading)
     tolerance = block.parameters.get("POSITIONTOLERANCE")
     for line in block.lines:
         slave, master, *_ = *words(line), "", ""
@@ -47,7 +48,7 @@ def _take_tie(reading: Reading, block: Block) -> None:
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
+    before_steps(reading)
     if "NSET" not in block.parameters or "REFNODE" not in block.parameters:
         raise NotUnderstood("only rigid bodies of NSET and REF NODE are known")
     nodes, reference = block.parameters["NSET"], block.parameters["REFNODE"]
@@ -56,21 +57,23 @@ def _take_rigid(reading: Reading, block: Block) -> None:
 
 
 def _take_coupling(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
-    reading.coupled = block.parameter("SURFACE"), block.parameter("REFNODE")
+    before_steps(reading)
+    axes = block.parameters.get("ORIENTATION", "").upper()
+    reading.coupled = block.parameter("SURFACE"), block.parameter("REFNODE"), axes
 
 
 def _take_kinematic(reading: Reading, block: Block) -> None:
     if reading.coupled is None:
         raise NotUnderstood("it stands outside of a *COUPLING")
-    surface, reference = reading.coupled
+    surface, reference, axes = reading.coupled
     components: set[int] = set()
     for line in block.lines:
         first, last, *_ = *words(line), "", ""
         begin = direction(first)
         end = direction(last) if last else begin
         components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 3}
-    reading.deck.rigid.append(RigidGroup(surface, True, reference, "", tuple(sorted(components or {0, 1, 2}))))
+    held = tuple(sorted(components or {0, 1, 2}))
+    reading.deck.rigid.append(RigidGroup(surface, True, reference, "", held, axes))
 
 
 CONSTRAINT_KEYWORDS = {
@@ -83,7 +86,7 @@ CONSTRAINT_KEYWORDS = {
     "RIGIDBODY": Keyword(
         _take_rigid, ("NSET", "REFNODE", "ROTNODE"), "`[[constraint]]`, without `NLGEOM`: rotations are small"
     ),
-    "COUPLING": Keyword(_take_coupling, ("REFNODE", "SURFACE", "CONSTRAINTNAME"), "`[[constraint]]`"),
+    "COUPLING": Keyword(_take_coupling, ("REFNODE", "SURFACE", "CONSTRAINTNAME", "ORIENTATION"), "`[[constraint]]`"),
     "KINEMATIC": Keyword(
         _take_kinematic, (), "of a coupling, without `NLGEOM`: nodes move with the reference node as a rigid body"
     ),

@@ -74,10 +74,11 @@ class Section(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """The axes of a material: the first one, and a direction in the plane of the first two."""
+    """Axes: the first one, and a direction in the plane of the first two; cylindrical, two points of the axis."""
 
     first: Vector
     second: Vector
+    cylindrical: bool = False
 
 
 class Amplitude(NamedTuple):
@@ -168,6 +169,45 @@ class RigidGroup(NamedTuple):
     reference: str
     rotation: str
     components: tuple[int, ...]
+    axes: str = ""
+
+
+class Spring(NamedTuple):
+    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second."""
+
+    elements: str
+    directions: tuple[int, ...]
+    stiffness: float
+    where: Where
+
+
+class Dashpot(NamedTuple):
+    """The viscosity of dampers along the line between two nodes."""
+
+    elements: str
+    viscosity: float
+    where: Where
+
+
+class LumpedMass(NamedTuple):
+    """The mass of each node of a set of elements."""
+
+    elements: str
+    mass: float
+
+
+class Distributed(NamedTuple):
+    """Nodes with weights, or the surface whose mean motion a reference node has.
+
+    The reference node is one by number, or the node of an element of a set; then it moves with the mean, but has no
+    rotation.
+    """
+
+    weights: tuple[tuple[str, float], ...]
+    surface: str | None
+    reference: str
+    of_element: bool
+    axes: str = ""
 
 
 @dataclass
@@ -237,6 +277,10 @@ class Deck:
     equations: list[tuple[Term, ...]] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
     rigid: list[RigidGroup] = field(default_factory=list)
+    distributed: list[Distributed] = field(default_factory=list)
+    springs: list[Spring] = field(default_factory=list)
+    dashpots: list[Dashpot] = field(default_factory=list)
+    masses: list[LumpedMass] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     missed: list[Missed] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -160,6 +160,28 @@ class DeckGeometry:
             else:
                 groups.append((normal, [face]))
         return groups
+
+    def discrete(self, who: str | None = None) -> Iterator[tuple[int, str, list[int]]]:
+        """Yield number, type and nodes of elements of lines and single nodes: of an element or a set, or all.
+
+        Raises
+        ------
+        MeshError
+            If there is no such set, or an element of it is not one of these.
+        """
+        numbered = self._numbered
+        wanted = None if who is None else {*_members(numbered.element_sets, who).tolist()}
+        for kind, (cell, table) in zip(numbered.types, numbered.elements, strict=True):
+            if dimension_of(cell) > 1:
+                continue
+            rows = table if wanted is None else table[np.isin(table[:, 0], [*wanted])]
+            nodes = numbered.nodes.places(rows[:, 1:], f"a {kind} element")
+            for number, places in zip(rows[:, 0].tolist(), nodes.tolist(), strict=True):
+                if wanted is not None:
+                    wanted.remove(number)
+                yield number, kind, places
+        if wanted:
+            raise MeshError(f"element {min(wanted)} of '{who}' is no spring, dashpot or mass.")
 
     @property
     def types(self) -> list[str]:

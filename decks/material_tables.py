@@ -47,6 +47,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
 
 
 def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:
+    if axes is not None and axes.cylindrical:
+        raise NotUnderstood("the axes of a material cannot be cylindrical; they are the same in all elements")
     table: Table = {"law": "anisotropic" if large else "linear-anisotropic"}
     if material.stiffness:
         table["stiffness"] = [value * units.stress for value in material.stiffness]

@@ -116,6 +116,20 @@ def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float6
     return np.stack([first, np.cross(third, first), third], axis=1)
 
 
+def oriented(deck: Deck, name: str) -> System:
+    """Return the system of an orientation, of no nodes.
+
+    Raises
+    ------
+    NotUnderstood
+        If there is none of that name.
+    """
+    if name not in deck.orientations:
+        raise NotUnderstood(f"there is no orientation '{name}'")
+    axes = deck.orientations[name]
+    return System("", axes.first, axes.second, axes.cylindrical)
+
+
 def local_directions(deck: Deck, geometry: DeckGeometry) -> dict[int, NDArray[np.float64]]:
     """Return for each node with a local system its directions [3, 3]."""
     found: dict[int, NDArray[np.float64]] = {}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symplex.decks.constraint_tables import BODY, ConstraintTables
 from symplex.decks.constraints import rows_of
 from symplex.decks.deck import Amplitude, Deck, Step
+from symplex.decks.discrete import discrete_of
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.material_tables import material_table
 from symplex.decks.mesh_keywords import FORMULATIONS
@@ -51,7 +52,9 @@ class StepWriter:
         self._local = local_directions(deck, geometry)
         large = step.nonlinear or self._preload > 0
         self._rows = rows_of(deck, geometry, self._local, large)
-        self._constraints = ConstraintTables(self._rows, geometry, units)
+        self._local |= self._rows.local
+        discrete = discrete_of(deck, geometry, large)
+        self._constraints = ConstraintTables(self._rows, discrete, geometry, units)
 
     @property
     def _moves(self) -> bool:
@@ -81,12 +84,14 @@ class StepWriter:
             raise NotUnderstood(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
         static = step.procedure == "static" or self._preload
         tables: Table = {"title": self._title(), "body": [self._body()]}
-        if self._constraints.loose and step.procedure != "static":
-            raise NotUnderstood("nodes of no element that are in equations have no mass; only static steps are known")
-        tables["point_mass"] = self._constraints.masses()
+        if self._constraints.loose and step.procedure == "explicit":
+            raise NotUnderstood("nodes of no element have no mass, which explicit steps need")
+        tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._density)
+        tables["spring"] = self._constraints.springs()
         tables["constraint"] = self._constraints.tables(self._stiffest)
         tables["support"] = supports + self._constraints.held(acts.supports)
         tables["damping"] = self._damping()
+        tables["dashpot"] = self._constraints.dashpots() if self._moves else []
         tables |= self._gravity(acts)
         tables["load"] = loads
         if static and acts.loaded:
@@ -174,6 +179,11 @@ class StepWriter:
     def _elements_of(self, material: str, axes: str) -> list[str]:
         sections = self._deck.sections
         return [s.elements for s in sections if s.material.upper() == material and s.orientation == axes]
+
+    @property
+    def _density(self) -> float:
+        """The least density in kg/m³."""
+        return min((m.density for m in self._deck.materials.values() if m.density), default=0.0) * self._units.density
 
     @property
     def _stiffest(self) -> float | None:
