@@ -12,7 +12,9 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from symplex.scenario.actions import (
+    CentrifugalLoadTable,
     Gravity,
+    GravityLoadTable,
     LoadTable,
     NodalLoadTable,
     PressureTable,
@@ -146,7 +148,13 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "dashpot": DashpotTable,
     "drag": DragTable,
     "gravity": Gravity,
-    "load": {"nodal": NodalLoadTable, "traction": TractionTable, "pressure": PressureTable},
+    "load": {
+        "nodal": NodalLoadTable,
+        "traction": TractionTable,
+        "pressure": PressureTable,
+        "gravity": GravityLoadTable,
+        "centrifugal": CentrifugalLoadTable,
+    },
     "integrator": METHODS,
     "thermostat": Thermostat,
     "run": Run,

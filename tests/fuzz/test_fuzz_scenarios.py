@@ -76,6 +76,14 @@ SLED |= {"acceleration": [1, 0, 0], "history": TABLE}
 GRAVITY = {"acceleration": [0, 0, -9.81]}
 PULL = {"name": "pull", "kind": "nodal", "body": "cube", "group": "x_max", "force": [0.1, 0, 0]}
 PUSH = {"name": "push", "kind": "traction", "body": "cube", "group": "z_max", "traction": [0, 10, 0]}
+WEIGH = {
+    "name": "weigh",
+    "kind": "gravity",
+    "body": "cube",
+    "acceleration": [0, 1, 0],
+    "history": SINE,
+}
+SWING = {"name": "swing", "kind": "centrifugal", "body": "cube", "angular_velocity": [0, 0, 3], "point": [0, 1, 0]}
 PRESS = {"name": "press", "kind": "pressure", "body": "cube", "group": "z_max", "pressure": 20}
 RODS = {"name": "ropes", "body": "cube", "group": "z_max", "to": [0.05, 0.05, 0.5]}
 
@@ -115,7 +123,7 @@ def own_cases() -> Iterator[Data]:
         body=moving,
         obstacle=[FLOOR | {"bodies": ["cube"], "normalize": True, "allow_initial_penetration": True}, BALL],
         gravity=GRAVITY,
-        load=[PULL | {"history": ramp}, PUSH, PRESS | {"history": pulse}],
+        load=[PULL | {"history": ramp}, PUSH, PRESS | {"history": pulse}, WEIGH, SWING | {"follows": True}],
         output=output,
     )
     implicit = {"solver": "dense", "halvings": 3, "dt": dt}
