@@ -86,6 +86,20 @@ class ConstraintTables:
             tables.append({"name": f"mass_{k}", **place, "mass": mass})
         return tables
 
+    @property
+    def has_points(self) -> bool:
+        """Whether there are point masses, on which gravity would act as well."""
+        return bool(self.loose or self._discrete.masses)
+
+    def masses_of(self, elements: list[str]) -> list[tuple[list[int], float]]:
+        """Return the nodes of masses that are among some elements, with the mass of each node in kg."""
+        chosen = {node for who in elements for *_, (node, *_) in self._geometry.discrete(who, only=False)}
+        return [
+            (on, mass * self._units.mass)
+            for nodes, mass in self._discrete.masses
+            if (on := [node for node in nodes if node in chosen])
+        ]
+
     def held(self, held: Collection[Dof]) -> list[Table]:
         """Return supports of what no equation and no support of the deck holds of nodes of no element."""
         used = {dof for row in self._rows.factors for dof in row} | {*held} | self._discrete.dofs

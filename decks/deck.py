@@ -124,6 +124,15 @@ class Weight(NamedTuple):
     amplitude: str
 
 
+class Spin(NamedTuple):
+    """Centrifugal forces on elements that turn about an axis through a point."""
+
+    elements: str
+    angular_velocity: Vector
+    point: Vector
+    amplitude: str
+
+
 class NodeVelocity(NamedTuple):
     """A component of the initial velocity of nodes."""
 
@@ -217,7 +226,7 @@ class Conditions:
     prescribed: list[Prescribed] = field(default_factory=list)
     forces: list[PointForce] = field(default_factory=list)
     pressures: list[FacePressure] = field(default_factory=list)
-    weights: list[Weight] = field(default_factory=list)
+    weights: list[Weight | Spin] = field(default_factory=list)
     new_supports: bool = False
     new_forces: bool = False
     new_pressures: bool = False

@@ -117,6 +117,11 @@ class DeckGeometry:
         volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
         return bool(np.isin(np.concatenate(volume), self._elements(sets)).all())
 
+    def has_any(self, sets: Iterable[str]) -> bool:
+        """Return whether there is any solid element among some elements and sets of elements."""
+        volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
+        return bool(volume) and bool(np.isin(np.concatenate(volume), self._elements(sets)).any())
+
     def _elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
         return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
 
@@ -161,13 +166,13 @@ class DeckGeometry:
                 groups.append((normal, [face]))
         return groups
 
-    def discrete(self, who: str | None = None) -> Iterator[tuple[int, str, list[int]]]:
+    def discrete(self, who: str | None = None, *, only: bool = True) -> Iterator[tuple[int, str, list[int]]]:
         """Yield number, type and nodes of elements of lines and single nodes: of an element or a set, or all.
 
         Raises
         ------
         MeshError
-            If there is no such set, or an element of it is not one of these.
+            If there is no such set, or where there must be ``only`` these in it, an element is another one.
         """
         numbered = self._numbered
         wanted = None if who is None else {*_members(numbered.element_sets, who).tolist()}
@@ -180,7 +185,7 @@ class DeckGeometry:
                 if wanted is not None:
                     wanted.remove(number)
                 yield number, kind, places
-        if wanted:
+        if wanted and only:
             raise MeshError(f"element {min(wanted)} of '{who}' is no spring, dashpot or mass.")
 
     @property

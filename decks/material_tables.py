@@ -56,4 +56,4 @@ def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large:
         E, nu, G = (material.engineering[k : k + 3] for k in (0, 3, 6))
         table |= {"moduli": [e * units.stress for e in E], "poisson_ratios": list(nu)}
         table["shear_moduli"] = [g * units.stress for g in G]
-    return table | ({} if axes is None else {"axes": [list(axis) for axis in axes]})
+    return table | ({} if axes is None else {"axes": [list(axes.first), list(axes.second)]})

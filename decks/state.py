@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Conditions, Deck, Step, System, Weight
+from symplex.decks.deck import Conditions, Deck, Spin, Step, System, Weight
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
 
@@ -31,13 +31,13 @@ class Acting:
         Nodes are places in the mesh.
     forces : dict of (node, component) to list of Value
     pressures : dict of (element, side) to list of Value
-    weights : list of (Weight, Value)
+    weights : list of (Weight or Spin, Value)
     """
 
     supports: dict[tuple[int, int], Value] = field(default_factory=dict)
     forces: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
     pressures: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
-    weights: list[tuple[Weight, Value]] = field(default_factory=list)
+    weights: list[tuple[Weight | Spin, Value]] = field(default_factory=list)
 
     @property
     def loaded(self) -> bool:
@@ -87,7 +87,7 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
         now.weights = [
             (weight, value)
             for weight, value in now.weights
-            if value.step == step or weight.elements.upper() != item.elements.upper()
+            if value.step == step or type(weight) is not type(item) or weight.elements.upper() != item.elements.upper()
         ]
         now.weights.append((item, Value(1.0, item.amplitude, step)))
 
