@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symplex.decks.deck import RigidGroup, Term, Tie
+from symplex.decks.deck import MultiPoint, RigidGroup, Term, Tie
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -76,8 +76,42 @@ def _take_kinematic(reading: Reading, block: Block) -> None:
     reading.deck.rigid.append(RigidGroup(surface, True, reference, "", held, axes))
 
 
+def _take_mpc(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    kind, found = "", list[str]()
+    for line in block.lines:
+        first, *rest = words(line.rstrip().rstrip(","))
+        if first.upper() in _MULTI_POINT or not found:
+            _add_mpc(reading, kind, found)
+            kind, found = first.upper(), []
+            if kind not in _MULTI_POINT:
+                raise NotUnderstood(f"constraints {kind} are not known")
+        else:
+            rest = [first, *rest]
+        found += rest
+    _add_mpc(reading, kind, found)
+
+
+def _add_mpc(reading: Reading, kind: str, nodes: list[str]) -> None:
+    if not kind:
+        return
+    if kind == "MEANROT":  # of each node there are three, one for each direction; at the end the one that is meant
+        nodes = [*nodes[:-1:3], *nodes[-1:]]
+    if len(nodes) < _MULTI_POINT[kind]:
+        raise ValueError(f"a constraint {kind} has {len(nodes)} nodes, not {_MULTI_POINT[kind]}")
+    reading.deck.multi_point.append(MultiPoint(kind, tuple(nodes)))
+
+
+_MULTI_POINT = {"BEAM": 2, "MEANROT": 3}  # how many nodes they have at least
+
 CONSTRAINT_KEYWORDS = {
     "EQUATION": Keyword(_take_equation, (), "`[[constraint]]`"),
+    "MPC": Keyword(
+        _take_mpc,
+        (),
+        "BEAM, MEANROT: `[[constraint]]`, without `NLGEOM`: two nodes keep their distance, a node has the mean rotation "
+        "of others",
+    ),
     "TIE": Keyword(
         _take_tie,
         ("NAME", "ADJUST", "POSITIONTOLERANCE"),

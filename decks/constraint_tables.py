@@ -15,8 +15,9 @@ from symplex.decks.units import Units
 Table = dict[str, Any]
 BODY = "part"
 _ANY_MASS = 1.0  # kg, of nodes of no element, in static steps, which have nothing to do with it
-_LITTLE_MASS = 1e-6  # in motions, of the mass of the body to the next node
+_LITTLE_MASS = 1e-5  # in motions, of the mass of the body to the next node
 _STIFF = 1e5  # of a constraint, as a multiple of E h
+_STIFF_WITH_LITTLE_MASS = 1e3  # where frequencies of nodes with little mass would lose those of the body in rounding
 _AXES = "xyz"
 
 
@@ -106,16 +107,19 @@ class ConstraintTables:
         free = {node: "".join(a for i, a in enumerate(_AXES) if (node, i) not in used) for node in self.loose}
         return [{"body": self._name(node), "components": axes} for node, axes in free.items() if axes]
 
-    def tables(self, young: float | None) -> list[Table]:
+    def tables(self, young: float | None, static: bool) -> list[Table]:
         """Return tables ``[[constraint]]``, one for equations of each number of terms.
 
         Parameters
         ----------
         young : float or None
             The largest Young's modulus of the deck in Pa.
+        static : bool
+            Whether masses don't matter.
         """
         tables: list[Table] = []
-        stiffness = None if young is None else _STIFF * young * self._spacing()
+        factor = _STIFF if static or not self.loose else _STIFF_WITH_LITTLE_MASS
+        stiffness = None if young is None else factor * young * self._spacing()
         for count in sorted({len(row) for row in self._rows.factors}):
             which = [k for k, row in enumerate(self._rows.factors) if len(row) == count]
             table: Table = {"name": f"equations_of_{count}"}

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from symplex.decks.deck import Deck
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
-from symplex.decks.rigid import add_distributed, add_rigid
+from symplex.decks.rigid import add_distributed, add_multi_point, add_rigid
 from symplex.decks.rows import Array, Dof, Rows
+from symplex.decks.state import local_axes
 from symplex.decks.tied import add_tie
 
 _MOST = 5000  # equations
@@ -41,7 +42,7 @@ def rows_of(deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonl
         for members in _spread([geometry.nodes(term.nodes) for term in equation]):
             factors: dict[Dof, float] = {}
             for term, node in zip(equation, members, strict=True):
-                axis = np.eye(3)[term.component] if node not in local else local[node][term.component]
+                axis = local_axes(local, node)[term.component]
                 for i in np.flatnonzero(axis):
                     factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
             rows.add(factors)
@@ -51,6 +52,10 @@ def rows_of(deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonl
         if nonlinear:
             raise NotUnderstood("rigid bodies and couplings are known for small rotations only, without NLGEOM")
         add_rigid(rows, rigid, deck, geometry)
+    for constraint in deck.multi_point:
+        if nonlinear:
+            raise NotUnderstood(f"constraints {constraint.kind} are known for small rotations only, without NLGEOM")
+        add_multi_point(rows, constraint, geometry)
     for distributed in deck.distributed:
         if nonlinear:
             raise NotUnderstood("couplings that distribute forces are known for small rotations only, without NLGEOM")

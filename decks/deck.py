@@ -181,6 +181,13 @@ class RigidGroup(NamedTuple):
     axes: str = ""
 
 
+class MultiPoint(NamedTuple):
+    """A constraint of a kind: BEAM, two nodes keep their distance; MEANROT, a node has the mean rotation of others."""
+
+    kind: str
+    nodes: tuple[str, ...]
+
+
 class Spring(NamedTuple):
     """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second."""
 
@@ -286,6 +293,7 @@ class Deck:
     equations: list[tuple[Term, ...]] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
     rigid: list[RigidGroup] = field(default_factory=list)
+    multi_point: list[MultiPoint] = field(default_factory=list)
     distributed: list[Distributed] = field(default_factory=list)
     springs: list[Spring] = field(default_factory=list)
     dashpots: list[Dashpot] = field(default_factory=list)

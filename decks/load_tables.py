@@ -11,7 +11,7 @@ from symplex.decks.constraint_tables import BODY, ConstraintTables
 from symplex.decks.courses import Courses
 from symplex.decks.deck import Spin, Step, Weight
 from symplex.decks.geometry import DeckGeometry
-from symplex.decks.state import Acting, Value
+from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -59,8 +59,7 @@ class LoadTables:
     def _forces(self, acts: Acting) -> list[Table]:
         by_node: dict[tuple[int, Course], NDArray[np.float64]] = {}
         for (node, component), values in acts.forces.items():
-            local = self._local.get(node)
-            axis = np.eye(3)[component] if local is None else local[component]
+            axis = local_axes(self._local, node)[component]
             for value in values:
                 size, amplitude, changes = self._courses.course(value)
                 force = by_node.setdefault((node, (amplitude, changes)), np.zeros(3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.decks.deck import Deck, Distributed, RigidGroup
+from symplex.decks.deck import Deck, Distributed, MultiPoint, RigidGroup
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.rows import Array, Dof, Rows
@@ -28,6 +28,8 @@ def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry)
     nodes = geometry.surface_nodes(rigid.nodes) if rigid.is_surface else geometry.nodes(rigid.nodes)
     nodes = np.setdiff1d(nodes, [reference, turning])
     local = None if not rigid.axes else directions(oriented(deck, rigid.axes), points[nodes])
+    if local is not None and np.isnan(local).any():
+        raise NotUnderstood("a node on the axis of the coupling's cylindrical system has no radial direction")
     for k, node in enumerate(nodes.tolist()):
         for i in rigid.components:
             axis = _AXES[i] if local is None else local[k, i]
@@ -62,6 +64,33 @@ def single(geometry: DeckGeometry, who: str) -> list[int]:
     if len(nodes) != 1:
         raise NotUnderstood(f"'{who}' has {len(nodes)} nodes, not one")
     return nodes.tolist()
+
+
+def add_multi_point(rows: Rows, constraint: MultiPoint, geometry: DeckGeometry) -> None:
+    """Add that two nodes keep their distance, or that a node has the mean rotation of others about an axis.
+
+    With the places r of n nodes from the axis e through their centre, θ = 1/n Σ (e × r)·(u − ū)/r². The axis is the
+    place of the node whose first displacement is θ.
+    """
+    points = geometry.mesh.points
+    *nodes, last = (single(geometry, who)[0] for who in constraint.nodes)
+    if constraint.kind == "BEAM":
+        d = points[last] - points[nodes[0]]
+        rows.add({(node, i): s * float(d[i]) for node, s in ((last, 1.0), (nodes[0], -1.0)) for i in range(3)})
+        return
+    size = np.linalg.norm(points[last])
+    if not size:
+        raise NotUnderstood("the node of a MEANROT is at the origin, so that it gives no axis")
+    axis = points[last] / size
+    r = points[nodes] - points[nodes].mean(axis=0)
+    r -= np.outer(r @ axis, axis)
+    squares = np.einsum("ni,ni->n", r, r)
+    if not squares.all():
+        raise NotUnderstood("a node of a MEANROT is on its axis")
+    weights = np.cross(axis, r) / squares[:, None]
+    weights = (weights - weights.mean(axis=0)) / len(nodes)
+    factors = {(node, i): float(w[i]) for node, w in zip(nodes, weights, strict=True) for i in range(3)}
+    rows.add(factors | {(last, 0): -1.0})
 
 
 def add_distributed(rows: Rows, coupling: Distributed, deck: Deck, geometry: DeckGeometry) -> None:

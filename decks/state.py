@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from symplex.decks.deck import Conditions, Deck, Spin, Step, System, Weight
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
+
+_ON_AXIS = 1e-9  # of the size of coordinates: how near to an axis a node is on it
 
 
 class Value(NamedTuple):
@@ -95,6 +98,8 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
 def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the local directions [n, 3, 3] of nodes, one in each row: rectangular, or radial, tangential, axial.
 
+    Those of nodes on the axis of a cylindrical system are NaN.
+
     Raises
     ------
     NotUnderstood
@@ -110,7 +115,9 @@ def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float6
         axis = (b - a) / max(np.linalg.norm(b - a), 1e-300)
         first = from_axis - np.outer(from_axis @ axis, axis)
     sizes = np.linalg.norm(first, axis=1), np.linalg.norm(third, axis=1)
-    if not all((size > 0).all() for size in sizes):
+    if system.cylindrical:
+        sizes[0][sizes[0] <= _ON_AXIS * np.abs(points - a).max(initial=1.0)] = np.nan
+    if any((size == 0.0).any() for size in sizes):
         raise NotUnderstood("a local system has no directions")
     first, third = first / sizes[0][:, None], third / sizes[1][:, None]
     return np.stack([first, np.cross(third, first), third], axis=1)
@@ -128,6 +135,22 @@ def oriented(deck: Deck, name: str) -> System:
         raise NotUnderstood(f"there is no orientation '{name}'")
     axes = deck.orientations[name]
     return System("", axes.first, axes.second, axes.cylindrical)
+
+
+def local_axes(local: Mapping[int, NDArray[np.float64]], node: int) -> NDArray[np.float64]:
+    """Return the directions [3, 3] of a node, the global ones if it has no local system.
+
+    Raises
+    ------
+    NotUnderstood
+        If it is on the axis of its system.
+    """
+    axes = local.get(node)
+    if axes is None:
+        return np.eye(3)
+    if np.isnan(axes).any():
+        raise NotUnderstood("a node on the axis of its cylindrical system has no radial direction")
+    return axes
 
 
 def local_directions(deck: Deck, geometry: DeckGeometry) -> dict[int, NDArray[np.float64]]:

@@ -12,7 +12,7 @@ from symplex.decks.courses import Courses
 from symplex.decks.deck import Step
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.rows import Rows
-from symplex.decks.state import Acting, Value
+from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -74,9 +74,9 @@ class SupportTables:
 
     def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
         """Return what a node in a local system does in global directions."""
-        local = self._local.get(node)
-        if local is None or (len(given) == 3 and not any(value.value for value in given.values())):
+        if node not in self._local or (len(given) == 3 and not any(value.value for value in given.values())):
             return given
+        local = local_axes(self._local, node)
         turned: dict[int, Value] = {}
         for component, value in given.items():
             axis = int(np.abs(local[component]).argmax())

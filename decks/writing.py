@@ -86,7 +86,7 @@ class StepWriter:
             raise NotUnderstood("nodes of no element have no mass, which explicit steps need")
         tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
         tables["spring"] = self._constraints.springs()
-        tables["constraint"] = self._constraints.tables(self._body.stiffest)
+        tables["constraint"] = self._constraints.tables(self._body.stiffest, step.procedure == "static")
         tables["support"] = supports + self._constraints.held(acts.supports)
         tables["damping"] = self._damping()
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
