@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symplex.decks.deck import MultiPoint, RigidGroup, Term, Tie
+from symplex.decks.deck import MultiPoint, RigidGroup, Sector, Term, Tie
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -44,7 +44,27 @@ def _take_tie(reading: Reading, block: Block) -> None:
         if not slave or not master:
             raise ValueError("a *TIE names no two surfaces")
         adjust = block.parameters.get("ADJUST", "YES").upper() != "NO"
-        reading.deck.ties.append(Tie(slave, master, reals(tolerance)[0] if tolerance else None, adjust))
+        cyclic = "CYCLICSYMMETRY" in block.parameters
+        reading.deck.ties.append(Tie(slave, master, reals(tolerance)[0] if tolerance else None, adjust, cyclic))
+
+
+def _take_sector(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    if reading.deck.sector is not None:
+        raise NotUnderstood("several cyclic symmetries are not known")
+    values = reals(block.lines[0]) if block.lines else []
+    count = block.parameter("N")
+    if len(values) < 6 or not count.isdecimal() or int(count) < 2:
+        raise ValueError("a *CYCLIC SYMMETRY MODEL has no number N of sectors, or no two points of an axis")
+    a, b = (values[0], values[1], values[2]), (values[3], values[4], values[5])
+    reading.deck.sector = Sector(int(count), a, b)
+
+
+def _take_diameters(reading: Reading, block: Block) -> None:
+    numbers = [block.parameters.get(name, "0") for name in ("NMIN", "NMAX")]
+    if not all(number.isdecimal() for number in numbers):
+        raise ValueError(f"nodal diameters are {numbers[0]} to {numbers[1]}; they must be whole numbers")
+    reading.step.diameters = int(numbers[0]), int(numbers[1])
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
@@ -109,13 +129,23 @@ CONSTRAINT_KEYWORDS = {
     "MPC": Keyword(
         _take_mpc,
         (),
-        "BEAM, MEANROT: `[[constraint]]`, without `NLGEOM`: two nodes keep their distance, a node has the mean rotation "
-        "of others",
+        "BEAM, MEANROT: `[[constraint]]`, without `NLGEOM`: two nodes keep their distance, a node has the mean "
+        "rotation of others",
     ),
     "TIE": Keyword(
         _take_tie,
-        ("NAME", "ADJUST", "POSITIONTOLERANCE"),
+        ("NAME", "ADJUST", "POSITIONTOLERANCE", "CYCLICSYMMETRY"),
         "`[[constraint]]`: nodes of the first surface stay where they are on a face of the second one",
+    ),
+    "CYCLICSYMMETRYMODEL": Keyword(
+        _take_sector,
+        ("N", "NGRAPH", "TIE", "ELSET"),
+        "of one *TIE or several with `CYCLIC SYMMETRY`: `[[constraint]]`, in static steps and frequencies",
+    ),
+    "SELECTCYCLICSYMMETRYMODES": Keyword(
+        _take_diameters,
+        ("NMIN", "NMAX"),
+        "one nodal diameter; unless it is 0 or N/2, a second body has imaginary parts",
     ),
     "RIGIDBODY": Keyword(
         _take_rigid, ("NSET", "REFNODE", "ROTNODE"), "`[[constraint]]`, without `NLGEOM`: rotations are small"

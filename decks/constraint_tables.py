@@ -9,11 +9,12 @@ from scipy.spatial import KDTree
 
 from symplex.decks.discrete import Discrete
 from symplex.decks.geometry import DeckGeometry
-from symplex.decks.rows import Dof, Rows
+from symplex.decks.rows import IMAGINARY, Dof, Rows
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
 BODY = "part"
+IMAGE = "imaginary_part"
 _ANY_MASS = 1.0  # kg, of nodes of no element, in static steps, which have nothing to do with it
 _LITTLE_MASS = 1e-5  # in motions, of the mass of the body to the next node
 _STIFF = 1e5  # of a constraint, as a multiple of E h
@@ -39,7 +40,7 @@ class ConstraintTables:
     def loose(self) -> list[int]:
         """The nodes of constraints, springs, dashpots and masses that belong to no element of a body."""
         inside = self._geometry.in_elements
-        used = self._rows.nodes | self._discrete.nodes
+        used = {node for node in self._rows.nodes if node < IMAGINARY} | self._discrete.nodes
         return sorted(node for node in used if node >= len(inside) or not inside[node])
 
     def _name(self, node: int) -> str:
@@ -49,6 +50,10 @@ class ConstraintTables:
 
     def places(self, nodes: Collection[int], name: str) -> list[Table]:
         """Return the keys ``body`` and ``group`` of nodes: of the part together, and of each node of no element."""
+        image = [node - IMAGINARY for node in nodes if node >= IMAGINARY]
+        if image:
+            own = self.places([node for node in nodes if node < IMAGINARY], name)
+            return own + [{**place, "body": IMAGE} for place in self.places(image, name)]
         loose = {*self.loose} & {*nodes}
         inside = [node for node in nodes if node not in loose and self._geometry.in_elements[node]]
         found: list[Table] = []
@@ -85,6 +90,8 @@ class ConstraintTables:
         for k, (mass, nodes) in enumerate(alike.items(), start=1):
             (place,) = self.places(nodes, "heavy")
             tables.append({"name": f"mass_{k}", **place, "mass": mass})
+            if self._rows.doubled:
+                tables.append({"name": f"imaginary_mass_{k}", **place, "body": IMAGE, "mass": mass})
         return tables
 
     @property
@@ -162,7 +169,8 @@ class ConstraintTables:
         return [{**self._place(node), "component": _AXES[i], "factor": c} for (node, i), c in row.items() if c]
 
     def _place(self, node: int) -> Table:
-        (place,) = self.places([node], f"node_{self._geometry.numbers[node]}" if node not in self._rows.turns else "")
+        known = node % IMAGINARY
+        (place,) = self.places([node], f"node_{self._geometry.numbers[known]}" if known not in self._rows.turns else "")
         return place
 
     def _spacing(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.decks.cyclic import add_cyclic, is_complex
 from symplex.decks.deck import Deck
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
@@ -18,7 +19,9 @@ from symplex.decks.tied import add_tie
 _MOST = 5000  # equations
 
 
-def rows_of(deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonlinear: bool) -> Rows:
+def rows_of(
+    deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonlinear: bool, diameter: int | None = None
+) -> Rows:
     """Return all linear constraints of a deck.
 
     Parameters
@@ -29,6 +32,8 @@ def rows_of(deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonl
         The directions of nodes with a local system.
     nonlinear : bool
         Whether displacements may be large.
+    diameter : int, optional
+        The nodal diameter, of a deck with cyclic symmetry.
 
     Raises
     ------
@@ -47,7 +52,8 @@ def rows_of(deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonl
                     factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
             rows.add(factors)
     for tie in deck.ties:
-        add_tie(rows, tie, geometry)
+        if not tie.cyclic:
+            add_tie(rows, tie, geometry)
     for rigid in deck.rigid:
         if nonlinear:
             raise NotUnderstood("rigid bodies and couplings are known for small rotations only, without NLGEOM")
@@ -62,6 +68,12 @@ def rows_of(deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonl
         add_distributed(rows, distributed, deck, geometry)
     if any(node in local for node in rows.turning):
         raise NotUnderstood("a reference node with rotations in a local system is not known")
+    if diameter is not None and deck.sector is not None:
+        if is_complex(deck.sector, diameter):
+            rows.double()
+        for tie in deck.ties:
+            if tie.cyclic:
+                add_cyclic(rows, tie, deck.sector, diameter, geometry)
     if len(rows.factors) > _MOST:
         raise NotUnderstood(f"it has {len(rows.factors)} equations; more than {_MOST} are too many")
     return rows

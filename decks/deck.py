@@ -165,6 +165,15 @@ class Tie(NamedTuple):
     master: str
     tolerance: float | None
     adjust: bool
+    cyclic: bool = False
+
+
+class Sector(NamedTuple):
+    """The number of sectors of a structure of which there is one, and two points of their axis."""
+
+    count: int
+    a: Vector
+    b: Vector
 
 
 class RigidGroup(NamedTuple):
@@ -253,6 +262,8 @@ class Step(Conditions):
         In the unit of time of the deck.
     modes : int
         How many natural frequencies are asked for.
+    diameters : tuple of int, optional
+        From which nodal diameter to which one, of structures with cyclic symmetry.
     alpha : float
         Of the method of Hilber, Hughes and Taylor.
     ramped : bool or None
@@ -267,6 +278,7 @@ class Step(Conditions):
     dt: float = 1.0
     period: float = 1.0
     modes: int = 0
+    diameters: tuple[int, int] | None = None
     alpha: float = -0.05
     ramped: bool | None = None
     rayleigh: tuple[float, float] | None = None
@@ -293,6 +305,7 @@ class Deck:
     equations: list[tuple[Term, ...]] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
     rigid: list[RigidGroup] = field(default_factory=list)
+    sector: Sector | None = None
     multi_point: list[MultiPoint] = field(default_factory=list)
     distributed: list[Distributed] = field(default_factory=list)
     springs: list[Spring] = field(default_factory=list)

@@ -104,6 +104,11 @@ class DeckGeometry:
             return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
         return np.unique(np.concatenate([np.array(face) for face in self.faces(self.sides(who, 0))]))
 
+    def faces_of_surface(self, who: str) -> list[Face]:
+        """Return the faces of a surface, none of one of nodes."""
+        surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
+        return [] if surface is not None and surface.of_nodes else self.faces(self.sides(who, 0))
+
     @cached_property
     def in_elements(self) -> NDArray[np.bool_]:
         """Which nodes [n] belong to solid elements."""

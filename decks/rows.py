@@ -14,6 +14,7 @@ _NO_WEIGHT = 1e-10
 
 Array = NDArray[np.float64]
 Dof = tuple[int, int]
+IMAGINARY = 10**9  # what the nodes of a second body, with the imaginary parts of displacements, have beyond the first
 
 
 @dataclass
@@ -32,6 +33,8 @@ class Rows:
         The node whose displacements are the rotations of a reference node.
     local : dict of int to float64 [3, 3]
         The directions of reference nodes of couplings that have their own.
+    doubled : bool
+        Whether there is a second body, with the imaginary parts of displacements.
     """
 
     factors: list[dict[Dof, float]] = field(default_factory=list)
@@ -39,6 +42,7 @@ class Rows:
     turns: dict[int, Array] = field(default_factory=dict)
     turning: dict[int, int] = field(default_factory=dict)
     local: dict[int, Array] = field(default_factory=dict)
+    doubled: bool = False
 
     def add(self, factors: Mapping[Dof, float], value: float = 0.0) -> None:
         """Add an equation."""
@@ -48,6 +52,12 @@ class Rows:
         kept = {dof: factor / size for dof, factor in factors.items() if abs(factor) > _NO_WEIGHT * size}
         self.factors.append(kept)
         self.values.append(value / size)
+
+    def double(self) -> None:
+        """Let a second body have each of these equations as well."""
+        self.doubled = True
+        self.factors += [{(node + IMAGINARY, i): c for (node, i), c in row.items()} for row in self.factors]
+        self.values += self.values
 
     def turned(self, node: int, component: int) -> Dof | None:
         """Return where a component of a node is: rotations are displacements of another; None if it has no rotation."""

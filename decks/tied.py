@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from symplex.decks.deck import Tie
 from symplex.decks.geometry import DeckGeometry, Face
@@ -24,13 +23,8 @@ def add_tie(rows: Rows, tie: Tie, geometry: DeckGeometry) -> None:
     faces = geometry.faces(geometry.sides(tie.master, 0))
     if not faces:
         raise NotUnderstood(f"the surface '{tie.master}' has no faces")
-    tree = KDTree([points[list(face)].mean(axis=0) for face in faces])
     for node in np.setdiff1d(geometry.surface_nodes(tie.slave), np.concatenate(faces)).tolist():
-        nearest = np.atleast_1d(tree.query(points[node], min(_NEAREST, len(faces)))[1]).tolist()
-        found = [_foot(points[node], points[list(faces[k])]) for k in nearest]
-        best = min(range(len(found)), key=lambda k: found[k][1])
-        weights, away = found[best]
-        face: Face = faces[nearest[best]]
+        face, weights, away = nearest_on_faces(points[node], faces, points)
         size = float(np.ptp(points[list(face)], axis=0).max())
         if away > (tie.tolerance if tie.tolerance is not None else _NEAR * size):
             continue  # as CalculiX, which warns of it
@@ -38,6 +32,15 @@ def add_tie(rows: Rows, tie: Tie, geometry: DeckGeometry) -> None:
             raise NotUnderstood("a tied node is moved to the other surface; write it there, or ADJUST=NO")
         for i in range(3):
             rows.add({(node, i): -1.0, **{(a, i): float(w) for a, w in zip(face, weights, strict=True)}})
+
+
+def nearest_on_faces(x: Array, faces: list[Face], points: Array) -> tuple[list[int], Array, float]:
+    """Return the nodes of the face that is nearest to a place x, their weights for its foot, and the distance."""
+    centres = np.array([points[list(face)].mean(axis=0) for face in faces])
+    nearest = np.argsort(np.linalg.norm(centres - x, axis=1))[:_NEAREST].tolist()
+    found = [_foot(x, points[list(faces[k])]) for k in nearest]
+    best = min(range(len(found)), key=lambda k: found[k][1])
+    return list(faces[nearest[best]]), *found[best]
 
 
 def _foot(x: Array, corners: Array) -> tuple[Array, float]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from symplex.decks.body_tables import BodyTables
-from symplex.decks.constraint_tables import ConstraintTables
+from symplex.decks.constraint_tables import IMAGE, ConstraintTables
 from symplex.decks.constraints import rows_of
 from symplex.decks.courses import MOTIONS, Courses
+from symplex.decks.cyclic import diameter_of
 from symplex.decks.deck import Deck, Step
 from symplex.decks.discrete import discrete_of
 from symplex.decks.geometry import DeckGeometry
@@ -48,7 +49,7 @@ class StepWriter:
         self._local = local_directions(deck, geometry)
         large = step.nonlinear or self._preload > 0
         self._courses = Courses(deck, step, units, self._preload)
-        self._rows = rows_of(deck, geometry, self._local, large)
+        self._rows = rows_of(deck, geometry, self._local, large, diameter_of(deck, step))
         self._local |= self._rows.local
         discrete = discrete_of(deck, geometry, large)
         self._constraints = ConstraintTables(self._rows, discrete, geometry, units)
@@ -82,6 +83,11 @@ class StepWriter:
             raise NotUnderstood(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
         static = step.procedure == "static" or self._preload
         tables: Table = {"title": self._title(), "body": [self._body.table()]}
+        if self._rows.doubled:
+            if self._constraints.loose:
+                raise NotUnderstood("nodes of no element in a structure with cyclic symmetry are not known")
+            tables["body"].append({**tables["body"][0], "name": IMAGE})
+            supports += [{**table, "body": IMAGE} for table in supports]
         if self._constraints.loose and step.procedure == "explicit":
             raise NotUnderstood("nodes of no element have no mass, which explicit steps need")
         tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
