@@ -53,8 +53,8 @@ def displacements_of_dat(path: Path) -> tuple[Fields, dict[int, list[float]]]:
             table = None
         elif table is not None and len(row := line.split()) == 4:
             table[int(row[0])] = np.array(row[1:], float)
-        elif modal and len(row := line.split()) == 5 and row[0].isdecimal():
-            frequencies[step].append(float(row[3]))
+        elif modal and len(row := line.split()) in (5, 6) and row[0].isdecimal():
+            frequencies[step].append(float(row[-2]))  # of sectors the nodal diameter comes first
     return found, frequencies
 
 
