@@ -124,8 +124,8 @@ class LoadTables:
             alike.setdefault((item._replace(elements=""), value), []).append(item.elements)
         tables: list[Table] = []
         for (item, value), elements in alike.items():
-            size, *course = self._courses.course(value)
-            course = course[0], course[1]
+            size, amplitude, changes = self._courses.course(value)
+            course = amplitude, changes
             if not size:
                 continue
             place: Table = {"body": BODY}

@@ -175,6 +175,15 @@ def test_initial_velocities_may_differ(tmp_path):
     assert np.count_nonzero(v) == len(right) + 1
 
 
+def test_axes_of_a_material_may_be_turned_about_one_of_them(tmp_path):
+    elastic = "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n60e9, 30e9, 10e9, 0.2, 0.3, 0.4, 9e9, 6e9,\n4e9, 293.\n"
+    text = bar(model="*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n3, 90.\n")
+    text = text.replace("*ELASTIC\n200000000000.0, 0.3\n", elastic)
+    text = text.replace("MATERIAL=STEEL\n,", "MATERIAL=STEEL, ORIENTATION=O\n,") + step("*STATIC")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert np.allclose(tables_of(imported)["body"][0]["material"]["axes"], [[0, 1, 0], [-1, 0, 0]], atol=1e-15)
+
+
 # -- cyclic symmetry -----------------------------------------------------------------------------------------------
 
 

@@ -7,11 +7,12 @@ import pytest
 
 import symplex as sx
 from symplex.errors import ScenarioError
+from symplex.scenario.scenario import Problem
 
 E, RHO, L = 200e9, 7800.0, 2.0
 
 
-def bar(load: str, *, mass: str = "lumped", quadratic: bool = False, extra: str = "") -> sx.Problem:
+def bar(load: str, *, mass: str = "lumped", quadratic: bool = False, extra: str = "") -> Problem:
     """A bar along x of two halves, with ν = 0, held at x = 0 so that it may become thinner."""
     text = f"""
     [[body]]
@@ -62,7 +63,7 @@ def test_a_rotating_bar_is_stretched_by_its_centrifugal_forces(mass, quadratic):
 
 
 def test_forces_that_follow_soften_what_spins():
-    """u'' + k² (x + u) = 0 with k² = ρω²/E, u(0) = 0, u'(L) = 0: u(L) = tan(kL)/k − L."""
+    """U'' + k² (x + u) = 0 with k² = ρω²/E, u(0) = 0, u'(L) = 0: u(L) = tan(kL)/k − L."""
     k = 0.5 / L
     omega = k * np.sqrt(E / RHO)
     problem = bar(
