@@ -56,8 +56,8 @@ def displacements_of_dat(path: Path) -> tuple[Fields, dict[int, list[float]]]:
             table[int(row[0])] = np.array(row[1:], float)
         elif modal and len(row := line.split()) in (5, 6) and row[0].isdecimal():
             # Of sectors the nodal diameter comes first, and those of the diameter 0 are listed twice.
-            if len(row) == 5 or row[0] != "0" or int(row[1]) % 2:
-                frequencies[step].append(float(row[-2]))
+            twice = len(row) == 6 and row[0] == "0"
+            frequencies[step] += [float(row[-2])][: 0 if twice and int(row[1]) % 2 == 0 else 1]
     return found, frequencies
 
 

@@ -17,7 +17,10 @@ def bar(load: str, *, mass: str = "lumped", quadratic: bool = False, extra: str 
     text = f"""
     [[body]]
     name = "bar"
-    mesh = {{ box = [{L}, 0.1, 0.1], cells = [8, 1, 1], split = "hexahedra", regions = {{ outer = [[1, 0, 0], [2, 1, 1]] }} }}
+    mesh.box = [{L}, 0.1, 0.1]
+    mesh.cells = [8, 1, 1]
+    mesh.split = "hexahedra"
+    mesh.regions.outer = [[1, 0, 0], [2, 1, 1]]
     material = {{ law = "linear-elastic", young = {E}, poisson = 0.0, density = {RHO} }}
     formulation = "full"
     mass = "{mass}"
