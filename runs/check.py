@@ -60,7 +60,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     if problem.n_rods:
         rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
     for name, contact in problem.body_contacts.items():
-        rows.append((f"contact '{name}'", _body_contact(contact, points)))
+        rows.append((f"contact '{name}'", _body_contact(contact, problem.points_in_contact(name, problem.state.q))))
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
     energies = system.energies_of(problem.state)
@@ -159,8 +159,14 @@ def _body_contact(contact: BodyContact, q: Array) -> str:
     if len(near.gaps):
         pressed = si(contact.total(q), "J")
         touching = f"{len(near.gaps):,} pairs nearer at the start, which press bodies apart with {pressed}"
+    begins = f"from a distance of {si(contact.reach, 'm')} on"
+    if contact.offset:
+        begins = f"from touch on, to a depth of {si(contact.offset, 'm')}"
+        touching = f"{int((near.gaps < 0.0).sum()):,} pairs touch at the start"
+        if contact.overlap:
+            touching += f", and overlaps of up to {si(contact.overlap, 'm')} count as touching"
     return (
-        f"{contact.law}, {si(contact.stiffness, 'N/m³')} from a distance of {si(contact.reach, 'm')} on ({touching}); "
+        f"{contact.law}, {si(contact.stiffness, 'N/m³')} {begins} ({touching}); "
         f"{len(surface.triangles):,} triangles, {pairs:,} pair{'s' * (pairs > 1)} of bodies"
     )
 

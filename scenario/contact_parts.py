@@ -12,6 +12,7 @@ from symplex.contact.friction import Friction
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
@@ -72,11 +73,13 @@ class ContactParts:
                 if not isinstance(table, ContactTable):
                     continue
                 own = {name: of for name, of in touching.items() if name not in obstacles or name == table.name}
-                contact = self._try(place(key, k, table.name), body_contact, table, own, self._points)
-                if contact is not None:
+                follow = None if self._riders.bodies is None else self._riders.bodies.interpolation
+                found = self._try(place(key, k, table.name), body_contact, table, own, self._points, follow)
+                if found is not None:
+                    contact = found if isinstance(found, BodyContact) else found.energy
                     frictions = table.frictions(list(own)).items()
                     acting = {name: pair for name, pair in frictions if pair is None or is_between(contact, *pair)}
-                    self._add(table, contact, acting)
+                    self._add(table, found, acting)
 
     def _touching(self, solids: Mapping[str, Solid], v: Array) -> dict[str, Touching]:
         """Return all that has a surface which may touch others, by name."""
@@ -91,11 +94,14 @@ class ContactParts:
     def _add(
         self,
         table: FrictionTable,
-        contact: ObstacleContact | BodyContact,
+        contact: ObstacleContact | BodyContact | ChangingInterpolatedEnergy,
         frictions: Mapping[str, tuple[str, str] | None],
     ) -> None:
-        """Add a contact of points and its frictions, by name, as an energy and loads of nodes."""
-        energy = self._riders.of_points(contact)
+        """Add a contact of points, or of nodes, and its frictions, by name, as an energy and loads of nodes."""
+        if isinstance(contact, ChangingInterpolatedEnergy):
+            energy, contact = contact, contact.energy
+        else:
+            energy = self._riders.of_points(contact)
         self.energies[table.name] = energy  # pyright: ignore[reportAttributeAccessIssue]
         for name, pair in frictions.items():
             friction = Friction(contact, **table.friction_options, between=pair)

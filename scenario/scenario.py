@@ -250,6 +250,12 @@ class Problem:
         """The energies of contact between surfaces, by name, of points."""
         return {name: energy for name, energy in self._of_points.items() if isinstance(energy, BodyContact)}
 
+    def points_in_contact(self, name: str, q: Array) -> Array:
+        """Return the positions [p, 3] in m, at nodal positions q [n, 3], of the points that one of these is of."""
+        energy = self.system.energies[name]
+        interpolated = isinstance(energy, ChangingInterpolatedEnergy)
+        return energy.interpolation.points(q) if interpolated else q
+
     @property
     def _of_points(self) -> dict[str, Energy]:
         interpolated = (InterpolatedEnergy, ChangingInterpolatedEnergy)
