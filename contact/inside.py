@@ -80,9 +80,7 @@ def weights_inside(surface: Surface, points: Array, cells: Mapping[str, IntArray
     return weights
 
 
-def _in_cells(
-    surface: Surface, points: Array, cells: Mapping[str, IntArray], way: Array
-) -> tuple[IntArray, Array]:
+def _in_cells(surface: Surface, points: Array, cells: Mapping[str, IntArray], way: Array) -> tuple[IntArray, Array]:
     """Return three more nodes [v, 4] for each vertex, and their weights; negative ones where there is no cell.
 
     The way is Σ c_b (x_b − x_a) in the cell where the Σ |c_b| are smallest, which is the one that it leads into. The
@@ -112,7 +110,7 @@ def _in_cells(
 
 
 def _in_rigid(vertices: IntArray, points: Array, way: Array) -> tuple[IntArray, Array]:
-    """Return four nodes [v, 4] of a rigid body that lie far apart, and their weights for the ways [v, 3] of vertices."""
+    """Return four nodes [v, 4] of a rigid body that lie far apart, and their weights for the ways [v, 3]."""
     x = points[vertices]
     four = [int(np.argmax(np.linalg.norm(x - x.mean(axis=0), axis=1)))]
     left = x - x[four[0]]

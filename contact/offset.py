@@ -22,7 +22,7 @@ from symplex.fem.nodes import connectivity, require_nodes
 from symplex.meshes.kinds import dimension_of
 
 SHARE = 0.02  # of the shortest edge, the default of d̂ where surfaces may touch
-_DEEPEST = 0.25  # of the shortest edge: how far inside the other surface one may lie
+_DEEPEST = 0.125  # of the shortest edge: by how much more than d̂/2 surfaces may lie inside
 # Of d̂, by which what touches begins nearer: so contact is closed, and resists at once, with a force that is nothing.
 _CLOSED = 1e-9
 _ROUNDS = 20
@@ -72,9 +72,7 @@ def offset_contact(
         If a body has an open surface, which has no inside; a cell has a node that does not exist; or bodies overlap by
         more than a quarter of the shortest edge.
     """
-    own = {
-        kind: connectivity("offset_contact", nodes) for kind, nodes in cells.items() if dimension_of(kind) == 3
-    }
+    own = {kind: connectivity("offset_contact", nodes) for kind, nodes in cells.items() if dimension_of(kind) == 3}
     surface, touches = contact.surface, contact.between.any(axis=1)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) <= surface.vertices[-1]:
         raise InvalidSystem(f"offset_contact: points have shape {points.shape}; there must be one for each node.")
@@ -98,7 +96,7 @@ def offset_contact(
 def _depths(contact: BodyContact, points: Array, way: Array) -> tuple[Array, float]:
     """Return how deep vertices lie [v] in m, for ways [v, 3] of a depth of 1, and the largest overlap in m at rest."""
     surface, reach, between = contact.surface, contact.reach, contact.between
-    half, deepest = 0.5 * (1.0 - _CLOSED) * reach, _DEEPEST * float(surface.edge_lengths.min())
+    half, room = 0.5 * (1.0 - _CLOSED) * reach, _DEEPEST * float(surface.edge_lengths.min())
     depths, q = np.full(len(way), half), points.copy()
 
     def pairs(nearer: float) -> tuple[Array, Array]:
@@ -110,13 +108,13 @@ def _depths(contact: BodyContact, points: Array, way: Array) -> tuple[Array, flo
     pairs(0.0)
     start, apart = depths.copy(), half
     while overlaps := intersections(surface, q, between):
-        apart *= 2.0
-        if apart > max(deepest, 2.0 * half):
+        if apart >= half + room:
             worst = max(intersections(surface, points, between) or overlaps, key=lambda one: one.depth)
             raise InvalidSystem(
-                f"BodyContact: {worst}, which is more than contact that begins as surfaces touch can take as no gap, "
-                f"{2.0 * deepest:.3g} m here. Move them apart."
+                f"BodyContact: {worst}. Contact that begins where surfaces touch takes no notice of an overlap of a "
+                f"quarter of the shortest edge, {2.0 * room:.3g} m; move them apart."
             )
+        apart = min(2.0 * apart, half + room)
         depths = np.full(len(way), apart)
         pairs(0.0)
     if apart > half:  # then how far they overlap is seen from here

@@ -95,7 +95,9 @@ class ContactState:
         near = np.flatnonzero(self.gaps < self.reach)
         gaps, nodes = self.gaps[near], self.pairs.nodes[near]
         normal = np.einsum("ma,mai->mi", self.c[near], self.q[nodes]) / np.where(gaps > 0.0, gaps, 1.0)[:, None]
-        return Contacts(nodes, self.bodies[near], gaps - self.offset, np.einsum("mi,mi->m", self._of_first[near], normal))
+        return Contacts(
+            nodes, self.bodies[near], gaps - self.offset, np.einsum("mi,mi->m", self._of_first[near], normal)
+        )
 
     def nodal_forces(self) -> Array:
         """Return the contact forces [n, 3] in N on the nodes."""

@@ -175,7 +175,11 @@ def own_cases() -> Iterator[Data]:
     touching = {"name": "touch", "bodies": ["cube", "other"], "law": "penalty", "distance": 0.002, "margin": 0.02}
     touching |= {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
     three = [two | meeting, two | {"name": "third", "translate": [0.3, 0, 0]}]
-    pair = case({"kind": "newmark", "dt": "auto"}, contact=[touching | {"factor": 2, "speed": 1}], gravity=GRAVITY)
+    pair = case(
+        {"kind": "newmark", "dt": "auto"},
+        contact=[touching | {"factor": 2, "speed": 1, "begins": "touch"}],
+        gravity=GRAVITY,
+    )
     yield pair | {"body": [*pair["body"], *three]}
     folding = {"name": "folds", "bodies": "all", "self": True, "law": "barrier", "stiffness": 1e8}
     alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
