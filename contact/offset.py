@@ -41,8 +41,9 @@ def offset_contact(
 
     The surfaces that push each other lie inside the bodies, by d̂/2 each at rest. Their vertices are material points:
     each follows its node and three others of an element there by constant weights, so that it moves with the body in
-    any rigid motion, and in any uniform strain. Bodies whose surfaces touch in the given shape begin without a force, and resist at once.
-    What overlaps there, as meshes of a pin and its hole do, begins without a force as well: these vertices lie deeper.
+    any rigid motion, and in any uniform strain. Bodies whose surfaces touch in the given shape begin without a force,
+    and resist at once. What overlaps there, as meshes of a pin and its hole do, begins without a force as well: these
+    vertices lie deeper.
 
     The energy has all forms that contact has; forces on the vertices act on the nodes that they follow, with the same
     resultant and moment. Real surfaces may pass into each other by less than d̂, and the gaps told count from where
@@ -56,7 +57,8 @@ def offset_contact(
     points : float64 [p, 3]
         The shape in m in which what touches has no force.
     cells : mapping of str to int [m, k]
-        The cells of the bodies, by type, of which those that fill a volume are taken. Bodies of which there are none are rigid.
+        The cells of the bodies, by type, of which those that fill a volume are taken. Bodies of which there are none
+        are rigid.
     follow : Interpolation, optional
         How the points follow the nodes of a system, where some are of rigid bodies.
 

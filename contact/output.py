@@ -106,7 +106,7 @@ class ContactState:
         return out
 
     def nodal_gaps(self) -> Array:
-        """Return the distances [n] in m of nodes from the nearest face that they may touch; `farthest` if none is near."""
+        """Return the gaps [n] in m of nodes to the nearest face that they may touch; `farthest` if none is near."""
         out = np.full(len(self.q), self.reach)
         faces = self.pairs.edge_edge == 0
         np.minimum.at(out, self.pairs.nodes[faces, 0], self.gaps[faces])

@@ -1,4 +1,4 @@
-"""Contact that begins where surfaces touch: where its vertices are, no force at the start, weight, friction, refusals."""
+"""Contact that begins where surfaces touch: where its vertices are, no force at the start, weights, refusals."""
 
 import numpy as np
 import pytest
