@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.contact.bodies import BodyContact
@@ -75,7 +75,7 @@ def offset_contact(
         more than a quarter of the shortest edge.
     """
     own = {kind: connectivity("offset_contact", nodes) for kind, nodes in cells.items() if dimension_of(kind) == 3}
-    surface, touches = contact.surface, contact.between.any(axis=1)
+    surface, touches = contact.surface, np.asarray(contact.between.any(axis=1))
     if points.ndim != 2 or points.shape[1] != 3 or len(points) <= surface.vertices[-1]:
         raise InvalidSystem(f"offset_contact: points have shape {points.shape}; there must be one for each node.")
     for nodes in own.values():
@@ -101,7 +101,7 @@ def _depths(contact: BodyContact, points: Array, way: Array) -> tuple[Array, flo
     half, room = 0.5 * (1.0 - _CLOSED) * reach, _DEEPEST * float(surface.edge_lengths.min())
     depths, q = np.full(len(way), half), points.copy()
 
-    def pairs(nearer: float) -> tuple[Array, Array]:
+    def pairs(nearer: float) -> tuple[NDArray[np.intp], Array]:
         """Return the vertices of pairs that are nearer [m, 4], as places in the surface, and their distances [m]."""
         q[surface.vertices] = points[surface.vertices] + depths[:, None] * way
         found = find_pairs(surface, (q,), nearer, between)
@@ -132,6 +132,6 @@ def _depths(contact: BodyContact, points: Array, way: Array) -> tuple[Array, flo
     return depths, deeper if deeper > _COUNTED * reach else 0.0
 
 
-def _deepen(depths: Array, vertices: Array, wanted: Array) -> None:
+def _deepen(depths: Array, vertices: NDArray[np.intp], wanted: Array) -> None:
     """Let the vertices [m, 4] of pairs lie at the depths wanted [m], or where they are, if that is deeper."""
     np.maximum.at(depths, vertices, wanted[:, None])

@@ -76,10 +76,10 @@ class ContactParts:
                 follow = None if self._riders.bodies is None else self._riders.bodies.interpolation
                 found = self._try(place(key, k, table.name), body_contact, table, own, self._points, follow)
                 if found is not None:
-                    contact = found if isinstance(found, BodyContact) else found.energy
+                    contact, energy = found
                     frictions = table.frictions(list(own)).items()
                     acting = {name: pair for name, pair in frictions if pair is None or is_between(contact, *pair)}
-                    self._add(table, found, acting)
+                    self._add(table, contact, acting, energy)
 
     def _touching(self, solids: Mapping[str, Solid], v: Array) -> dict[str, Touching]:
         """Return all that has a surface which may touch others, by name."""
@@ -94,14 +94,12 @@ class ContactParts:
     def _add(
         self,
         table: FrictionTable,
-        contact: ObstacleContact | BodyContact | ChangingInterpolatedEnergy,
+        contact: ObstacleContact | BodyContact,
         frictions: Mapping[str, tuple[str, str] | None],
+        of_nodes: ChangingInterpolatedEnergy | None = None,
     ) -> None:
-        """Add a contact of points, or of nodes, and its frictions, by name, as an energy and loads of nodes."""
-        if isinstance(contact, ChangingInterpolatedEnergy):
-            energy, contact = contact, contact.energy
-        else:
-            energy = self._riders.of_points(contact)
+        """Add a contact of points and its frictions, by name, as an energy, which may be given, and loads of nodes."""
+        energy = self._riders.of_points(contact) if of_nodes is None else of_nodes
         self.energies[table.name] = energy  # pyright: ignore[reportAttributeAccessIssue]
         for name, pair in frictions.items():
             friction = Friction(contact, **table.friction_options, between=pair)

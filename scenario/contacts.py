@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -126,8 +126,8 @@ def touching_body(mesh: Mesh, name: str, parts: Mapping[str, Solid], v: Array) -
 
 def body_contact(
     table: ContactTable, touching: Mapping[str, Touching], points: Array, follow: Interpolation | None
-) -> BodyContact | ChangingInterpolatedEnergy:
-    """Return the contact that a table describes, of points; of nodes, if it begins where surfaces touch.
+) -> tuple[BodyContact, ChangingInterpolatedEnergy | None]:
+    """Return the contact that a table describes, of points; and if it begins where surfaces touch, that of nodes.
 
     Parameters
     ----------
@@ -177,7 +177,8 @@ def body_contact(
             margin=table.margin,
         )
         if table.begins == "touch":
-            return offset_contact(contact, points, _cells(touching[name] for name in surfaces), follow=follow)
+            energy = offset_contact(contact, points, _cells(touching[name] for name in surfaces), follow=follow)
+            return cast(BodyContact, energy.energy), energy
     except InvalidSystem as error:
         raise ScenarioError(str(error).removeprefix("BodyContact: ")) from None
     try:
@@ -185,7 +186,7 @@ def body_contact(
     except InvalidSystem as error:
         message = str(error).removeprefix("BodyContact: ")
         raise ScenarioError(f'{message} Or let forces begin where they touch (begins = "touch").') from None
-    return contact
+    return contact, None
 
 
 def _cells(of: Iterable[Touching]) -> dict[str, IntArray]:
