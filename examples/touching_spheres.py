@@ -2,10 +2,10 @@
 
     python examples/touching_spheres.py [--output DIR] [--elements N ...]
 
-Radii of 10 mm, E = 200 GPa, ν = 0.3; 100 N bring them nearer by 4.5333 µm, over a radius of contact a of 0.15055 mm, with
-a greatest pressure of 2.1065 GPa. Of each sphere the part near the contact is meshed, N hexahedra along a; the far sides are
-displaced as by a point force on a half-space (Boussinesq's solution). The meshes are turned against each other, and contact
-begins where they touch (`symplex.contact.offset_contact`).
+Radii of 10 mm, E = 200 GPa, ν = 0.3; 100 N bring them nearer by 4.5333 µm, over a radius of contact a of 0.15055 mm,
+with a greatest pressure of 2.1065 GPa. Of each sphere the part near the contact is meshed, N hexahedra along a; the far
+sides are displaced as by a point force on a half-space (Boussinesq's solution). The meshes are turned against each
+other, and contact begins where they touch (`symplex.contact.offset_contact`).
 """
 
 import argparse
@@ -26,7 +26,7 @@ TURN = np.array([[np.cos(0.3), np.sin(0.3), 0.0], [-np.sin(0.3), np.cos(0.3), 0.
 
 
 def pressed(n: int, stiffer: float = 10.0, distance: float = 0.02) -> dict[str, float]:
-    """Return force and pressure as parts of Hertz's, and what it took, with N elements along a; contact is stiffer than by default."""
+    """Return force and pressure as parts of Hertz's, and what it took; contact is stiffer than by default."""
     block = half_space(n)
     flat = block.points * (CONTACT / A)
     r = np.linalg.norm(flat[:, :2], axis=1)
