@@ -92,7 +92,7 @@ class Builder:
             self._tables,
             self._mesh,
             self._damped(energies),
-            self._inertia.of_bodies,
+            self._inertia.moved,
             self._inertia.positions(),
             self._try,
         )
