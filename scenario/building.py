@@ -35,7 +35,7 @@ from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
 from symplex.scenario.springs import spring_of
 from symplex.scenario.stages import idle, of_supports, tables_of_stage
-from symplex.scenario.start import Beginning, Perturbation
+from symplex.scenario.start import Beginning, Perturbation, Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
 from symplex.scenario.trusses import truss_mesh
@@ -65,10 +65,12 @@ class Builder:
     tables : Tables
     path : Path
         Of the scenario file: its name is in messages, files are looked for in its folder.
+    start : Start, optional
+        What [start] has led to before.
     """
 
-    def __init__(self, tables: Tables, path: Path):
-        self._tables, self._path = tables, path
+    def __init__(self, tables: Tables, path: Path, start: Start | None = None):
+        self._tables, self._path, self._given = tables, path, start
         self._lines: list[str] = []
 
     def build(self) -> Built:
@@ -132,6 +134,9 @@ class Builder:
         q, v, table = self._inertia.positions(), self._inertia.velocities, self._tables.start
         if table is None:
             return self._wanted("at the start", system.state, q, v)
+        if self._given is not None:
+            given = self._given
+            return self._wanted("at the start", system.state, given.q, given.v, 0.0, given.internal)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
         q, v, internal = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
         if table.perturbation is not None:

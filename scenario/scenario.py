@@ -29,6 +29,7 @@ from symplex.scenario.changes import with_changes
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Timeline, timeline
+from symplex.scenario.start import Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
 from symplex.time.integrator import Integrator
@@ -156,8 +157,13 @@ class Scenario:
         """Which of the samples are frames as well."""
         return self.timeline.is_frame
 
-    def build(self) -> Problem:
+    def build(self, start: Start | None = None) -> Problem:
         """Return what the scenario describes, ready to run.
+
+        Parameters
+        ----------
+        start : Start, optional
+            What [start] has led to before, which is not sought again.
 
         Raises
         ------
@@ -165,7 +171,7 @@ class Scenario:
             With one line for each mistake: meshes that cannot be used, unknown groups, bodies inside obstacles, a step
             above the stability limit.
         """
-        return Problem(self, *Builder(self.tables, self.path).build())
+        return Problem(self, *Builder(self.tables, self.path, start).build())
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from symplex.base.checkpoint import load_checkpoint
+from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.system import System
@@ -33,7 +33,7 @@ from symplex.scenario.quantities import (
 )
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.equilibria.steady_rotation import relative_equilibrium, relative_equilibrium_of_momentum
-from symplex.time.internal import internal_of
+from symplex.time.internal import arrays_of, internal_of
 from symplex.time.solvers.newton import Newton
 
 _SAME_POINT = 1e-6  # of the size of the bodies: points of frames are in single precision
@@ -128,6 +128,29 @@ class Start(NamedTuple):
     q: Array
     v: Array
     internal: Mapping[str, Array] = MappingProxyType({})
+
+    def save(self, path: Path, version: str) -> None:
+        """Write it to a file, to all digits, with the version of symplex that found it.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        motion = {"q": self.q, "v": self.v} | arrays_of(self.internal)
+        save_checkpoint(path, Checkpoint(0, 0.0, version, {}, motion))
+
+    @classmethod
+    def load(cls, path: Path) -> Start:
+        """Return what is in such a file.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be read.
+        """
+        motion = load_checkpoint(path).motion
+        return cls(motion["q"], motion["v"], internal_of(motion))
 
 
 @dataclass(frozen=True)

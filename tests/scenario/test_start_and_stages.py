@@ -1,6 +1,8 @@
 """[start], [[stage]] and what acts for a part of a run: what is built, what a run keeps, and what is refused."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,6 +196,34 @@ def test_a_run_begins_where_another_has_ended(tmp_path, monkeypatch):
     frame = parse(BAR + HELD + WEIGHT + begun + "time = 0.03\n" + RUN).build()
     k = int(np.argmin(np.abs(whole["t"] - 0.03)))
     assert frame.system.kinetic(frame.state.v) == pytest.approx(whole["kinetic"][k], rel=1e-5)
+
+
+def test_a_run_goes_on_where_the_run_that_it_began_from_is_gone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    viscous = BAR.replace("density = 1000", "density = 1000, viscous = [{ ratio = 0.5, time = 0.02 }]")
+    simulate(parse(viscous + HELD + WEIGHT + RUN), "first", progress=False)
+    text = viscous + HELD + WEIGHT + '[start]\nkind = "result"\nfrom = "first"\n'
+    text += RUN.replace("frames = 4", "frames = 4\ncheckpoint = 1e-9")
+    simulate(parse(text), "whole", progress=False)
+    record = symplex.runs.run._Run._record
+
+    def until(self, k, *arguments):
+        if k > 4:
+            raise KeyboardInterrupt
+        record(self, k, *arguments)
+
+    monkeypatch.setattr(symplex.runs.run._Run, "_record", until)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(parse(text), "second", progress=False)
+    monkeypatch.setattr(symplex.runs.run._Run, "_record", record)
+    shutil.rmtree("first")
+    simulate(parse(text), "second", progress=False, resume=True)
+    whole, second = (tmp_path / name / "history.csv" for name in ("whole", "second"))
+    assert second.read_bytes() == whole.read_bytes()
+    Path("second/start.npz").write_bytes(b"nothing")
+    Path("second/summary.json").unlink()
+    with pytest.raises(OutputError, match=r"start\.npz cannot be read"):
+        simulate(parse(text), "second", progress=False, resume=True)
 
 
 def test_what_begins_or_ends_with_a_stage_acts_in_whole_stages():
