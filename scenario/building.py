@@ -138,7 +138,7 @@ class Builder:
             given = self._given
             return self._wanted("at the start", system.state, given.q, given.v, 0.0, given.internal)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        q, v, internal = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
+        q, v, internal = self._wanted(place("start"), beginning.state, table)
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
+from scipy.sparse.csgraph import connected_components
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import ScenarioError
@@ -175,7 +176,7 @@ class Beginning:
     q: Array
     v: Array
 
-    def state(self, table: StartTable, n_bodies: int) -> Start:
+    def state(self, table: StartTable) -> Start:
         """Return what a run starts with, but for a perturbation.
 
         Raises
@@ -188,15 +189,15 @@ class Beginning:
                 newton = Newton(iterations=_CORRECTIONS, linear=table.solver)
                 return Start(static_equilibrium(self.system, self.q, newton=newton).state.q, self.v)
             case RotationStart():
-                return self._rotating(table, n_bodies)
+                return self._rotating(table)
             case _:
                 return self._of_result(table)
 
-    def _rotating(self, table: RotationStart, n_bodies: int) -> Start:
-        if n_bodies != 1:
+    def _rotating(self, table: RotationStart) -> Start:
+        if (parts := self._parts_apart()) != 1:
             raise ScenarioError(
-                f'kind = "relative-equilibrium" is for one body, but there are {n_bodies}; leave the others out, or '
-                "begin each from a result."
+                f'kind = "relative-equilibrium" is for what hangs together as one body, but there are {parts} parts; '
+                "join them ([[tie]]), leave the others out, or begin each from a result."
             )
         velocity = self.v.mean(axis=0)
         if np.abs(self.v - velocity).max() > 1e-12 * max(np.abs(velocity).max(), 1e-300):
@@ -209,6 +210,10 @@ class Beginning:
             momentum = np.array(table.angular_momentum)
             found = relative_equilibrium_of_momentum(self.system, self.q, momentum, velocity=velocity, tilt=table.tilt)
         return Start(found.state.q, found.state.v)
+
+    def _parts_apart(self) -> int:
+        """Return how many parts there are that no energy holds together."""
+        return int(connected_components(self.system.pattern.matrix(self.system.pattern.zeros(1) + 1.0))[0])
 
     def _of_result(self, table: ResultStart) -> Start:
         folder = self.folder / table.folder

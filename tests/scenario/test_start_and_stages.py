@@ -160,6 +160,22 @@ def test_a_rotation_starts_in_relative_equilibrium():
     np.testing.assert_allclose(other.state.v, state.v, atol=1e-8)
 
 
+def test_bodies_that_are_tied_rotate_as_one():
+    spin = '[start]\nkind = "relative-equilibrium"\nangular_velocity = [0, 0, 5.0]\n'
+    even = BAR.replace('split = "6"', 'split = "hexahedra"')
+    longer = even.replace("[1.0, 0.2, 0.2], cells = [3", "[2.0, 0.2, 0.2], cells = [6")
+    whole = parse(longer + spin + RUN).build().state
+    other = even.replace('"bar"', '"other"') + "translate = [1, 0, 0]\n"
+    tie = '[[tie]]\nbody = "bar"\nto = "other"\n'
+    tied = parse(even + other + tie + spin + RUN).build().state
+    assert tied.q.shape == whole.q.shape
+
+    def sorted_rows(q):
+        return q[np.lexsort(np.round(q, 9).T)]
+
+    np.testing.assert_allclose(sorted_rows(tied.q), sorted_rows(whole.q), atol=1e-9)
+
+
 @pytest.mark.parametrize("of", ["positions", "velocities"])
 def test_a_perturbation_changes_what_it_says_and_its_seed_says_how(of):
     plain = parse(BAR + HELD + WEIGHT + STATIC + RUN).build().state
@@ -273,7 +289,7 @@ def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     assert "leave the supports out" in mistakes(BAR + HELD + turning + spin + RUN)
     assert "leave out the angular_velocity of the body" in mistakes(BAR + spin + turning + spin + RUN)
     two = BAR + BAR.replace('"bar"', '"other"')
-    assert "is for one body, but there are 2" in mistakes(two + turning + spin + RUN)
+    assert "for what hangs together as one body, but there are 2 parts" in mistakes(two + turning + spin + RUN)
     result = '[start]\nkind = "result"\nfrom = "there"\n'
     assert "[start]: from is 'there', where there is no motion.vtkhdf" in mistakes(BAR + result + RUN)
     simulate(parse(BAR + HELD + RUN), "there", progress=False)
