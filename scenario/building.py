@@ -106,7 +106,7 @@ class Builder:
 
         def acting(first: float, last: float) -> System:
             """Return the system with what acts between two times in s, or at one."""
-            without = idle(tables, first, last)
+            without = idle(tables, first, last, loads)
             fixed, moving = of_supports(supports, self._n_nodes, first, last)
             for nodes in self._riders.held():
                 fixed[nodes] = True

@@ -222,9 +222,9 @@ def damped_cases(dt: float) -> Iterator[Data]:
     yield case(
         {"kind": "energy-momentum", "dt": dt},
         body={"material": SOFT | rubber, "velocity": [0, 0, 1]},
-        damping=[rayleigh | {"stiffness": "initial"}],
-        dashpot=[strut | {"exponent": 1.5}],
-        drag=[air],
+        damping=[rayleigh | {"stiffness": "initial"} | {"from": 0.0, "until": 0.008}],
+        dashpot=[strut | {"exponent": 1.5, "from": 0.002, "until": 0.008}],
+        drag=[air | {"from": 0.0, "until": 0.008}],
     )
     pad = SOFT | {"viscous": [{"modulus": 1e5, "time": 0.01}], "bulk_viscosity": 1.0}
     ends = [{"body": "cube", "group": "z_max"}, {"body": "cube", "at": [0, 0, 0]}]

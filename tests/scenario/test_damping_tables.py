@@ -73,6 +73,26 @@ def test_damping_of_bodies_and_of_the_named_ones():
     }
 
 
+def test_damping_for_a_part_of_the_run(tmp_path):
+    """Up to 5 ms it takes energy, then none, and the balance goes on."""
+    times = "until = 0.005\n"
+    text = body(keys="velocity = [1, 0, 0]") + f"[[damping]]\nalpha = 50\nbeta = 1e-4\n{times}"
+    text += f'[[drag]]\nname = "air"\nbody = "cube"\ndensity = 1.2\ncoefficient = 1\narea = 0.1\n{times}'
+    point = (
+        '[[dashpot]]\nname = "strut"\nbody = "cube"\ngroup = "x_max"\nto = [1, 0, 0]\nviscosity = 5\nfrom = 0.0025\n'
+    )
+    simulate(Scenario.parse(text + point + times + EM + QUIET), tmp_path / "run", progress=False)
+    history = read_history(tmp_path / "run" / "history.csv")
+    first, last = history["t"] <= 0.005 + 1e-12, history["t"] > 0.005 - 1e-12
+    scale = history["total"][0]
+    assert np.all(np.diff(history["total"][first]) < -1e-3 * scale)
+    for name in ("total", "work_damping_mass", "work_damping_stiffness_cube", "work_air", "work_strut"):
+        assert np.ptp(history[name][last]) < 1e-12 * scale
+    assert history["work_strut"][history["t"] <= 0.0025][-1] == 0.0
+    assert history["work_strut"][-1] < -1e-3 * scale
+    assert np.ptp(history["balance"]) < 1e-12 * scale
+
+
 def test_drag_is_on_nodes_that_have_mass():
     """Mass that has moved inwards from nodes in contact feels the drag where it is."""
     keys = 'mesh = { box = [0.2, 0.1, 0.1], cells = [2, 1, 1], split = "hexahedra" }\nmassless = "x_max"'
