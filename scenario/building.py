@@ -36,7 +36,7 @@ from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
 from symplex.scenario.springs import spring_of
 from symplex.scenario.stages import idle, of_supports, tables_of_stage
-from symplex.scenario.start import Beginning, Perturbation
+from symplex.scenario.start import Beginning, Perturbation, Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
 from symplex.scenario.trusses import truss_mesh
@@ -66,10 +66,12 @@ class Builder:
     tables : Tables
     path : Path
         Of the scenario file: its name is in messages, files are looked for in its folder.
+    start : Start, optional
+        What [start] has led to before.
     """
 
-    def __init__(self, tables: Tables, path: Path):
-        self._tables, self._path = tables, path
+    def __init__(self, tables: Tables, path: Path, start: Start | None = None):
+        self._tables, self._path, self._given = tables, path, start
         self._lines: list[str] = []
 
     def build(self) -> Built:
@@ -93,7 +95,7 @@ class Builder:
             self._tables,
             self._mesh,
             self._damped(energies),
-            self._inertia.of_bodies,
+            self._inertia.moved,
             self._inertia.positions(),
             self._try,
         )
@@ -105,7 +107,7 @@ class Builder:
 
         def acting(first: float, last: float) -> System:
             """Return the system with what acts between two times in s, or at one."""
-            without = idle(tables, first, last)
+            without = idle(tables, first, last, loads)
             fixed, moving = of_supports(supports, self._n_nodes, first, last)
             for nodes in self._riders.held():
                 fixed[nodes] = True
@@ -133,8 +135,11 @@ class Builder:
         q, v, table = self._inertia.positions(), self._inertia.velocities, self._tables.start
         if table is None:
             return self._wanted("at the start", system.state, q, v)
+        if self._given is not None:
+            given = self._given
+            return self._wanted("at the start", system.state, given.q, given.v, 0.0, given.internal)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        q, v, internal = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
+        q, v, internal = self._wanted(place("start"), beginning.state, table)
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v

@@ -119,6 +119,16 @@ class Inertia:
         return mass
 
     @property
+    def moved(self) -> dict[str, Array]:
+        """Those of `of_bodies`, without what nodes have that are to have none: it is at the nodes behind them."""
+        found = dict(self.of_bodies)
+        for k, body in enumerate(self._tables.body):
+            own = found[body.name], body, self.parts[body.name], self._mesh
+            moved = self._try(place("body", k, body.name), moved_inward, *own)
+            found[body.name] = own[0] if moved is None else moved
+        return found
+
+    @property
     def massless(self) -> np.ndarray:
         """Which nodes [n] are to have no mass."""
         mask = np.zeros(self._riders.n_nodes, bool)

@@ -95,7 +95,8 @@ class Tables:
     @property
     def timed(self) -> list[Timed]:
         """What may act for a part of the run only."""
-        return [*self.support, *self.load, *([self.gravity] if self.gravity is not None else [])]
+        gravity = [] if self.gravity is None else [self.gravity]
+        return [*self.support, *self.load, *gravity, *self.damping, *self.dashpot, *self.drag]
 
     @property
     def shaped(self) -> list[ShapedTable]:
