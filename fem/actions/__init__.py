@@ -12,6 +12,7 @@ __all__, __getattr__, __dir__ = public(
         ".inelastic": ("Inelastic",),
         ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
         ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass", "mixed_mass"),
+        ".rotating_frame": ("Centrifugal", "Coriolis"),
         ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
         ".supports": ("fixed_mask",),
         ".time_function": ("TimeFunction",),

@@ -599,7 +599,7 @@ def calls() -> dict[str, Call]:
             overwrite=True,
         ),
         "natural_modes": _call(
-            sx.equilibria.natural_modes,
+            sx.modes.natural_modes,
             lambda made: finite(made.frequencies),
             system=system(),
             state=ring,
