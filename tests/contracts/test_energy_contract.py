@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from reference.boxes import SOLID_KINDS, box_of
 from symplex.contact.bodies import BodyContact
@@ -16,6 +17,7 @@ from symplex.contact.rigid_bodies import RigidBodies
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
 from symplex.fem.changing import ChangingEnergy
@@ -218,6 +220,13 @@ def linear_constraints():
     factors[2, 4, 1] = 0.5
     energy = LinearConstraints(points, factors.reshape(3, 15), [0.0, 0.1, -0.2], stiffness=[3.0, 5.0, 7.0])
     return energy, shaken(points, 0.1)
+
+
+def centrifugal():
+    """A frame that turns about an axis off the origin, with the mass matrix of a bar and a node that has its own."""
+    mass = np.diag([2.0, 4.0, 2.0, 0.0, 3.0]) + np.diag([1.0, 1.0, 0.0, 0.0], 1) + np.diag([1.0, 1.0, 0.0, 0.0], -1)
+    q = np.random.default_rng(9).standard_normal((5, 3))
+    return Centrifugal(sp.csr_array(mass), (0.3, -0.5, 0.8), (0.1, 0.2, -0.4)), q
 
 
 def gravity():
@@ -475,6 +484,7 @@ CASES = {
     "user's contact": Case(users(contact(Sphere((0.1, 0.2, 0.3), 0.9)), WithHessian), 1.0),
     "about an axis": Case(about_axis, 1.0),
     "gravity": Case(gravity, 1.0, curved=False),
+    "centrifugal": Case(centrifugal, 0.5),
     "nodal force": Case(nodal_force, 1.0, curved=False),
 }
 

@@ -380,6 +380,9 @@ def calls() -> dict[str, Call]:
             iterations=200,
             linear="auto",
         ),
+        "Centrifugal": _call(
+            sx.actions.Centrifugal, carry, mass=MASS, angular_velocity=(0.0, 0.0, 30.0), point=(0.0, 0.1, 0.0)
+        ),
         "Gravity": _call(sx.Gravity, carry, mass=MASS, acceleration=(0.0, 0.0, -9.81)),
         "GreenStrain": _call(sx.measures.GreenStrain, stretch, stiffness=10.0, length=1.2),
         "HalfSpace": _call(sx.HalfSpace, press, point=(0.0, 0.0, -1.0), normal=(0.0, 0.0, 1.0), normalize=True),
