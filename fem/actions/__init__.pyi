@@ -3,6 +3,7 @@
 # Made by tests/write_stubs.py.
 from symplex.fem.actions.centrifugal import Centrifugal as Centrifugal
 from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
+from symplex.fem.actions.coriolis import Coriolis as Coriolis
 from symplex.fem.actions.dampers import MeanDashpot as MeanDashpot
 from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
@@ -21,8 +22,6 @@ from symplex.fem.actions.mass import consistent_bar_mass as consistent_bar_mass
 from symplex.fem.actions.mass import consistent_mass as consistent_mass
 from symplex.fem.actions.mass import lumped_mass as lumped_mass
 from symplex.fem.actions.mass import mixed_mass as mixed_mass
-from symplex.fem.actions.rotating_frame import Centrifugal as Centrifugal
-from symplex.fem.actions.rotating_frame import Coriolis as Coriolis
 from symplex.fem.actions.support_motion import SupportMotion as SupportMotion
 from symplex.fem.actions.support_motion import SupportRotation as SupportRotation
 from symplex.fem.actions.support_motion import SupportTranslation as SupportTranslation

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.rotating_frame import Centrifugal, Coriolis
+from symplex.fem.actions.centrifugal import Centrifugal
+from symplex.fem.actions.coriolis import Coriolis
 from symplex.fem.system import System
 
 CENTRIFUGAL, CORIOLIS = "centrifugal", "coriolis"  # what the energy and the load are called
