@@ -6,7 +6,9 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".history": ("read_history",),
+        ".modes": ("ModesFound", "find_modes", "save_modes"),
         ".plots": ("compare_histories", "plot_history"),
+        ".response": ("ResponseFound", "find_response", "save_response"),
         ".run": ("simulate",),
     },
 )

@@ -18,8 +18,10 @@ from symplex.runs.commands import (
     importing,
     info,
     mesh,
+    modes,
     plot,
     render,
+    response,
     run,
 )
 from symplex.runs.commands.common import BAD_INPUT, FAILED, status_of, told
@@ -27,6 +29,8 @@ from symplex.runs.commands.common import BAD_INPUT, FAILED, status_of, told
 _COMMANDS = (  # in the order in which the help has them
     run,
     check,
+    modes,
+    response,
     importing,
     info,
     plot,
@@ -49,6 +53,7 @@ examples:
   symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
   symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
+  symplex modes blade.toml --number 12             natural frequencies and modes, in blade-modes/
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
   symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/

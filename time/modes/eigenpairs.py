@@ -19,6 +19,7 @@ _DIRECT = 30_000  # free coordinates up to which sparse factors are faster than 
 _SHIFT = 1e-8  # of the mean of K/M, below zero: K of a body that nothing holds is singular
 _LOWER = 100.0  # by which the shift goes down where the matrix is not positive definite
 _SHIFTS = 8
+_RESTARTS = 300
 _TOLERANCE = 1e-10  # of the equations of each iteration
 
 
@@ -125,10 +126,11 @@ def _inverted(motions: SmallMotions, inverse: LinearSolver, n: int, shift: float
     start = solve(weigh(np.random.default_rng(0).standard_normal(size)))  # the same for every call
     try:
         # Of the first operator only the size counts, where the inverse is given.
-        _, vectors = eigsh(mass, n, mass, sigma=shift, which="LM", OPinv=operator, v0=start)  # pyright: ignore
+        _, vectors = eigsh(mass, n, mass, sigma=shift, which="LM", OPinv=operator, v0=start, maxiter=_RESTARTS)  # pyright: ignore
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
-            f"the natural frequencies were not found: {len(error.eigenvalues)} of {n} after the last iteration."
+            f"the natural frequencies were not found: {len(error.eigenvalues)} of {n} after {_RESTARTS} restarts. Ask "
+            "for fewer, or look for elements without stiffness against some motions (reduced ones)."
         ) from error
     except (ArpackError, StepFailed) as error:
         raise NoEquilibrium(f"the natural frequencies were not found: {str(error).rstrip('.')}.") from error

@@ -24,6 +24,8 @@ _SHIFT = 0.05  # of the highest frequency that is looked for: to the right of ze
 _ZERO = 1e-5  # of that, below which λ is zero: a double one is found to the root of rounding only
 _REAL = 1e-9  # of λ that its imaginary part may be
 _RESIDUAL = 1e-6
+_TOLERANCE = 1e-10  # of 1/λ; rounding of ill-conditioned matrices forbids less
+_RESTARTS = 200
 
 
 @final
@@ -132,10 +134,11 @@ def _by_arnoldi(K: sp.csr_array, C: sp.csr_array, M: sp.csr_array, n: int) -> tu
     wanted = min(2 * n + 4, 2 * size - 2)
     start = apply(np.random.default_rng(0).standard_normal(2 * size))
     try:
-        inverses, vectors = eigs(operator, wanted, which="LM", v0=start)
+        inverses, vectors = eigs(operator, wanted, which="LM", v0=start, tol=_TOLERANCE, maxiter=_RESTARTS)
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
-            f"the complex modes were not found: {len(error.eigenvalues)} of {wanted} after the last iteration."
+            f"the complex modes were not found: {len(error.eigenvalues)} of {wanted} after {_RESTARTS} restarts. Ask for fewer, or look for "
+            "elements without stiffness against some motions (reduced ones)."
         ) from error
     except ArpackError as error:
         raise NoEquilibrium(f"the complex modes were not found: {str(error).rstrip('.')}.") from error

@@ -20,8 +20,8 @@ from symplex.fem.system import State, System
 class SmallMotions:
     """Stiffness, mass and damping about a state, whatever its velocities are.
 
-    K is ∇²V − ∂f/∂q of the loads that know their derivatives, such as a pressure that follows its surface, and C is
-    −∂f/∂v of these at rest: of dampers, and of a rotating frame. Other loads have no part in them. Friction, which
+    K is ∇²V − ∂f/∂q of the loads that know their derivatives, and C is −∂f/∂v of these at rest: of dampers, and of a
+    rotating frame. Other loads, such as a pressure that follows its surface, have no part in them. Friction, which
     knows no small motions, has none either, and viscoelastic bodies are as stiff as in the long run.
 
     Parameters
