@@ -37,8 +37,7 @@ def lowest(motions: SmallMotions, n: int, solver: Linear) -> tuple[Array, Array]
     NoEquilibrium
         If they are not found.
     """
-    free = motions.free
-    moving = int(np.count_nonzero(motions.mass.diagonal()[free]))
+    free, moving = motions.free, motions.n_moving
     if not 1 <= n <= moving:
         raise InvalidSystem(
             f"natural_modes: n is {n}, must be from 1 to {moving}, the number of free coordinates"

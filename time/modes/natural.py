@@ -13,7 +13,7 @@ from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest, scale
-from symplex.time.modes.rigid_motions import center_of_mass, rigid_motions, sorted_rigid
+from symplex.time.modes.rigid_motions import allowed_motions, center_of_mass, rigid_motions, sorted_rigid
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import Linear
 
@@ -98,8 +98,10 @@ def natural_modes(system: System, state: State, n: int, *, solver: Linear = "aut
         If the method finds no frequencies.
     """
     motions = SmallMotions(system, state)
-    squares, shapes = lowest(motions, n, solver)
-    squares, shapes, kinds = sorted_rigid(motions, squares, shapes, scale(motions))
+    # Of equal ones a part is any mixture: all rigid motions are found, and those that are asked for kept.
+    some = n + len(allowed_motions(motions)[1])
+    squares, shapes = lowest(motions, max(n, min(some, motions.n_moving)) if n > 0 else n, solver)
+    squares, shapes, kinds = (part[:n] for part in sorted_rigid(motions, squares, shapes, scale(motions)))
     flat = shapes.reshape(n, -1)
     largest = np.argmax(np.abs(flat) > (1.0 - 1e-6) * np.abs(flat).max(axis=1, keepdims=True), axis=1)
     shapes = shapes * np.sign(flat[np.arange(n), largest])[:, None, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -24,6 +25,7 @@ _SHIFT = 0.05  # of the highest frequency that is looked for: to the right of ze
 _ZERO = 1e-5  # of that, below which λ is zero: a double one is found to the root of rounding only
 _REAL = 1e-9  # of λ that its imaginary part may be
 _RESIDUAL = 1e-6
+_NOTHING = 1e-14  # of 1/λ, which is zero
 _TOLERANCE = 1e-10  # of 1/λ; rounding of ill-conditioned matrices forbids less
 _RESTARTS = 200
 
@@ -91,7 +93,9 @@ def complex_modes(system: System, state: State, n: int) -> ComplexModes:
     M = motions.among_free(motions.mass) * speed**2
     blocks = motions.damping
     C = K * 0.0 if blocks is None else motions.among_free(motions.matrix(blocks)) * speed
-    found = _all_at_once(K, C, M) if len(motions.free) <= _DENSE else _by_arnoldi(K, C, M, n)
+    inverse = _inverse(K, C, M)
+    few = len(motions.free) <= _DENSE
+    found = _all_at_once(inverse, len(motions.free)) if few else _by_arnoldi(inverse, len(motions.free), n)
     values, vectors = _chosen(*found, n)
     _require_solved(K, C, M, values, vectors)
     weighed = np.sqrt(np.einsum("ik,ik->k", vectors.conj(), M @ vectors).real / speed**2)
@@ -101,23 +105,9 @@ def complex_modes(system: System, state: State, n: int) -> ComplexModes:
     return ComplexModes(speed * values, shapes * (np.abs(first) / first)[:, None, None])
 
 
-def _all_at_once(K: sp.csr_array, C: sp.csr_array, M: sp.csr_array) -> tuple[ComplexArray, ComplexArray]:
-    """Return all eigenpairs of full matrices."""
-    from scipy.linalg import eig
-
-    size = K.shape[0]  # pyright: ignore[reportOptionalSubscript]
-    zero, one = np.zeros((size, size)), np.eye(size)
-    left = np.block([[zero, one], [-K.toarray(), -C.toarray()]])
-    right = np.block([[one, zero], [zero, M.toarray()]])
-    with np.errstate(divide="ignore", invalid="ignore"):  # of coordinates without mass
-        values, vectors = eig(left, right)
-    finite = np.isfinite(values)
-    return values[finite], vectors[:size, finite]
-
-
-def _by_arnoldi(K: sp.csr_array, C: sp.csr_array, M: sp.csr_array, n: int) -> tuple[ComplexArray, ComplexArray]:
-    """Return the eigenpairs that are nearest to the shift: those of [u, λu] ↦ (A − σB)⁻¹ B."""
-    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, splu
+def _inverse(K: sp.csr_array, C: sp.csr_array, M: sp.csr_array) -> Callable[[Array], Array]:
+    """Return [u, λu] ↦ (A − σB)⁻¹ B [u, λu], whose eigenvalues are 1/(λ − σ)."""
+    from scipy.sparse.linalg import splu
 
     size = K.shape[0]  # pyright: ignore[reportOptionalSubscript]
     try:
@@ -126,19 +116,33 @@ def _by_arnoldi(K: sp.csr_array, C: sp.csr_array, M: sp.csr_array, n: int) -> tu
         raise NoEquilibrium(f"the complex modes were not found: {error}.") from error
 
     def apply(z: Array) -> Array:
-        u, w = z[:size], M @ z[size:]
-        x = -factors.solve(w + C @ u + _SHIFT * (M @ u))
+        u = z[:size]
+        x = -factors.solve(M @ z[size:] + C @ u + _SHIFT * (M @ u))
         return np.concatenate([x, _SHIFT * x + u])
 
-    operator = LinearOperator((2 * size, 2 * size), apply, dtype=float)  # pyright: ignore[reportCallIssue]
+    return apply
+
+
+def _all_at_once(inverse: Callable[[Array], Array], size: int) -> tuple[ComplexArray, ComplexArray]:
+    """Return all eigenpairs of a full matrix."""
+    values, vectors = np.linalg.eig(inverse(np.eye(2 * size)))
+    finite = np.abs(values) > _NOTHING  # coordinates without mass have none
+    return _SHIFT + 1.0 / values[finite], vectors[:size, finite]
+
+
+def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[ComplexArray, ComplexArray]:
+    """Return the eigenpairs that are nearest to the shift."""
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs
+
+    operator = LinearOperator((2 * size, 2 * size), inverse, dtype=float)  # pyright: ignore[reportCallIssue]
     wanted = min(2 * n + 4, 2 * size - 2)
-    start = apply(np.random.default_rng(0).standard_normal(2 * size))
+    start = inverse(np.random.default_rng(0).standard_normal(2 * size))
     try:
         inverses, vectors = eigs(operator, wanted, which="LM", v0=start, tol=_TOLERANCE, maxiter=_RESTARTS)
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
-            f"the complex modes were not found: {len(error.eigenvalues)} of {wanted} after {_RESTARTS} restarts. Ask for fewer, or look for "
-            "elements without stiffness against some motions (reduced ones)."
+            f"the complex modes were not found: {len(error.eigenvalues)} of {wanted} after {_RESTARTS} restarts. Ask "
+            "for fewer, or look for elements without stiffness against some motions (reduced ones)."
         ) from error
     except ArpackError as error:
         raise NoEquilibrium(f"the complex modes were not found: {str(error).rstrip('.')}.") from error

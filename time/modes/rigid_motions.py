@@ -60,7 +60,7 @@ def sorted_rigid(
         return squares, shapes, kinds
     system = motions.system
     basis = shapes[zero].reshape(len(zero), -1)
-    allowed, names = _allowed(motions)
+    allowed, names = allowed_motions(motions)
     found: list[Array] = []
     told: list[str] = []
     for motion, name in zip(allowed, names, strict=True):
@@ -76,10 +76,10 @@ def sorted_rigid(
             continue  # it is not among these modes
         found.append(motion)
         told.append(name)
-    rigid = np.array([motion.ravel() for motion in found]).reshape(len(found), -1)
+    rigid = np.reshape([motion.ravel() for motion in found], (len(found), system.fixed.size))
     rest = _complement(system, basis, rigid)
     shapes = shapes.copy()
-    shapes[zero] = np.concatenate([rigid, rest]).reshape(len(zero), *system.fixed.shape)
+    shapes[zero] = np.concatenate([rigid, rest]).reshape(-1, *system.fixed.shape)
     for k, name in zip(zero, [*told, *["mechanism"] * len(rest)], strict=True):
         kinds[k] = name
     squares = squares.copy()
@@ -97,7 +97,7 @@ def _complement(system: System, basis: Array, rigid: Array) -> Array:
     return turn[len(rigid) :] @ basis
 
 
-def _allowed(motions: SmallMotions) -> tuple[Array, list[str]]:
+def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:
     """Return the rigid motions [r, n, dim] that no support sees, shifts first, and their names."""
     system, dim = motions.system, motions.system.dim
     every = rigid_motions(motions.q, center_of_mass(system, motions.q))

@@ -132,6 +132,11 @@ class SmallMotions:
         """The coordinates that are not held, by their numbers in a nodal vector."""
         return np.flatnonzero(~self.system.fixed.ravel())
 
+    @cached_property
+    def n_moving(self) -> int:
+        """How many free coordinates have mass."""
+        return int(np.count_nonzero(self.mass.diagonal()[self.free]))
+
     def matrix(self, blocks: Array) -> sp.csr_array:
         """Return a matrix [n·dim, n·dim] with supports not taken out."""
         return sp.csr_array(self.pattern.matrix(blocks))
