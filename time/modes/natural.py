@@ -82,8 +82,9 @@ def natural_modes(system: System, state: State, n: int, *, solver: Linear = "aut
     n : int
         How many, at most as many as there are free coordinates with mass.
     solver : {"auto", "dense", "sparse", "krylov", "multigrid"}, default "auto"
-        How the equations of the Lanczos method with shift and inversion are solved: by sparse factors up to some
-        30 000 free coordinates, then by conjugate gradients. Up to 200 coordinates all modes are computed at once, as
+        How the equations of the Lanczos method with shift and inversion are solved: by sparse factors up to 15 000
+        free coordinates, then by conjugate gradients with incomplete factors (and by sparse factors where these fail, up
+        to 60 000 coordinates). Up to 200 coordinates all modes are computed at once, as
         with "dense".
 
     Returns

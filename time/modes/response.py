@@ -29,7 +29,7 @@ from symplex.time.modes.natural import Modes
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import linear_solver
 
-_DIRECT = 30_000  # free coordinates up to which a static solution takes sparse factors
+_DIRECT = 15_000  # free coordinates up to which a static solution takes sparse factors
 _TOLERANCE = 1e-10
 _ENDLESS = 1e14  # how much larger than all else a response may be: beyond, it is a resonance without damping
 
@@ -249,7 +249,7 @@ def _by_modes(
 def _static(motions: SmallMotions, forces: ComplexArray) -> ComplexArray:
     """Return the displacements [n, dim] under static forces."""
     system = motions.system
-    kind = "sparse" if len(motions.free) <= _DIRECT else "krylov"
+    kind = "sparse" if len(motions.free) <= _DIRECT else "auto"
     solver = linear_solver(kind, motions.pattern, system.dim)
     parts = [np.where(system.fixed, 0.0, part) for part in (forces.real, forces.imag)]
     try:
