@@ -1,6 +1,6 @@
 """The lowest modes of a clamped block, by ways to solve for them: CPU time and memory, each in a process of its own.
 
-    python benchmarks/modes.py [--cells 6 12 18] [--number 10]
+    python benchmarks/modes.py [--cells 6 10 14] [--number 10] [--ways sparse krylov]
 
 The Lanczos method with shift and inversion (ARPACK) by sparse factors (SuperLU), by the package's conjugate gradients
 with block IC(0), and by pyamg; and LOBPCG with pyamg for a preconditioner, which solves no equations. Times are ratios
@@ -76,13 +76,14 @@ def measured(task: tuple[int, str, int]) -> dict[str, Any]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cells", type=int, nargs="+", default=[6, 12, 18])
+    parser.add_argument("--cells", type=int, nargs="+", default=[6, 10, 14])
+    parser.add_argument("--ways", choices=WAYS, nargs="+", default=WAYS)
     parser.add_argument("--number", type=int, default=10)
     arguments = parser.parse_args()
     context = multiprocessing.get_context("spawn")
     for cells in arguments.cells:
         first = None
-        for way in WAYS:
+        for way in arguments.ways:
             if way == "sparse" and 12 * cells * (cells + 1) ** 2 > LARGEST_DIRECT:
                 continue
             with context.Pool(1) as pool:

@@ -123,7 +123,9 @@ def rotating(axis, output: Path) -> dict[str, float]:
     for k, (name, colour) in enumerate((("flap", BLUE), ("lag", RED))):
         axis.plot(SPEEDS, np.array(rows)[:, k] / hertz, "o", color=colour, ms=4, label=name)
     axis.set(title="A rotating blade", xlabel="speed / (rad/s)", ylabel="frequency / Hz")
-    numbers["rotating: Southwell's coefficient of the first flap"] = (rows[1][0] ** 2 - rows[0][0] ** 2) / SPEEDS[1] ** 2
+    numbers["rotating: Southwell's coefficient of the first flap"] = (rows[1][0] ** 2 - rows[0][0] ** 2) / SPEEDS[
+        1
+    ] ** 2
     slow, still = flap(SPEEDS[1] / wave(0.02)), flap(0.0)
     numbers["rotating: the same of a beam"] = (slow**2 - still**2) * wave(0.02) ** 2 / SPEEDS[1] ** 2
     return numbers
@@ -134,7 +136,9 @@ def shaken(axis) -> dict[str, float]:
     scenario = sx.Scenario.read(HERE / "stretched_beam.toml")
     modal = find_response(scenario)
     some = np.arange(0, 400, 20)
-    text = scenario.text.replace("modes = 12\n", "").replace("between = [2, 200]\npoints = 400\n", "frequencies = LIST\n")
+    text = scenario.text.replace("modes = 12\n", "").replace(
+        "between = [2, 200]\npoints = 400\n", "frequencies = LIST\n"
+    )
     text = text.replace("LIST", str(modal.frequencies[some].tolist()))
     direct = find_response(sx.Scenario.parse(text, scenario.path))
     u, v = modal.places["tip"][:, 2], direct.places["tip"][:, 2]

@@ -1,4 +1,4 @@
-"""Natural vibrations about a state: frequencies and shapes of small motions, and what of the mass takes part in them."""
+"""Natural vibrations about a state: frequencies and shapes of small motions, and how much of the mass takes part."""
 
 from __future__ import annotations
 
@@ -83,9 +83,8 @@ def natural_modes(system: System, state: State, n: int, *, solver: Linear = "aut
         How many, at most as many as there are free coordinates with mass.
     solver : {"auto", "dense", "sparse", "krylov", "multigrid"}, default "auto"
         How the equations of the Lanczos method with shift and inversion are solved: by sparse factors up to 15 000
-        free coordinates, then by conjugate gradients with incomplete factors (and by sparse factors where these fail, up
-        to 60 000 coordinates). Up to 200 coordinates all modes are computed at once, as
-        with "dense".
+        free coordinates, then by conjugate gradients with incomplete factors (and where these fail by sparse factors,
+        up to 60 000 coordinates). Up to 200 coordinates all modes are computed at once, as with "dense".
 
     Returns
     -------
@@ -102,7 +101,8 @@ def natural_modes(system: System, state: State, n: int, *, solver: Linear = "aut
     # Of equal ones a part is any mixture: all rigid motions are found, and those that are asked for kept.
     some = n + len(allowed_motions(motions)[1])
     squares, shapes = lowest(motions, max(n, min(some, motions.n_moving)) if n > 0 else n, solver)
-    squares, shapes, kinds = (part[:n] for part in sorted_rigid(motions, squares, shapes, scale(motions)))
+    squares, shapes, kinds = sorted_rigid(motions, squares, shapes, scale(motions))
+    squares, shapes, kinds = squares[:n], shapes[:n], kinds[:n]
     flat = shapes.reshape(n, -1)
     largest = np.argmax(np.abs(flat) > (1.0 - 1e-6) * np.abs(flat).max(axis=1, keepdims=True), axis=1)
     shapes = shapes * np.sign(flat[np.arange(n), largest])[:, None, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest
 from symplex.time.modes.small_motions import SmallMotions
 
-ComplexArray = NDArray[np.complex128]
+ComplexArray = NDArray[np.complexfloating]
 
 _DENSE = 150  # free coordinates, up to which all are computed at once
 _SHIFT = 0.05  # of the highest frequency that is looked for: to the right of zero, where nothing stable is
@@ -102,7 +102,7 @@ def complex_modes(system: System, state: State, n: int) -> ComplexModes:
     shapes = motions.nodal(vectors / weighed)
     flat = shapes.reshape(len(values), -1)
     first = flat[np.arange(len(values)), np.argmax(np.abs(flat), axis=1)]
-    return ComplexModes(speed * values, shapes * (np.abs(first) / first)[:, None, None])
+    return ComplexModes(speed * values, np.asarray(shapes * (np.abs(first) / first)[:, None, None], complex))
 
 
 def _inverse(K: sp.csr_array, C: sp.csr_array, M: sp.csr_array) -> Callable[[Array], Array]:
@@ -127,7 +127,7 @@ def _all_at_once(inverse: Callable[[Array], Array], size: int) -> tuple[ComplexA
     """Return all eigenpairs of a full matrix."""
     values, vectors = np.linalg.eig(inverse(np.eye(2 * size)))
     finite = np.abs(values) > _NOTHING  # coordinates without mass have none
-    return _SHIFT + 1.0 / values[finite], vectors[:size, finite]
+    return np.asarray(_SHIFT + 1.0 / values[finite], complex), np.asarray(vectors[:size, finite], complex)
 
 
 def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[ComplexArray, ComplexArray]:
@@ -138,7 +138,7 @@ def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[C
     wanted = min(2 * n + 4, 2 * size - 2)
     start = inverse(np.random.default_rng(0).standard_normal(2 * size))
     try:
-        inverses, vectors = eigs(operator, wanted, which="LM", v0=start, tol=_TOLERANCE, maxiter=_RESTARTS)
+        found: Any = eigs(operator, wanted, which="LM", v0=start, tol=_TOLERANCE, maxiter=_RESTARTS)  # pyright: ignore
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
             f"the complex modes were not found: {len(error.eigenvalues)} of {wanted} after {_RESTARTS} restarts. Ask "
@@ -146,7 +146,8 @@ def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[C
         ) from error
     except ArpackError as error:
         raise NoEquilibrium(f"the complex modes were not found: {str(error).rstrip('.')}.") from error
-    return _SHIFT + 1.0 / inverses, vectors[:size]
+    inverses, vectors = found
+    return np.asarray(_SHIFT + 1.0 / inverses, complex), np.asarray(vectors[:size], complex)
 
 
 def _chosen(values: ComplexArray, vectors: ComplexArray, n: int) -> tuple[ComplexArray, ComplexArray]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,8 +24,8 @@ from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.system import State, System
-from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.natural import Modes
+from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import linear_solver
 
@@ -67,7 +67,7 @@ class FrequencyResponse:
 
     def __repr__(self) -> str:
         low, high = (self.frequencies.min(), self.frequencies.max()) if len(self.frequencies) else (0.0, 0.0)
-        return f"FrequencyResponse({len(self.frequencies)} frequencies, {low:g} to {high:g} Hz, {len(self.nodes)} nodes)"
+        return f"FrequencyResponse({len(self.frequencies)} at {low:g} to {high:g} Hz, {len(self.nodes)} nodes)"
 
 
 @checked
@@ -265,6 +265,6 @@ def _static(motions: SmallMotions, forces: ComplexArray) -> ComplexArray:
 
 def _resonance(omega: float) -> NoEquilibrium:
     return NoEquilibrium(
-        f"the response at {omega / (2.0 * math.pi):.9g} Hz is not bounded: it is a natural frequency, and nothing damps "
-        "it. Give damping, or other frequencies."
+        f"the response at {omega / (2.0 * math.pi):.9g} Hz is not bounded: it is a natural frequency, and nothing "
+        "damps it. Give damping, or other frequencies."
     )

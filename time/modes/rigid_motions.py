@@ -118,7 +118,7 @@ def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:
 
 
 def _null(matrix: Array) -> Array:
-    """Return an orthonormal basis [r, d] of what a matrix [h, d] takes to zero, along axes as far as these are in it."""
+    """Return an orthonormal basis [r, d] that a matrix [h, d] takes to zero, along axes as far as these are in it."""
     d = matrix.shape[1]
     if not len(matrix):
         return np.eye(d)

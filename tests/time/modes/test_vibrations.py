@@ -186,7 +186,7 @@ def test_a_frame_that_rotates_keeps_the_energy_in_it():
 
 
 def test_motion_in_the_frame_is_that_in_space():
-    """x = R(Ωt) q: a free mass, straight in space, is seen to curve."""
+    """X = R(Ωt) q: a free mass, straight in space, is seen to curve."""
     mass = np.array([2.0])
     frame = sx.modes.rotating_frame(sx.System(mass, {}), (0.0, 0.0, 0.7), (0.5, 0.0, 0.0))
     q0, x_dot = np.array([[1.0, 0.2, 0.3]]), np.array([0.1, -0.2, 0.4])
