@@ -22,7 +22,7 @@ from symplex.runs.pictures import upright
 from symplex.runs.study_folder import StudyFolder
 from symplex.scenario.scenario import Scenario
 from symplex.time.modes.natural import Modes, natural_modes
-from symplex.time.modes.quadratic import ComplexModes, complex_modes
+from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import Linear
 
@@ -271,14 +271,14 @@ class _Shapes:
         points = self._drawn.points
         self._size = _SWING * float(np.linalg.norm(np.ptp(points, axis=0)))
 
-    def _at_points(self, shape: Array) -> Array:
+    def _at_points(self, shape: Array | ComplexArray) -> ComplexArray:
         """Return what a shape is at the points that are drawn, by its largest displacement."""
         parts = [
             self._drawn.displacement(self._q + part) - self._rest for part in (np.real(shape), np.imag(shape) + 0.0)
         ]
         moved = parts[0] + 1j * parts[1]
         largest = np.sqrt((np.abs(moved) ** 2).sum(axis=1)).max()
-        return moved / (largest or 1.0)
+        return np.asarray(moved / (largest or 1.0), complex)
 
     def write(self, path: Path) -> None:
         """Write a series with a frame for each mode, at the time of its number."""
@@ -286,7 +286,7 @@ class _Shapes:
             for k, moved in enumerate(self._moved):
                 self._append(series, k + 1.0, moved, 1.0)
 
-    def _append(self, series, t: float, moved: Array, phase: complex) -> None:
+    def _append(self, series, t: float, moved: ComplexArray, phase: complex) -> None:
         shape = np.real(moved * phase)
         fields = {"shape": shape, "amplitude": np.sqrt((np.abs(moved) ** 2).sum(axis=1))}
         if self._found.complex is not None:

@@ -124,7 +124,7 @@ def excitation(
             "nothing excites it: it takes a [[load]] with a history, or a [[support]] with displacement, acceleration "
             "or rotation, whose values are then amplitudes."
         )
-    found = Excitation(*np.zeros((3, *q.shape)))
+    found = Excitation(np.zeros(q.shape), np.zeros(q.shape), np.zeros(q.shape))
     for name in names:
         swinging[name](found)
     return found
@@ -143,7 +143,7 @@ def _add_force(out: Array, load: LoadTable, mesh: Mesh, q: Array) -> None:
 
 def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:
     nodes = mesh.nodes_of(group_in(mesh, support.body, support.group))
-    axes = [AXES.index(letter) for letter in support.components]
+    axes = np.array([AXES.index(letter) for letter in support.components])
     if support.rotation is not None:
         turn = support.rotation
         axis = np.array(turn.axis) / np.linalg.norm(turn.axis)
@@ -155,4 +155,4 @@ def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:
         else (out.base_acceleration, support.acceleration)
     )
     assert vector is not None
-    moved[np.ix_(nodes, axes)] += np.array(vector)[axes]
+    moved[nodes[:, None], axes] += np.array(vector)[axes]

@@ -50,7 +50,7 @@ class ComplexModes:
     @property
     def frequencies(self) -> Array:
         """Im λ/2π [k] in Hz; zero of what decays or grows without swinging."""
-        return self.eigenvalues.imag / (2.0 * math.pi)
+        return np.asarray(self.eigenvalues.imag / (2.0 * math.pi), float)
 
     @property
     def ratios(self) -> Array:
