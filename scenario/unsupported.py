@@ -74,8 +74,8 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
         ]
         if tables.rotating_frame is not None:
             lines.append(
-                f"[rotating_frame]: Coriolis forces have no potential, which {kind} needs; take another integrator, such "
-                f"as {_kinds('loads', method)}."
+                f"[rotating_frame]: Coriolis forces have no potential, which {kind} needs; take another integrator, "
+                f"such as {_kinds('loads', method)}."
             )
         lines += [
             f"{place(table, k, item.name)}: friction has no potential, which {kind} needs; take another "
