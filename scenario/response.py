@@ -14,11 +14,12 @@ from symplex.fem.actions.loads import Pressure, SurfaceTraction
 from symplex.fem.actions.supports import AXES
 from symplex.fem.energy import Array
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support
+from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support, TractionTable
 from symplex.scenario.quantities import Name, Table, Text, listed, not_negative, numbers, shown, whole
 from symplex.scenario.selections import Nodes, group_in
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
+_SWINGING = (NodalLoadTable, TractionTable, PressureTable)
 
 
 class Place(Nodes):
@@ -109,7 +110,7 @@ def excitation(
     """
     swinging: dict[str, Callable[[Excitation], None]] = {}
     for load in loads:
-        if load.history is not None:
+        if load.history is not None and isinstance(load, _SWINGING):
             swinging[load.name] = lambda out, load=load: _add_force(out.forces, load, mesh, q)
     for support in supports:
         if support.history is not None:
@@ -117,7 +118,7 @@ def excitation(
     names = list(swinging) if table.by is None else table.by
     if unknown := next((name for name in names if name not in swinging), None):
         raise ScenarioError(
-            f"by names {shown(unknown)}, which is no load or support with a history; those are: {listed(swinging)}."
+            f"by names {shown(unknown)}, which is no nodal load, traction, pressure or support with a history; those are: {listed(swinging)}."
         )
     if not names:
         raise ScenarioError(
@@ -130,7 +131,7 @@ def excitation(
     return found
 
 
-def _add_force(out: Array, load: LoadTable, mesh: Mesh, q: Array) -> None:
+def _add_force(out: Array, load: NodalLoadTable | TractionTable | PressureTable, mesh: Mesh, q: Array) -> None:
     group = group_in(mesh, load.body, load.group)
     if isinstance(load, NodalLoadTable):
         out[mesh.nodes_of(group)] += load.force

@@ -12,6 +12,7 @@ from reference.boxes import SOLID_KINDS, box_of
 from symplex.contact.bodies import BodyContact
 from symplex.contact.framed import FramedContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
+from symplex.contact.offset import offset_contact
 from symplex.contact.rigid import RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
 from symplex.contact.rigid_body import RigidBody
@@ -374,6 +375,21 @@ def body_and_rigid_body(law):
     return make
 
 
+def touching_bodies(law):
+    """Two tetrahedra that overlap a little, whose contact begins where they touch: of surfaces inside them."""
+
+    def make():
+        upper = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.05), (0.1, 1.0, 0.0), (0.3, 0.2, 1.0)]
+        lower = [(0.3, 0.1, -0.02), (1.2, 0.12, 0.02), (0.1, 1.1, -0.04), (0.2, 0.3, -1.0)]
+        mesh = Mesh(np.array(upper + lower), {"tetra": np.array([[0, 1, 2, 3], [4, 6, 5, 7]])})
+        energy = offset_contact(BodyContact(Surface.of(mesh), 1e3, law=law, distance=0.2), mesh.points, mesh.cells)
+        q = shaken(mesh.points - np.repeat([[0.0, 0.0, 0.0], [0.0, 0.0, -0.02]], 4, axis=0), 0.01)
+        energy.renewed(q)
+        return energy, q
+
+    return make
+
+
 def in_jacobi_coordinates(make):
     def made():
         energy, q = make()
@@ -472,6 +488,8 @@ CASES = {
     "sphere and interpolated points": Case(interpolated(contact(Sphere((0.1, 0.2, 0.3), 0.9))), 1.0),
     "contact of two bodies, penalty": Case(two_bodies("penalty"), 0.3, rigid=True),
     "contact of two bodies, barrier": Case(two_bodies("barrier"), 0.1, rigid=True),
+    "contact from touch on, penalty": Case(touching_bodies("penalty"), 0.05, rigid=True),
+    "contact from touch on, barrier": Case(touching_bodies("barrier"), 0.02, rigid=True),
     "contact with a rigid body, penalty": Case(body_and_rigid_body("penalty"), 0.3, rigid=True),
     "contact with a rigid body, barrier": Case(body_and_rigid_body("barrier"), 0.1, rigid=True),
     "user's solid": Case(users(solid, WithHessian, *RIGID), 0.05, rigid=True),

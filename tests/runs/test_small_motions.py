@@ -201,7 +201,10 @@ def test_a_scenario_in_a_rotating_frame_runs(tmp_path):
             (BEAM, HELD, RUN, "[response]\nfrequencies = [1]\nat = [{ name = 'a', body = 'beam' }]\n"),
             r"\[response\]: nothing excites it",
         ),
-        ((BEAM, SHAKEN.replace("points = 12", 'by = ["pull"]'), RUN), r"by names 'pull', which is no load or support"),
+        (
+            (BEAM, SHAKEN.replace("points = 12", 'by = ["pull"]'), RUN),
+            r"by names 'pull', which is no nodal load, traction, pressure or support",
+        ),
     ],
 )
 def test_responses_that_cannot_be(parts, message):

@@ -50,7 +50,7 @@ def test_nodes_that_no_mass_joins_with_others(extra):
 
 
 def test_a_mass_on_a_spring_turns_at_the_radius_where_both_balance():
-    """k (r − L) = m ω² r."""
+    """K (r − L) = m ω² r."""
     spring = sx.measures.Anchors([0], (0.0, 0.0, 0.0), sx.measures.EngineeringStrain(100.0, 1.0))
     energy = Centrifugal(np.array([2.0]), (0.0, 0.0, 3.0))
     fixed = np.array([[False, True, True]])
