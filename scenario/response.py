@@ -118,7 +118,7 @@ def excitation(
     names = list(swinging) if table.by is None else table.by
     if unknown := next((name for name in names if name not in swinging), None):
         raise ScenarioError(
-            f"by names {shown(unknown)}, which is no nodal load, traction, pressure or support with a history; those are: {listed(swinging)}."
+            f"by names {shown(unknown)}, which is no load or support with a history; those are: {listed(swinging)}."
         )
     if not names:
         raise ScenarioError(
