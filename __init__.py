@@ -27,6 +27,7 @@ _FAMILIES = {
     "manifolds": "symplex.time.manifolds",
     "measures": "symplex.fem.measures",
     "meshes": "symplex.meshes",
+    "modes": "symplex.time.modes",
     "reductions": "symplex.time.reductions",
     "runs": "symplex.runs",
     "scenario": "symplex.scenario",

@@ -66,6 +66,7 @@ from symplex.time import events as events
 from symplex.time import explicit as explicit
 from symplex.time import implicit as implicit
 from symplex.time import manifolds as manifolds
+from symplex.time import modes as modes
 from symplex.time import reductions as reductions
 from symplex.time import solvers as solvers
 from symplex.time import variational as variational

@@ -23,7 +23,7 @@ from symplex.decks import import_deck
 from symplex.decks.importing import read_deck
 from symplex.errors import SymplexError
 from symplex.scenario.scenario import Problem, Scenario
-from symplex.time.equilibria.modes import natural_modes
+from symplex.time.modes.natural import natural_modes
 from symplex.time.trajectory import march
 
 _UNITS = {"si": (1.0, 1.0), "mm-t-s": (1e-3, 1.0)}

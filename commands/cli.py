@@ -17,9 +17,11 @@ from symplex.commands import (
     importing,
     info,
     mesh,
+    modes,
     plot,
     render,
     report,
+    response,
     run,
 )
 from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
@@ -28,6 +30,8 @@ from symplex.errors import StepFailed, SymplexError
 _COMMANDS = (  # in the order in which the help has them
     run,
     check,
+    modes,
+    response,
     importing,
     info,
     plot,
@@ -51,6 +55,7 @@ examples:
   symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
   symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
+  symplex modes blade.toml --number 12             natural frequencies and modes, in blade-modes/
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
   symplex report drop-results                      what of energy and momenta the run has kept

@@ -7,8 +7,10 @@ __all__, __getattr__, __dir__ = public(
     {
         ".conservation_report": ("Conservation", "conservation"),
         ".history": ("read_history",),
+        ".modes": ("ModesFound", "find_modes", "save_modes"),
         ".plots": ("compare_histories", "plot_history"),
         ".result": ("Result", "ResultFrame", "read_result"),
+        ".response": ("ResponseFound", "find_response", "save_response"),
         ".run": ("simulate",),
     },
 )

@@ -4,8 +4,14 @@
 from symplex.runs.conservation_report import Conservation as Conservation
 from symplex.runs.conservation_report import conservation as conservation
 from symplex.runs.history import read_history as read_history
+from symplex.runs.modes import ModesFound as ModesFound
+from symplex.runs.modes import find_modes as find_modes
+from symplex.runs.modes import save_modes as save_modes
 from symplex.runs.plots import compare_histories as compare_histories
 from symplex.runs.plots import plot_history as plot_history
+from symplex.runs.response import ResponseFound as ResponseFound
+from symplex.runs.response import find_response as find_response
+from symplex.runs.response import save_response as save_response
 from symplex.runs.result import Result as Result
 from symplex.runs.result import ResultFrame as ResultFrame
 from symplex.runs.result import read_result as read_result

@@ -200,10 +200,15 @@ def _upright(view: View | None, folder: Folder) -> View:
     if view.up is not None:
         return view
     try:
-        gravity = Scenario.read(folder.scenario).tables.gravity
+        return upright(view, Scenario.read(folder.scenario))
     except SymplexError:  # of another version; the obstacles are left to tell what is up
         return view
-    if gravity is None or not any(gravity.acceleration):
+
+
+def upright(view: View | None, scenario: Scenario) -> View:
+    """Return a view in which the gravity of a scenario points down, if the view leaves open what points up."""
+    view, gravity = view or View(), scenario.tables.gravity
+    if view.up is not None or gravity is None or not any(gravity.acceleration):
         return view
     x, y, z = gravity.acceleration
     return replace(view, up=(-x, -y, -z))

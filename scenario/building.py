@@ -103,6 +103,9 @@ class Builder:
         rods = self._rods()
         self._raise_mistakes()
         mass, massless, tables = self._inertia.mass(), self._inertia.massless, self._tables
+        if tables.rotating_frame is not None:
+            energies |= [tables.rotating_frame.energy(mass)]
+            loads |= [tables.rotating_frame.load(mass)]
         self._raise_mistakes()
 
         def acting(first: float, last: float) -> System:

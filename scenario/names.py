@@ -8,6 +8,7 @@ from symplex.scenario.integrators import reserved_columns
 from symplex.scenario.methods import ZhangSkeelTable
 from symplex.scenario.quantities import shown
 from symplex.scenario.rigid_motion import RIGIDITY
+from symplex.scenario.rotating import NAMES as OF_ROTATING_FRAME
 from symplex.scenario.sentences import place, suggestion
 from symplex.scenario.stages import TAKEN
 from symplex.scenario.tables import SEVERAL, Tables
@@ -24,6 +25,7 @@ def wrong_names(tables: Tables) -> list[str]:
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
     reserved |= {f"work_{item.name}" for item in tables.moving_rigidly} | {RIGIDITY}
+    reserved |= set(OF_ROTATING_FRAME) if tables.rotating_frame is not None else set()
     reserved |= {*TAKEN, *(f"work_{name}" for name in TAKEN)}
     told = [f"{what}_{item.name}" for item in tables.moving_rigidly for what in ("position", "velocity", "spin")]
     told += [f"position_{item.name}" for item in tables.point_mass if item.has_node]
@@ -70,6 +72,11 @@ def wrong_names(tables: Tables) -> list[str]:
                 for name in named
                 if isinstance(name, str) and name not in known
             ]
+    lines += [
+        f"[response]: at: there is no body {shown(at.body)}; {suggestion(at.body, known)}"
+        for at in (tables.response.at if tables.response is not None else ())
+        if at.body not in known
+    ]
     may_touch = [*known, *(body.name for body in tables.rigid_body)]
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:

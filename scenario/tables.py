@@ -30,7 +30,9 @@ from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.quantities import FilePath, Table
+from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
+from symplex.scenario.rotating import RotatingFrame
 from symplex.scenario.sampling import Run, Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
@@ -76,10 +78,12 @@ class Tables:
     dashpot: list[DashpotTable] = field(default_factory=list)
     drag: list[DragTable] = field(default_factory=list)
     gravity: Gravity | None = None
+    rotating_frame: RotatingFrame | None = None
     load: list[LoadTable] = field(default_factory=list)
     thermostat: Thermostat | None = None
     output: Output = field(default_factory=Output)
     start: StartTable | None = None
+    response: ResponseTable | None = None
     stage: list[StageTable] = field(default_factory=list)
 
     @property
@@ -149,6 +153,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "dashpot": DashpotTable,
     "drag": DragTable,
     "gravity": Gravity,
+    "rotating_frame": RotatingFrame,
     "load": {
         "nodal": NodalLoadTable,
         "traction": TractionTable,
@@ -161,6 +166,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "run": Run,
     "output": Output,
     "start": STARTS,
+    "response": ResponseTable,
     "stage": StageTable,
 }
 WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there

@@ -72,6 +72,11 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
             for table in ("damping", "dashpot", "drag")
             for k, item in enumerate(getattr(tables, table))
         ]
+        if tables.rotating_frame is not None:
+            lines.append(
+                f"[rotating_frame]: Coriolis forces have no potential, which {kind} needs; take another integrator, "
+                f"such as {_kinds('loads', method)}."
+            )
         lines += [
             f"{place(table, k, item.name)}: friction has no potential, which {kind} needs; take another "
             f"integrator, such as {_kinds('loads', method)}, or leave friction out."

@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".centrifugal": ("Centrifugal",),
         ".combined_motion": ("CombinedMotion",),
+        ".coriolis": ("Coriolis",),
         ".dampers": ("MeanDashpot", "QuadraticDrag"),
         ".damping": ("Dashpots", "DifferentiableLoad", "Drag", "StiffnessDamping"),
         ".increment_load": ("IncrementLoad",),

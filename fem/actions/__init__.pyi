@@ -3,6 +3,7 @@
 # Made by tests/write_stubs.py.
 from symplex.fem.actions.centrifugal import Centrifugal as Centrifugal
 from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
+from symplex.fem.actions.coriolis import Coriolis as Coriolis
 from symplex.fem.actions.dampers import MeanDashpot as MeanDashpot
 from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots

@@ -71,6 +71,7 @@ def render_snapshots(
     view: View | None = None,
     columns: int | None = None,
     width: int = 1600,
+    labels: Sequence[str] | None = None,
 ) -> Path:
     """Draw a panel of deformed snapshots with one colour scale.
 
@@ -90,6 +91,8 @@ def render_snapshots(
         Pictures in a row.
     width : int, default 1600
         Width of the picture in pixels.
+    labels : sequence of str, optional
+        What is above each frame of the series instead of its time.
 
     Returns
     -------
@@ -110,18 +113,25 @@ def render_snapshots(
     with plain_style():
         scene = Scene(series, field, view or View(), chosen)
         require_rendering()
-        save_figure(_panel(series, scene, chosen, columns, width), path)
+        save_figure(_panel(series, scene, chosen, columns, width, labels), path)
     return path
 
 
-def _panel(series: Series, scene: Scene, chosen: Sequence[int], columns: int | None, width: int) -> Figure:
+def _panel(
+    series: Series,
+    scene: Scene,
+    chosen: Sequence[int],
+    columns: int | None,
+    width: int,
+    labels: Sequence[str] | None,
+) -> Figure:
     # At most four in a row, and rows of equal length.
     columns = columns or -(-len(chosen) // -(-len(chosen) // 4))
     rows = -(-len(chosen) // columns)
     across = (width - _BAR) // columns
     down = int(across * scene.aspect)
     height = rows * (down + _HEAD) + 12
-    time_label = _time_labels(series)
+    time_label = _time_labels(series) if labels is None else labels.__getitem__
     figure = _figure(width, height)
     with _plotter(across, down) as plotter:
         for k, i in enumerate(chosen):

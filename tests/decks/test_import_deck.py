@@ -98,7 +98,7 @@ def test_natural_frequencies_of_a_bar_in_tension(tmp_path):
     text += step("*FREQUENCY\n3")
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
     problem = sx.Scenario.read(imported.scenarios[1]).build()
-    found = sx.equilibria.natural_modes(problem.system, problem.state, 3).frequencies
+    found = sx.modes.natural_modes(problem.system, problem.state, 3).frequencies
     exact = np.sqrt(200e9 / 7800) / 16 * np.array([1, 3, 5])
     assert np.abs(found / exact - 1).max() < 1e-3
 

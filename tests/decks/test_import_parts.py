@@ -67,7 +67,7 @@ def test_a_mass_on_the_end_lowers_frequencies_and_has_its_weight(tmp_path):
     assert [table["mass"] for table in tables_of(imported)["point_mass"]] == [7800.0]
     x = 0.8603335890193797  # tan x = 1/x, as both masses are 31 200 kg
     exact = x * np.sqrt(200e9 / 7800.0) / LENGTH / (2.0 * np.pi)
-    found = sx.equilibria.natural_modes(problem.system, problem.state, 1).frequencies
+    found = sx.modes.natural_modes(problem.system, problem.state, 1).frequencies
     assert found == pytest.approx([exact], rel=2e-4)
     problem, u = built(imported, 2)
     end = problem.mesh.nodes_of("part.RIGHT")
@@ -218,7 +218,7 @@ def test_frequencies_of_a_sector_are_those_of_the_whole_ring(tmp_path):
     for number, count in ((1, 8), (2, 16), (3, 16), (4, 8)):
         problem, _ = built(imported, number)
         assert len(problem.scenario.tables.body) == (1 if number in (1, 4) else 2)
-        found += sx.equilibria.natural_modes(problem.system, problem.state, count).frequencies.tolist()
+        found += sx.modes.natural_modes(problem.system, problem.state, count).frequencies.tolist()
     ring = sector(6, 2, "")
     mesh = sx.read_mesh(write(tmp_path, ring, "one.inp"))
     x, cells = mesh.points, mesh.cells["hexahedron"]
@@ -231,7 +231,7 @@ def test_frequencies_of_a_sector_are_those_of_the_whole_ring(tmp_path):
     steel = sx.LinearElastic.from_young(200e9, 0.3, 7800.0)
     solid = sx.Solid(points, whole, steel, formulation="full")
     system = sx.System(sx.consistent_mass(points, whole, 7800.0, len(points)), {"ring": solid})
-    exact = sx.equilibria.natural_modes(system, system.state(points), 26).frequencies
+    exact = sx.modes.natural_modes(system, system.state(points), 26).frequencies
     assert np.sort(found)[6:26] == pytest.approx(exact[6:26], rel=1e-4)
 
 

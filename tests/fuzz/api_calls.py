@@ -64,6 +64,20 @@ samples = 1
 [output]
 pictures = false
 """
+SHAKEN = (
+    SCENARIO
+    + """
+[[support]]
+name = "table"
+body = "cube"
+group = "z_min"
+displacement = [0.001, 0, 0]
+history = { kind = "sine", frequency = 10 }
+[response]
+frequencies = [10.0]
+at = [{ name = "top", body = "cube", group = "z_max" }]
+"""
+)
 PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
 
 
@@ -397,6 +411,7 @@ def calls() -> dict[str, Call]:
         "Centrifugal": _call(
             sx.actions.Centrifugal, carry, mass=MASS, angular_velocity=(0.0, 0.0, 30.0), point=(0.0, 0.1, 0.0)
         ),
+        "Coriolis": _call(sx.actions.Coriolis, apply, mass=MASS, angular_velocity=(0.0, 0.0, 30.0)),
         "Gravity": _call(sx.Gravity, carry, mass=MASS, acceleration=(0.0, 0.0, -9.81)),
         "GreenStrain": _call(sx.measures.GreenStrain, stretch, stiffness=10.0, length=1.2),
         "HalfSpace": _call(sx.HalfSpace, press, point=(0.0, 0.0, -1.0), normal=(0.0, 0.0, 1.0), normalize=True),
@@ -616,11 +631,67 @@ def calls() -> dict[str, Call]:
             overwrite=True,
         ),
         "natural_modes": _call(
-            sx.equilibria.natural_modes,
+            sx.modes.natural_modes,
             lambda made: finite(made.frequencies),
             system=system(),
             state=ring,
             n=3,
+            solver="auto",
+        ),
+        "complex_modes": _call(
+            sx.modes.complex_modes, lambda made: finite(made.frequencies), system=system(), state=ring, n=3
+        ),
+        "frequency_response": _call(
+            sx.modes.frequency_response,
+            lambda made: finite(np.abs(made.displacements)),
+            system=system(fixed=HELD),
+            state=ring,
+            frequencies=[0.1, 0.2],
+            forces=None,
+            base=np.where(HELD, 0.1, 0.0),
+            base_acceleration=None,
+            modes=sx.modes.natural_modes(system(fixed=HELD), ring, 2),
+            ratio=0.1,
+            loss_factor=0.01,
+            nodes=[3],
+        ),
+        "rotating_frame": _call(
+            sx.modes.rotating_frame,
+            lambda made: finite(made.force(0.0, POINTS, V)),
+            system=system(),
+            angular_velocity=(0.0, 0.0, 1.0),
+            point=(0.0, 0.1, 0.0),
+        ),
+        "find_modes": _call(
+            sx.runs.find_modes,
+            lambda made: finite(made.natural.frequencies),
+            scenario=sx.Scenario.parse(SCENARIO),
+            number=3,
+            at="start",
+            damped=False,
+            solver="auto",
+        ),
+        "save_modes": _call(
+            sx.runs.save_modes,
+            found=sx.runs.find_modes(sx.Scenario.parse(SCENARIO), 2),
+            output="modes",
+            overwrite=True,
+            pictures=False,
+            film="none",
+            say=ignore,
+        ),
+        "find_response": _call(
+            sx.runs.find_response,
+            lambda made: finite(np.abs(made.places["top"])),
+            scenario=sx.Scenario.parse(SHAKEN),
+            at="start",
+        ),
+        "save_response": _call(
+            sx.runs.save_response,
+            found=sx.runs.find_response(sx.Scenario.parse(SHAKEN)),
+            output="response",
+            overwrite=True,
+            pictures=False,
         ),
         "merge": _call(sx.merge, meshes={"one": MESH, "two": MESH}),
         "mixed_mass": _call(

@@ -196,6 +196,7 @@ def own_cases() -> Iterator[Data]:
     both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
     yield from damped_cases(dt)
+    yield from cases_of_small_motions(dt)
     yield from cases_of_starts_and_stages(dt)
 
 
@@ -218,6 +219,28 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}
     cube = {"name": "cube", "mesh": BOX, "material": SOFT}
     yield stages | {"body": [cube], "support": [STILL], "load": [pull | {"until": 0.012}]}
+
+
+def cases_of_small_motions(dt: float) -> Iterator[Data]:
+    """Yield scenarios in a rotating frame, and with harmonic responses."""
+    turning = {"angular_velocity": [0, 0, 5], "point": [0, 0.1, 0]}
+    at = [{"name": "top", "body": "cube", "group": "z_max"}, {"name": "corner", "body": "cube", "at": [0.1, 0.1, 0.1]}]
+    swept = {"between": [1, 50], "points": 5, "spacing": "logarithmic", "modes": 4, "ratio": 0.02, "loss_factor": 0.01}
+    shaken = STILL | {"name": "table", "displacement": [0.01, 0, 0], "history": SINE}
+    push = PULL | {"history": SINE}
+    yield case(
+        {"kind": "energy-momentum", "dt": dt},
+        support=[shaken],
+        load=[push],
+        response=swept | {"at": at, "by": ["table", push["name"]]},
+    )
+    yield case(
+        {"kind": "energy-momentum", "dt": dt},
+        support=[STILL],
+        load=[push],
+        rotating_frame=turning,
+        response={"frequencies": [3.0, 8.0], "at": at[:1]},
+    )
 
 
 def damped_cases(dt: float) -> Iterator[Data]:
@@ -529,6 +552,15 @@ def trial(task: dict[str, str]) -> str:
     told, _ = check.check_report(problem)
     if re.search(r"\b(nan|inf)\b", told) or max(map(len, told.split("\n"))) > 1000:
         return f"bad report: {told}"
+    if scenario.tables.response is not None and scenario.tables.response.points <= 100:
+        from symplex.runs.response import find_response
+
+        try:
+            find_response(scenario)
+        except SymplexError as error:
+            outcome = isolated.judged(error)
+            if outcome != isolated.REFUSED:
+                return outcome
     return briefly_run(scenario, folder / "results")
 
 

@@ -5,7 +5,6 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        ".modes": ("Modes", "natural_modes"),
         ".relative_path": ("RelativeEquilibrium", "RelativePath"),
         ".quasi_static": ("Static",),
         ".static": ("EquilibriumPath", "StaticEquilibrium", "equilibrium_path", "static_equilibrium"),

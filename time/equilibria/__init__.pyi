@@ -1,8 +1,6 @@
 """Equilibria: of systems at rest, and of free bodies in steady rotation, with what computed motions make of these."""
 
 # Made by tests/write_stubs.py.
-from symplex.time.equilibria.modes import Modes as Modes
-from symplex.time.equilibria.modes import natural_modes as natural_modes
 from symplex.time.equilibria.quasi_static import Static as Static
 from symplex.time.equilibria.relative_path import RelativeEquilibrium as RelativeEquilibrium
 from symplex.time.equilibria.relative_path import RelativePath as RelativePath

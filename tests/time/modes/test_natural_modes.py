@@ -27,7 +27,7 @@ def block(cells, mass=sx.consistent_mass, held=False):
 @pytest.mark.parametrize("cells", [(2, 1, 1), (8, 3, 2)])  # all at once, and by the Lanczos method
 def test_a_free_block_has_six_rigid_motions_and_then_the_frequencies_of_its_matrices(mass, cells):
     system, state = block(cells, mass)
-    modes = sx.equilibria.natural_modes(system, state, 9)
+    modes = sx.modes.natural_modes(system, state, 9)
     n = state.q.size
     dense = np.diag(np.repeat(system.mass, 3)) if system.is_lumped else np.kron(system.mass.toarray(), np.eye(3))
     squares = eigh(system.hessian(state.q).toarray(), dense, eigvals_only=True)[:9]
@@ -39,7 +39,7 @@ def test_a_free_block_has_six_rigid_motions_and_then_the_frequencies_of_its_matr
 
 def test_held_coordinates_do_not_move():
     system, state = block((8, 3, 2), held=True)
-    modes = sx.equilibria.natural_modes(system, state, 3)
+    modes = sx.modes.natural_modes(system, state, 3)
     assert (modes.frequencies > 0).all()
     assert not modes.shapes[:, system.fixed].any()
 
@@ -50,7 +50,7 @@ def test_a_compressed_bar_between_two_springs_is_not_stable():
     bars = sx.Bars([[0, 1], [1, 2]], sx.measures.EngineeringStrain(100.0, 1.0))
     fixed = np.array([[True] * 3, [False, False, True], [True] * 3])
     system = sx.System([1.0, 2.0, 1.0], {"bars": bars}, fixed=fixed)
-    across, along = sx.equilibria.natural_modes(system, system.state(points), 2).frequencies
+    across, along = sx.modes.natural_modes(system, system.state(points), 2).frequencies
     tangent = system.hessian(points).toarray()[3:5, 3:5] / 2.0
     assert across == pytest.approx(-np.sqrt(-tangent[1, 1]) / (2 * np.pi))
     assert tangent[1, 1] < 0 < along
@@ -60,4 +60,4 @@ def test_a_compressed_bar_between_two_springs_is_not_stable():
 def test_how_many_must_be_possible(n):
     system, state = block((2, 1, 1))
     with pytest.raises(InvalidSystem, match="must be from 1 to 36, the number of free coordinates"):
-        sx.equilibria.natural_modes(system, state, n)
+        sx.modes.natural_modes(system, state, n)

@@ -1,0 +1,36 @@
+"""``symplex response``."""
+
+from __future__ import annotations
+
+import argparse
+
+from symplex.commands.common import add_command, add_scenario, scenario_of, told
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    response = add_command(
+        commands, "response", _response, "find the response to harmonic excitation, by the [response] of a scenario"
+    )
+    add_scenario(response)
+    response.add_argument(
+        "--at",
+        default="start",
+        metavar="T",
+        help="about the state at the time T in s, to which the scenario is computed; default: its start",
+    )
+    response.add_argument("--output", metavar="DIR", help="folder for the results; default: SCENARIO-response")
+    response.add_argument("--overwrite", action="store_true", help="replace a response that is in the folder")
+    response.add_argument("--no-pictures", action="store_true", help="no plot")
+
+
+def _response(arguments: argparse.Namespace) -> int:
+    from symplex.runs.response import find_response, response_report, save_response
+    from symplex.runs.study_folder import StudyFolder
+
+    scenario = scenario_of(arguments)
+    output = arguments.output or f"{scenario.name}-response"
+    StudyFolder(output, "response", arguments.overwrite)  # which refuses before anything is computed
+    found = find_response(scenario, arguments.at)
+    save_response(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures)
+    return told(response_report(found, output))

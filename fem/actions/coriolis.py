@@ -1,0 +1,56 @@
+"""The forces of Coriolis: on what moves in a frame that turns."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.fem.actions.centrifugal import Centrifugal
+from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.assembly import Array, scatter_vectors
+
+
+@checked
+@final
+class Coriolis(DifferentiableLoad):
+    """The forces of Coriolis in a frame that turns steadily, f = −2 M ω × v, which do no work.
+
+    With the `Centrifugal` potential they make a system that of a frame: with positions and velocities in it,
+
+        M v̇ + ∇V(q) = f + M P (q − p) − 2 M ω × v.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        Nodal masses in kg, or the consistent mass matrix, symmetric.
+    angular_velocity : float64 [3] or [1]
+        ω in rad/s; one number in the plane.
+
+    Raises
+    ------
+    InvalidSystem
+        If shapes do not fit, numbers are not finite, or there is no mass.
+    """
+
+    def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike):
+        masses = Centrifugal(mass, angular_velocity)
+        self.nodes, self._weights = masses.nodes, masses.weights
+        omega = np.atleast_1d(np.array(angular_velocity, dtype=float))
+        # ω̂ x = ω × x
+        self._hat = np.cross(omega, np.eye(3)).T if len(omega) == 3 else np.array([[0.0, -omega[0]], [omega[0], 0.0]])
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return −2 M ω × v [n, dim] in N."""
+        out = np.zeros_like(v)
+        scatter_vectors(np.ascontiguousarray(-2.0 * (self._weights @ (v[self.nodes] @ self._hat.T))), self.nodes, out)
+        return out
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return zeros, and −2 M ω̂ [m, k·dim, k·dim]."""
+        m, k, dim = x.shape
+        by_v = -2.0 * np.einsum("mab,ij->maibj", self._weights, self._hat).reshape(m, k * dim, k * dim)
+        return np.zeros_like(by_v), by_v

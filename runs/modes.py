@@ -1,0 +1,330 @@
+"""The modes of a scenario: computed, and kept in a folder with a table, shapes for ParaView, pictures and films."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.base.columns import AXES, Column
+from symplex.errors import RenderError
+from symplex.fem.energy import Array
+from symplex.meshes.pictures.render import render_film, render_snapshots
+from symplex.meshes.series.series import open_series, read_series
+from symplex.runs.frames import Shown
+from symplex.runs.linearised import Linearised, linearised
+from symplex.runs.pictures import upright
+from symplex.runs.study_folder import StudyFolder
+from symplex.scenario.scenario import Scenario
+from symplex.time.modes.natural import Modes, natural_modes
+from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
+from symplex.time.modes.small_motions import SmallMotions
+from symplex.time.solvers.linear import Linear
+
+Film = Literal["none", "gif", "mp4"]
+
+_SWING = 0.08  # of the size of the bodies, how far shapes are drawn
+_PHASES = 24  # of a film, over one period
+_DRAWN = 12  # modes at most that the picture has
+_ROUNDING = 1e-9  # a ratio of damping that is none
+
+
+class ModesFound(NamedTuple):
+    """The modes of a scenario.
+
+    Attributes
+    ----------
+    about : Linearised
+        What they are about.
+    natural : Modes
+        Without what depends on velocities.
+    complex : ComplexModes or None
+        With it, where asked for, or where Coriolis forces act.
+    """
+
+    about: Linearised
+    natural: Modes
+    complex: ComplexModes | None
+
+
+@checked
+def find_modes(
+    scenario: Scenario, number: int = 10, at: str | float = "start", *, damped: bool = False, solver: Linear = "auto"
+) -> ModesFound:
+    """Return the lowest modes of a scenario about its start, or about its state at a time in s.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    number : int, default 10
+    at : {"start"} or float
+    damped : bool, default False
+        Whether damping is to have its part: then, and in a frame that rotates, modes are complex.
+    solver : {"auto", "dense", "sparse", "krylov", "multigrid"}, default "auto"
+        See `symplex.modes.natural_modes`.
+
+    Raises
+    ------
+    SymplexError
+        If the scenario is not valid, its state is not found, or its modes are not.
+    """
+    about = linearised(scenario, at)
+    natural = natural_modes(about.system, about.state, number, solver=solver)
+    motions = SmallMotions(about.system, about.state)
+    if not (damped or motions.is_gyroscopic):
+        if motions.is_damped:
+            about.notes.append("damping has no part in it")
+        return ModesFound(about, natural, None)
+    return ModesFound(about, natural, complex_modes(about.system, about.state, number))
+
+
+@checked
+def save_modes(
+    found: ModesFound,
+    output: str | Path,
+    *,
+    overwrite: bool = False,
+    pictures: bool = True,
+    film: Film = "none",
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Write the modes of a scenario to a folder, and return the content of its ``summary.json``.
+
+    ``modes.csv`` is the table, with its columns in ``modes.json``; ``modes.vtkhdf`` has a frame for each mode, whose
+    time is its number, with the field ``shape``; ``modes.png`` shows them. Films are ``mode-1.gif`` and so on.
+
+    Parameters
+    ----------
+    found : ModesFound
+    output : path-like
+    overwrite : bool, default False
+        Whether modes that are there may be replaced; other files never are.
+    pictures : bool, default True
+        Whether to draw the picture.
+    film : {"none", "gif", "mp4"}, default "none"
+        Whether to draw a film of each mode.
+    say : callable, optional
+        Told why pictures were skipped.
+
+    Raises
+    ------
+    OutputError
+        If the folder holds something else, or cannot be written.
+    """
+    folder = StudyFolder(output, "modes", overwrite)
+    folder.begin()
+    scenario = found.about.problem.scenario
+    folder.write_scenario(scenario.text)
+    columns, rows = table_of(found)
+    folder.write_table("modes", columns, rows)
+    shapes = _Shapes(found)
+    shapes.write(folder.file("modes.vtkhdf"))
+    if pictures or film != "none":
+        try:
+            if pictures:
+                shapes.draw(folder.path / "modes.vtkhdf", folder.file("modes.png"))
+            for k in range(shapes.number if film != "none" else 0):
+                written = shapes.film(k, folder.file(f"mode-{k + 1}.{film}"))
+                if written.suffix != f".{film}":
+                    folder.file(written.name)
+                    raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {written} was written instead.")
+        except RenderError as error:
+            say(f"pictures skipped: {error}")
+    natural = found.natural
+    summary = {
+        "scenario": scenario.path.name,
+        "scenario_sha256": scenario.hash,
+        "t": found.about.state.t,
+        "notes": found.about.notes,
+        "nodes": found.about.system.n_nodes,
+        "mass": float(natural.total[0]),
+        "center_of_mass": natural.center.tolist(),
+        "moments_of_inertia": natural.total[found.about.system.dim :].tolist(),
+        "frequencies": [row["frequency"] for row in rows],
+        "kinds": [row["kind"] for row in rows],
+    }
+    return folder.write_summary(summary)
+
+
+def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
+    """Return the columns of the table of modes, and its rows."""
+    natural, complex_ = found.natural, found.complex
+    columns = [Column("mode", kind="count"), Column("frequency", "Hz"), Column("kind")]
+    if complex_ is not None:
+        columns += [Column("damping_ratio"), Column("growth_rate", "1/s")]
+        rows: list[dict[str, Any]] = [
+            {
+                "mode": k + 1,
+                "frequency": float(frequency),
+                "kind": _kind_of(value),
+                "damping_ratio": float(np.nan_to_num(ratio)) + 0.0,
+                "growth_rate": float(value.real),
+            }
+            for k, (frequency, ratio, value) in enumerate(
+                zip(complex_.frequencies, complex_.ratios, complex_.eigenvalues, strict=True)
+            )
+        ]
+        return columns, rows
+    names = [f"mass_{axis}" for axis in AXES] + [f"inertia_{axis}" for axis in AXES]
+    columns += [Column(f"participation_{name}", "kg^½" if name[0] == "m" else "kg^½ m") for name in names]
+    columns += [Column(f"effective_{name}", "kg" if name[0] == "m" else "kg m²") for name in names]
+    rows = []
+    for k, (frequency, kind) in enumerate(zip(natural.frequencies, natural.kinds, strict=True)):
+        row = {"mode": k + 1, "frequency": float(frequency), "kind": kind}
+        row |= {f"participation_{n}": float(x) for n, x in zip(names, natural.participation[k], strict=True)}
+        row |= {f"effective_{n}": float(x) for n, x in zip(names, natural.effective_masses[k], strict=True)}
+        rows.append(row)
+    return columns, rows
+
+
+def _kind_of(value: complex) -> str:
+    if value == 0.0:
+        return "zero"
+    if value.real > 1e-9 * abs(value):
+        return "unstable"
+    return "vibration" if value.imag > 0.0 else "decay"
+
+
+def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
+    """Return the table of modes as text: frequencies, and the parts of the mass that take part."""
+    from symplex.runs.progress import si
+    from symplex.runs.report import table
+
+    natural, complex_ = found.natural, found.complex
+    total = natural.total
+    lines = [
+        ("scenario", found.about.problem.scenario.path.name),
+        ("about", "; ".join([f"the state at t = {si(found.about.state.t, 's')}", *found.about.notes])),
+        ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in natural.center)}) m"),
+    ]
+    if complex_ is not None:
+        heads = ["mode", "frequency (Hz)", "damping ratio", ""]
+        rows = [
+            [str(k + 1), _number(f), _ratio(z), _kind_of(value)]
+            for k, (f, z, value) in enumerate(
+                zip(complex_.frequencies, complex_.ratios, complex_.eigenvalues, strict=True)
+            )
+        ]
+    else:
+        heads = ["mode", "frequency (Hz)", *(f"mass {a}" for a in AXES), *(f"inertia {a}" for a in AXES), ""]
+        parts = np.divide(
+            natural.effective_masses, total, out=np.zeros_like(natural.effective_masses), where=total > 0.0
+        )
+        rows = [
+            [str(k + 1), _number(f), *map(_part, parts[k]), kind]
+            for k, (f, kind) in enumerate(zip(natural.frequencies, natural.kinds, strict=True))
+        ]
+        rows.append(["sum", "", *map(_part, parts.sum(axis=0)), ""])
+    if folder is not None:
+        lines.append(("results", str(folder)))
+    return f"{table(lines)}\n\n{text_table(heads, rows)}"
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text, numbers to the right and words to the left."""
+    from io import StringIO
+
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="left" if k == len(heads) - 1 and not head else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    out = StringIO()
+    Console(file=out, width=200, color_system=None, markup=False, highlight=False, emoji=False).print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
+
+
+def _number(frequency: float) -> str:
+    return f"{frequency:.6g}"
+
+
+def _ratio(ratio: float) -> str:
+    return "–" if math.isnan(ratio) else f"{ratio if abs(ratio) > _ROUNDING else 0.0:.4g}"
+
+
+def _part(part: float) -> str:
+    return f"{100.0 * part:.2f} %" if part > 5e-5 else "–"
+
+
+class _Shapes:
+    """The shapes of modes as motions that can be drawn."""
+
+    def __init__(self, found: ModesFound):
+        about = found.about
+        self._found, self._drawn = found, Shown(about.problem)
+        self._q = about.state.q
+        self._rest = self._drawn.displacement(self._q)
+        shapes = found.natural.shapes if found.complex is None else found.complex.shapes
+        self.frequencies = found.natural.frequencies if found.complex is None else found.complex.frequencies
+        self.number = len(shapes)
+        # Of what is drawn: rigid bodies are nodes that nobody sees.
+        self._moved = [self._at_points(shape) for shape in shapes]
+        points = self._drawn.points
+        self._size = _SWING * float(np.linalg.norm(np.ptp(points, axis=0)))
+
+    def _at_points(self, shape: Array | ComplexArray) -> ComplexArray:
+        """Return what a shape is at the points that are drawn, by its largest displacement."""
+        parts = [
+            self._drawn.displacement(self._q + part) - self._rest for part in (np.real(shape), np.imag(shape) + 0.0)
+        ]
+        moved = parts[0] + 1j * parts[1]
+        largest = np.sqrt((np.abs(moved) ** 2).sum(axis=1)).max()
+        return np.asarray(moved / (largest or 1.0), complex)
+
+    def write(self, path: Path) -> None:
+        """Write a series with a frame for each mode, at the time of its number."""
+        with open_series(path, self._drawn.points, self._drawn.blocks) as series:
+            for k, moved in enumerate(self._moved):
+                self._append(series, k + 1.0, moved, 1.0)
+
+    def _append(self, series, t: float, moved: ComplexArray, phase: complex) -> None:
+        shape = np.real(moved * phase)
+        fields = {"shape": shape, "amplitude": np.sqrt((np.abs(moved) ** 2).sum(axis=1))}
+        if self._found.complex is not None:
+            fields["shape_quarter_later"] = np.real(moved * phase * 1j)
+        series.append(t, self._rest + self._size * shape, fields)
+
+    def draw(self, path: Path, picture: Path) -> None:
+        """Draw the first modes beside each other."""
+        series = read_series(path)
+        some = min(self.number, _DRAWN)
+        labels = [f"{k + 1}: {_hertz(self.frequencies[k])}" for k in range(self.number)]
+        render_snapshots(
+            series,
+            picture,
+            times=[float(k + 1) for k in range(some)],
+            field="amplitude",
+            view=upright(None, self._found.about.problem.scenario),
+            labels=labels,
+        )
+
+    def film(self, k: int, path: Path) -> Path:
+        """Draw one period of a mode, and return the file."""
+        frequency = abs(float(self.frequencies[k])) or 1.0
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "mode.vtkhdf"
+            with open_series(file, self._drawn.points, self._drawn.blocks) as series:
+                for i in range(_PHASES):
+                    self._append(
+                        series, i / _PHASES / frequency, self._moved[k], np.exp(2j * np.pi * (i / _PHASES + 0.25))
+                    )
+            return render_film(
+                read_series(file),
+                path,
+                field="amplitude",
+                view=upright(None, self._found.about.problem.scenario),
+                fps=_PHASES,
+            )
+
+
+def _hertz(frequency: float) -> str:
+    return f"{frequency:.5g} Hz"

@@ -1,0 +1,139 @@
+"""A folder with the results of a study other than a run: modes, or a harmonic response."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from symplex.base.columns import Column
+from symplex.base.files import is_file, read_whole, reason_of, write_whole
+from symplex.base.version import VERSION
+from symplex.errors import OutputError
+
+_SUMMARY = "summary.json"
+
+
+class StudyFolder:
+    """A folder that takes files of a kind of study, and no others' place.
+
+    Parameters
+    ----------
+    path : path-like
+    kind : str
+        Of the study, by which its summary is known.
+    overwrite : bool, default False
+        Whether results of this kind that are there may be replaced.
+
+    Raises
+    ------
+    OutputError
+        If something is there that may not be replaced.
+    """
+
+    def __init__(self, path: str | Path, kind: str, overwrite: bool = False):
+        self.path, self._kind = Path(path), kind
+        self._own: list[str] = []
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise OutputError(f"{self.path} is not a folder; choose another with --output.")
+        there = [entry.name for entry in self.path.iterdir()]
+        if not there:
+            return
+        before = self._before()
+        if before is None:
+            raise OutputError(
+                f"{self.path} holds {there[0]}, but no {kind} that symplex has written; choose another folder with "
+                "--output."
+            )
+        if not overwrite:
+            raise OutputError(
+                f"{self.path} already holds the {kind} of a scenario; replace them with --overwrite, or choose another "
+                "folder with --output."
+            )
+        self._own = [name for name in before if name in there]
+
+    def _before(self) -> list[str] | None:
+        """Return the files that an earlier study of the kind has written; None if there was none."""
+        path = self.path / _SUMMARY
+        try:
+            summary = json.loads(read_whole(path)) if is_file(path) else None
+        except (OSError, ValueError):
+            return None
+        if not isinstance(summary, dict) or summary.get("study") != self._kind:
+            return None
+        files = summary.get("files", [])
+        plain = isinstance(files, list) and all(isinstance(name, str) and Path(name).name == name for name in files)
+        return [*files, _SUMMARY] if plain else None
+
+    def begin(self) -> None:
+        """Make the folder, and remove what an earlier study has left in it.
+
+        Raises
+        ------
+        OutputError
+            If that cannot be done.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            for name in self._own:
+                (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}.") from error
+        self._own = []
+
+    def file(self, name: str) -> Path:
+        """Return the place of a file of the study.
+
+        Raises
+        ------
+        OutputError
+            If there is one already that is not of the study.
+        """
+        path = self.path / name
+        if path.exists() and name not in self._own:
+            raise OutputError(f"{path} is there already; move it away, or choose another folder with --output.")
+        self._own.append(name)
+        return path
+
+    def write_table(self, name: str, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write ``NAME.csv``, and ``NAME.json`` with what its columns are, as histories have."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([column.name for column in columns])
+        for row in rows:
+            writer.writerow([_plain(row[column.name]) for column in columns])
+        self._write(f"{name}.csv", text.getvalue())
+        self._write(f"{name}.json", _json({"columns": [column.plain() for column in columns]}))
+
+    def write_scenario(self, text: str) -> None:
+        """Write a copy of the scenario."""
+        self._write("scenario.toml", text)
+
+    def write_summary(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        """Write ``summary.json``, with the kind of study and its files, and return what it holds."""
+        whole = {"study": self._kind, "symplex": VERSION, **summary, "files": sorted(set(self._own))}
+        self._own.append(_SUMMARY)
+        self._put(self.path / _SUMMARY, _json(whole))
+        return whole
+
+    def _write(self, name: str, text: str) -> None:
+        self._put(self.file(name), text)
+
+    def _put(self, path: Path, text: str) -> None:
+        try:
+            write_whole(path, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value.item() if hasattr(value, "item") else value)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,159 @@
+"""The table [response]: the response to harmonic excitation, by what, at which frequencies, and where it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import radians
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from symplex.errors import ScenarioError
+from symplex.fem.actions.loads import Pressure, SurfaceTraction
+from symplex.fem.actions.supports import AXES
+from symplex.fem.energy import Array
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support, TractionTable
+from symplex.scenario.quantities import Name, Table, Text, listed, not_negative, numbers, shown, whole
+from symplex.scenario.selections import Nodes, group_in
+
+_MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
+_SWINGING = (NodalLoadTable, TractionTable, PressureTable)
+
+
+class Place(Nodes):
+    """Where a response is told, under a name: the mean of some nodes."""
+
+    name: Name
+
+
+class ResponseTable(Table):
+    """Frequencies, the method with its damping, what excites, and where the response is told."""
+
+    frequencies: Annotated[tuple[float, ...] | None, numbers("Hz")] = None
+    between: Annotated[tuple[float, ...] | None, numbers("Hz")] = None
+    points: Annotated[int, whole(2, _MOST_FREQUENCIES)] = 201
+    spacing: Literal["linear", "logarithmic"] = "linear"
+    modes: Annotated[int | None, whole(1, _MOST_MODES)] = None
+    ratio: Annotated[float | None, not_negative("1")] = None
+    loss_factor: Annotated[float, not_negative("1")] = 0.0
+    by: list[Text] | None = None
+    at: Annotated[list[Place], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> ResponseTable:
+        if (self.frequencies is None) == (self.between is None):
+            raise ValueError("needs either frequencies, a list, or between, the first and the last of points (Hz)")
+        if self.between is not None and (len(self.between) != 2 or not self.between[0] < self.between[1]):
+            raise ValueError(f"between is {shown(list(self.between))}, must be two frequencies that ascend (Hz)")
+        if min(self.frequencies or self.between or (0.0,)) < 0.0:
+            raise ValueError("frequencies must not be negative (Hz)")
+        if self.between is not None and self.spacing == "logarithmic" and not self.between[0] > 0.0:
+            raise ValueError('between begins at 0 Hz, which spacing = "logarithmic" never comes to')
+        if self.ratio is not None and self.modes is None:
+            raise ValueError("ratio is one of modes: give how many, modes = 20, or damp by [[damping]] or loss_factor")
+        names = [place.name for place in self.at]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"two places are called '{twice}'; choose another name for one of them")
+        return self
+
+    @property
+    def swept(self) -> Array:
+        """The frequencies [m] in Hz."""
+        if self.frequencies is not None:
+            return np.array(self.frequencies)
+        first, last = self.between or (0.0, 0.0)
+        space = np.geomspace if self.spacing == "logarithmic" else np.linspace
+        return space(first, last, self.points)
+
+
+class Excitation(NamedTuple):
+    """What swings harmonically, by amplitudes [n, 3] of all nodes.
+
+    Attributes
+    ----------
+    forces : float64 [n, 3]
+        In N.
+    base : float64 [n, 3]
+        Displacements of supports in m.
+    base_acceleration : float64 [n, 3]
+        Accelerations of others in m/s².
+    """
+
+    forces: Array
+    base: Array
+    base_acceleration: Array
+
+
+def excitation(
+    table: ResponseTable, loads: list[LoadTable], supports: list[Support], mesh: Mesh, q: Array
+) -> Excitation:
+    """Return what excites: the loads and supports that are named, or all whose history says that they change.
+
+    All swing in phase, by the values that their histories multiply.
+
+    Parameters
+    ----------
+    table : ResponseTable
+    loads, supports
+        Those of the scenario.
+    mesh : Mesh
+        Of all bodies.
+    q : float64 [n, 3]
+        Positions in m, on whose surfaces pressures act.
+
+    Raises
+    ------
+    ScenarioError
+        If there are none, or one that is named does not change.
+    """
+    swinging: dict[str, Callable[[Excitation], None]] = {}
+    for load in loads:
+        if load.history is not None and isinstance(load, _SWINGING):
+            swinging[load.name] = lambda out, load=load: _add_force(out.forces, load, mesh, q)
+    for support in supports:
+        if support.history is not None:
+            swinging[str(support.name)] = lambda out, support=support: _add_motion(out, support, mesh)
+    names = list(swinging) if table.by is None else table.by
+    if unknown := next((name for name in names if name not in swinging), None):
+        raise ScenarioError(
+            f"by names {shown(unknown)}, which is no load or support with a history; those are: {listed(swinging)}."
+        )
+    if not names:
+        raise ScenarioError(
+            "nothing excites it: it takes a [[load]] with a history, or a [[support]] with displacement, acceleration "
+            "or rotation, whose values are then amplitudes."
+        )
+    found = Excitation(np.zeros(q.shape), np.zeros(q.shape), np.zeros(q.shape))
+    for name in names:
+        swinging[name](found)
+    return found
+
+
+def _add_force(out: Array, load: NodalLoadTable | TractionTable | PressureTable, mesh: Mesh, q: Array) -> None:
+    group = group_in(mesh, load.body, load.group)
+    if isinstance(load, NodalLoadTable):
+        out[mesh.nodes_of(group)] += load.force
+    elif isinstance(load, PressureTable):
+        out += Pressure(mesh.faces_of(group), load.pressure)(0.0, q, np.zeros_like(q))
+    else:
+        traction = SurfaceTraction(mesh.points, mesh.faces_of(group), load.traction)
+        out[traction.nodes] += traction.forces
+
+
+def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:
+    nodes = mesh.nodes_of(group_in(mesh, support.body, support.group))
+    axes = np.array([AXES.index(letter) for letter in support.components])
+    if support.rotation is not None:
+        turn = support.rotation
+        axis = np.array(turn.axis) / np.linalg.norm(turn.axis)
+        out.base[nodes] += radians(turn.degrees) * np.cross(axis, mesh.points[nodes] - turn.point)
+        return
+    moved, vector = (
+        (out.base, support.displacement)
+        if support.acceleration is None
+        else (out.base_acceleration, support.acceleration)
+    )
+    assert vector is not None
+    moved[nodes[:, None], axes] += np.array(vector)[axes]

@@ -1,0 +1,235 @@
+"""The commands modes and response: what they compute of scenarios, keep, print and refuse."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.errors import OutputError, ScenarioError
+from symplex.meshes.pictures.render import _probe
+from symplex.runs.cli import main
+from symplex.runs.modes import find_modes, modes_report, save_modes
+from symplex.runs.response import find_response, save_response
+
+BEAM = """
+[[body]]
+name = "beam"
+mesh = { box = [1, 0.1, 0.1], cells = [4, 1, 1], split = "24" }
+material = { young = 1e9, poisson = 0, density = 1000 }
+"""
+RUN = """
+[integrator]
+kind = "energy-momentum"
+dt = 1e-3
+[run]
+duration = 0.01
+"""
+HELD = """
+[[support]]
+body = "beam"
+group = "x_min"
+"""
+SHAKEN = """
+[[support]]
+name = "table"
+body = "beam"
+group = "x_min"
+displacement = [0, 0, 1e-3]
+history = { kind = "sine", frequency = 1 }
+[[load]]
+name = "push"
+kind = "traction"
+body = "beam"
+group = "x_max"
+traction = [0, 0, 1e3]
+history = { kind = "ramp", duration = 1 }
+[[damping]]
+alpha = 2
+beta = 1e-4
+stiffness = "initial"
+[response]
+between = [5, 60]
+points = 12
+at = [{ name = "tip", body = "beam", group = "x_max" }, { name = "foot", body = "beam", group = "x_min" }]
+"""
+
+
+def scenario(*parts):
+    return sx.Scenario.parse("".join(parts), "beam.toml")
+
+
+def test_free_beam_in_a_folder(tmp_path, capsys):
+    (tmp_path / "beam.toml").write_text(BEAM + RUN, "utf-8")
+    folder = tmp_path / "out"
+    arguments = ["modes", str(tmp_path / "beam.toml"), "--number", "8", "--output", str(folder), "--no-pictures"]
+    assert main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "translation along x" in told
+    assert "rotation about z" in told
+    assert "100.00 %" in told
+    with (folder / "modes.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["mode"] for row in rows] == [str(k) for k in range(1, 9)]
+    assert float(rows[6]["frequency"]) > 1.0
+    assert float(rows[0]["effective_mass_x"]) == pytest.approx(10.0)
+    units = {c["name"]: c.get("unit") for c in json.loads((folder / "modes.json").read_text("utf-8"))["columns"]}
+    assert units["frequency"] == "Hz"
+    assert units["effective_inertia_z"] == "kg m²"
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    assert summary["frequencies"] == [float(row["frequency"]) for row in rows]
+    series = sx.read_series(folder / "modes.vtkhdf")
+    assert series.times.tolist() == list(range(1, 9))
+    shape = series.frame(6).point_data["shape"]
+    assert np.linalg.norm(shape, axis=1).max() == pytest.approx(1.0)
+    # Nothing is overwritten unless asked for, and nothing of others at all.
+    assert main(arguments) == 2
+    assert "already holds the modes" in capsys.readouterr().err
+    (folder / "mine.txt").write_text("mine", "utf-8")
+    assert main([*arguments, "--overwrite"]) == 0
+    assert (folder / "mine.txt").read_text("utf-8") == "mine"
+
+
+def test_a_folder_of_others_is_left_alone(tmp_path):
+    found = find_modes(scenario(BEAM, RUN), 2)
+    for name in ("modes.csv", "summary.json"):
+        (tmp_path / name).write_text("{}", "utf-8")
+        with pytest.raises(OutputError, match=f"holds {name}, but no modes"):
+            save_modes(found, tmp_path, overwrite=True)
+        (tmp_path / name).unlink()
+
+
+@pytest.mark.slow
+def test_picture_and_film(tmp_path):
+    if why := _probe():
+        pytest.skip(why)
+    save_modes(find_modes(scenario(BEAM, HELD, RUN), 1), tmp_path / "out", film="gif")
+    for name in ("modes.png", "mode-1.gif"):
+        assert (tmp_path / "out" / name).stat().st_size > 10_000
+
+
+def test_preload_and_the_state_at_a_time():
+    """A tension in an equilibrium of the start stiffens; so does one that a static stage has brought by then."""
+    pull = '[[load]]\nname = "pull"\nkind = "traction"\nbody = "beam"\ngroup = "x_max"\ntraction = [2e7, 0, 0]\n'
+    static = '[start]\nkind = "static"\n'
+    quasi = '[integrator]\nkind = "static"\ndt = 0.5\n[run]\nduration = 1\nframes = 2\n'
+    free = find_modes(scenario(BEAM, HELD, RUN), 1).natural.frequencies[0]
+    preloaded = find_modes(scenario(BEAM, HELD, pull, static, RUN), 1).natural.frequencies[0]
+    ramp = 'history = { kind = "ramp", duration = 1 }\n'
+    brought = scenario(BEAM, HELD, pull + ramp, quasi)
+    later = find_modes(brought, 1, 1.0).natural.frequencies[0]
+    assert preloaded > 1.2 * free
+    assert later == pytest.approx(preloaded, rel=1e-6)
+    assert find_modes(brought, 1, "0").natural.frequencies[0] == pytest.approx(free, rel=1e-9)
+    with pytest.raises(OutputError, match="--at is 2 s, but the run is from 0 to 1 s"):
+        find_modes(brought, 1, 2.0)
+    with pytest.raises(OutputError, match="--at is 'end', must be start or a time"):
+        find_modes(brought, 1, "end")
+
+
+def test_a_free_body_that_rotates():
+    """In its frame there are six motions of frequency zero or that of its spin; and the beam is stiffer across."""
+    turning = '[start]\nkind = "relative-equilibrium"\nangular_velocity = [0, 0, 30]\n'
+    still = find_modes(scenario(BEAM, RUN), 8).natural.frequencies[6]
+    found = find_modes(scenario(BEAM, turning, RUN), 8)
+    assert found.complex is not None
+    assert "rotates with the body" in modes_report(found)
+    spin = 30.0 / (2.0 * np.pi)
+    low = found.complex.frequencies[:6]
+    assert np.all((low < 1e-3 * spin) | (np.abs(low - spin) < 0.2 * spin))
+    assert found.complex.frequencies[-1] > still
+    assert np.abs(found.complex.eigenvalues.real).max() < 1e-3 * spin
+
+
+def test_damped_modes():
+    damping = "[[damping]]\nalpha = 2\nbeta = 1e-4\nstiffness = 'initial'\n"
+    found = find_modes(scenario(BEAM, HELD, damping, RUN), 2)
+    assert found.complex is None
+    assert "damping has no part in it" in found.about.notes
+    omega = found.natural.angular
+    damped = find_modes(scenario(BEAM, HELD, damping, RUN), 2, damped=True).complex
+    assert damped is not None
+    np.testing.assert_allclose(damped.ratios, 1.0 / omega + 0.5e-4 * omega, rtol=1e-6)
+    np.testing.assert_allclose(np.abs(damped.eigenvalues), omega, rtol=1e-6)
+
+
+def test_direct_response_and_superposition_agree(tmp_path):
+    direct = find_response(scenario(BEAM, SHAKEN, RUN))
+    assert direct.places["foot"][:, 2] == pytest.approx(1e-3)
+    modal = find_response(scenario(BEAM, SHAKEN, RUN).with_values({"response.modes": 12}))
+    # Modes of Rayleigh's damping are those without it, and the static part is that of all.
+    np.testing.assert_allclose(modal.places["tip"], direct.places["tip"], rtol=2e-3, atol=1e-5)
+    summary = save_response(modal, tmp_path / "out", pictures=True)
+    with (tmp_path / "out" / "response.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    amplitudes = [float(row["tip_z_amplitude"]) for row in rows]
+    assert summary["peaks"]["tip"]["amplitude"] == max(amplitudes)
+    assert (tmp_path / "out" / "response.png").stat().st_size > 10_000
+    late = [float(row["tip_z_phase"]) for row in rows]
+    assert late[0] == pytest.approx(0.0, abs=5.0)
+    assert min(late) < -150.0
+
+
+def test_response_to_a_shaken_base_is_that_of_its_acceleration():
+    by_table = scenario(BEAM, SHAKEN, RUN).with_values({"response.by": ["table"]})
+    moved = find_response(by_table).places["tip"]
+    record = 'acceleration = [0, 0, 1]\nhistory = { kind = "table", times = [0, 1], factors = [0, 1] }'
+    text = SHAKEN.replace('displacement = [0, 0, 1e-3]\nhistory = { kind = "sine", frequency = 1 }', record)
+    pulled = find_response(scenario(BEAM, text, RUN).with_values({"response.by": ["table"]}))
+    square = (2.0 * np.pi * pulled.frequencies[:, None]) ** 2
+    np.testing.assert_allclose(pulled.places["tip"], -moved / (1e-3 * square), rtol=1e-9, atol=1e-13)
+
+
+def test_a_scenario_in_a_rotating_frame_runs(tmp_path):
+    frame = "[rotating_frame]\nangular_velocity = [0, 0, 20]\n"
+    perturbed = '[start]\nkind = "static"\nperturbation = { amplitude = 0.01, of = "velocities" }\n'
+    sx.simulate(scenario(BEAM, HELD, frame, perturbed, RUN), tmp_path / "out", progress=False, pictures=False)
+    history = sx.read_history(tmp_path / "out" / "history.csv")
+    assert np.ptp(history["centrifugal"]) > 0.0
+    assert np.abs(history["work_coriolis"]).max() < 1e-9 * np.abs(history["total"]).max()
+    assert np.ptp(history["total"]) < 1e-9 * np.abs(history["total"]).max()
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((BEAM, HELD, RUN), r"there is no \[response\] table"),
+        (
+            (BEAM, HELD, RUN, "[response]\nfrequencies = [1]\nat = [{ name = 'a', body = 'beam' }]\n"),
+            r"\[response\]: nothing excites it",
+        ),
+        (
+            (BEAM, SHAKEN.replace("points = 12", 'by = ["pull"]'), RUN),
+            r"by names 'pull', which is no load or support",
+        ),
+    ],
+)
+def test_responses_that_cannot_be(parts, message):
+    with pytest.raises(ScenarioError, match=message):
+        find_response(scenario(*parts))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("points = 12\nratio = 0.1", "ratio is one of modes"),
+        ("points = 12\nfrequencies = [1]", "either frequencies, a list, or between"),
+        ("points = 1", "points is 1, must be a whole number of at least 2"),
+    ],
+)
+def test_mistakes_in_the_table_of_the_response(change, message):
+    with pytest.raises(ScenarioError, match=message):
+        scenario(BEAM, SHAKEN.replace("points = 12", change), RUN)
+
+
+def test_mistakes_in_rotating_frames():
+    frame = "[rotating_frame]\nangular_velocity = [0, 0, 20]\n"
+    with pytest.raises(ScenarioError, match="angular_velocity is zero; leave the table out"):
+        scenario(BEAM, frame.replace("20", "0"), RUN)
+    with pytest.raises(ScenarioError, match="Coriolis forces have no potential, which force-stepping needs"):
+        scenario(BEAM, frame, '[integrator]\nkind = "force-stepping"\ngrid = 1e-4\n[run]\nduration = 0.01\n')
+    with pytest.raises(ScenarioError, match="the name 'coriolis' is reserved"):
+        scenario(BEAM.replace('"beam"', '"coriolis"'), frame, RUN)

@@ -1,0 +1,13 @@
+"""Small motions about a state: natural and complex modes, and the response to harmonic excitation."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".quadratic": ("ComplexModes", "complex_modes"),
+        ".natural": ("Modes", "natural_modes"),
+        ".response": ("FrequencyResponse", "frequency_response"),
+        ".rotating": ("rotating_frame",),
+    },
+)

@@ -1,0 +1,166 @@
+"""Rigid motions of a system: those that its supports leave, and which modes they are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.energy import Array
+from symplex.fem.system import System
+from symplex.time.modes.small_motions import SmallMotions
+
+_ZERO = 1e-12  # of the largest ω², below which one is zero to rounding
+_SAME = 1e-6  # of a rigid motion that may be missing
+_HELD = 1e-9  # of a motion that supports may see
+_ALONG = 1e-6  # by which a direction may differ from an axis
+AXES = "xyz"
+
+
+def center_of_mass(system: System, q: Array) -> Array:
+    """Return the centre of mass [dim] in m."""
+    weights = system.apply_mass(np.ones((system.n_nodes, 1)))[:, 0]
+    return weights @ q / weights.sum()
+
+
+def rigid_motions(q: Array, center: Array) -> Array:
+    """Return the rigid motions [d, n, dim] at positions [n, dim]: a shift by 1 along each axis, a turn by 1 about each.
+
+    Turns are about a centre; there are none on a line, and one in the plane.
+    """
+    n, dim = q.shape
+    arms, found = q - center, [np.tile(axis, (n, 1)) for axis in np.eye(dim)]
+    if dim == 3:
+        found += [np.cross(axis, arms) for axis in np.eye(3)]
+    elif dim == 2:
+        found.append(np.column_stack([-arms[:, 1], arms[:, 0]]))
+    return np.array(found)
+
+
+def sorted_rigid(
+    motions: SmallMotions, squares: Array, shapes: Array, largest: float
+) -> tuple[Array, Array, list[str]]:
+    """Return ω² [k] and shapes [k, n, dim] with rigid ones told apart from mechanisms, and what each is.
+
+    Of equal ω², as those that are zero, a method finds any mixture. Here the rigid motions in it that supports allow
+    come first: shifts, along axes if there are such, and turns. What is left of the mixture are mechanisms. Their ω² is
+    set to zero.
+
+    Parameters
+    ----------
+    motions : SmallMotions
+    squares : float64 [k]
+        ω² in 1/s².
+    shapes : float64 [k, n, dim]
+        With uᵀ M u = 1.
+    largest : float
+        A measure of the largest ω² in 1/s².
+    """
+    kinds = ["vibration" if square >= 0.0 else "unstable" for square in squares]
+    zero = np.flatnonzero(np.abs(squares) <= _ZERO * largest)
+    if not len(zero):
+        return squares, shapes, kinds
+    system = motions.system
+    basis = shapes[zero].reshape(len(zero), -1)
+    allowed, names = allowed_motions(motions)
+    found: list[Array] = []
+    told: list[str] = []
+    for motion, name in zip(allowed, names, strict=True):
+        motion = motion / np.sqrt(2.0 * system.kinetic(motion))
+        for before in found:  # shifts and turns about the centre of mass are orthogonal but for rounding, others not
+            motion = motion - np.vdot(before, system.apply_mass(motion)) * before
+        size = np.sqrt(2.0 * system.kinetic(motion))
+        if size <= _SAME:
+            continue
+        motion = motion / size
+        within = basis @ system.apply_mass(motion).ravel()
+        if within @ within < 1.0 - _SAME:
+            continue  # it is not among these modes
+        found.append(motion)
+        told.append(name)
+    rigid = np.reshape([motion.ravel() for motion in found], (len(found), system.fixed.size))
+    rest = _complement(system, basis, rigid)
+    shapes = shapes.copy()
+    shapes[zero] = np.concatenate([rigid, rest]).reshape(-1, *system.fixed.shape)
+    for k, name in zip(zero, [*told, *["mechanism"] * len(rest)], strict=True):
+        kinds[k] = name
+    squares = squares.copy()
+    squares[zero] = 0.0
+    return squares, shapes, kinds
+
+
+def _complement(system: System, basis: Array, rigid: Array) -> Array:
+    """Return what is left of an M-orthonormal basis [k, n·dim] without the rigid motions [r, n·dim] in it."""
+    if not len(rigid):
+        return basis
+    weighed = np.array([system.apply_mass(row.reshape(system.fixed.shape)).ravel() for row in rigid])
+    within = weighed @ basis.T  # [r, k], with rows of length 1
+    _, _, turn = np.linalg.svd(within)
+    return turn[len(rigid) :] @ basis
+
+
+def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:
+    """Return the rigid motions [r, n, dim] that no support sees, shifts first, and their names."""
+    system, dim = motions.system, motions.system.dim
+    every = rigid_motions(motions.q, center_of_mass(system, motions.q))
+    size = float(np.abs(motions.q - motions.q.mean(axis=0)).max(initial=0.0)) or 1.0
+    every[dim:] /= size
+    at_supports = every[:, system.fixed].T  # [held, d]
+    shifts = _null(at_supports[:, :dim])
+    turns = _null(at_supports)
+    # Of all that is allowed, what is no shift alone.
+    if len(shifts):
+        padded = np.hstack([shifts, np.zeros((len(shifts), len(every) - dim))])
+        turns = turns - (turns @ padded.T) @ padded
+    turns = _independent(turns)
+    combined = [*np.hstack([shifts, np.zeros((len(shifts), len(every) - dim))]), *turns]
+    names = [_named("translation", shift, dim) for shift in shifts]
+    names += [_named("rotation", turn[dim:], dim) for turn in turns]
+    return np.array([np.tensordot(c, every, 1) for c in combined]).reshape(-1, *system.fixed.shape), names
+
+
+def _null(matrix: Array) -> Array:
+    """Return an orthonormal basis [r, d] that a matrix [h, d] takes to zero, along axes as far as these are in it."""
+    d = matrix.shape[1]
+    if not len(matrix):
+        return np.eye(d)
+    _, sizes, rows = np.linalg.svd(matrix, full_matrices=True) if len(matrix) < d else _thin(matrix)
+    rank = int(np.count_nonzero(sizes > _HELD * max(float(sizes.max(initial=0.0)), 1.0)))
+    return _along_axes(rows[rank:])
+
+
+def _thin(matrix: Array) -> tuple[Array, Array, Array]:
+    return np.linalg.svd(matrix, full_matrices=False)
+
+
+def _along_axes(basis: Array) -> Array:
+    """Return another orthonormal basis [r, d] of the same space: axes that are in it, then what is left."""
+    r, d = basis.shape
+    projector = basis.T @ basis
+    axes = [k for k in range(d) if projector[k, k] > 1.0 - _ALONG]
+    found = np.eye(d)[axes]
+    if len(axes) == r:
+        return found
+    left = projector - found.T @ found
+    values, vectors = np.linalg.eigh(left)
+    rest = vectors[:, values > 0.5].T
+    return np.concatenate([found, rest])
+
+
+def _independent(rows: Array) -> Array:
+    """Return an orthonormal basis of the space of rows, along axes as far as these are in it."""
+    _, sizes, basis = np.linalg.svd(rows, full_matrices=False) if len(rows) else (None, np.zeros(0), rows)
+    return _along_axes(basis[sizes > _HELD])
+
+
+def _named(what: str, vector: Array, dim: int) -> str:
+    """Return a shift or a turn with its direction in words."""
+    if what == "rotation" and dim == 2:
+        return what
+    preposition = "about" if what == "rotation" else "along"
+    size = float(np.linalg.norm(vector))
+    if size == 0.0:
+        return what
+    direction = vector / size
+    k = int(np.argmax(np.abs(direction)))
+    if abs(direction[k]) > 1.0 - _ALONG:
+        return f"{what} {preposition} {AXES[k]}"
+    return f"{what} {preposition} ({', '.join(f'{x:.3g}' for x in direction * np.sign(direction[k]))})"
