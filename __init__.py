@@ -27,6 +27,7 @@ _FAMILIES = {
     "manifolds": "symplex.time.manifolds",
     "measures": "symplex.fem.measures",
     "meshes": "symplex.meshes",
+    "outputs": "symplex.fem.outputs",
     "reductions": "symplex.time.reductions",
     "runs": "symplex.runs",
     "scenario": "symplex.scenario",
@@ -65,6 +66,7 @@ _FAMILY_OF = {
         "render_snapshots",
         "View",
     ),
+    "outputs": ("stress", "nodal_stress", "reactions"),
     "runs": ("simulate", "plot_history", "read_history"),
     "scenario": ("Scenario",),
     "solids": (

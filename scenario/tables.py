@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -27,7 +27,8 @@ from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
-from symplex.scenario.quantities import FilePath, Table
+from symplex.scenario.probes import ProbeTable
+from symplex.scenario.quantities import FilePath, Table, not_negative
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.sampling import Run, Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
@@ -38,7 +39,14 @@ from symplex.scenario.trusses import TrussTable
 from symplex.scenario.velocities import VelocityTable
 
 # Of bodies and trusses; the last two where bodies touch each other.
-OutputField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
+UsualField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
+# Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
+SolidField = Literal[
+    "stress", "strain", "logarithmic_strain", "pressure", "principal_stresses", "energy_density", "nodal_stress",
+    "nodal_strain", "nodal_logarithmic_strain", "nodal_pressure", "nodal_principal_stresses", "nodal_von_mises",
+    "nodal_energy_density",
+]  # fmt: skip
+_MOST_TIMES = 10_000
 
 
 class Output(Table):
@@ -46,7 +54,8 @@ class Output(Table):
 
     directory: FilePath | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
-    fields: list[OutputField] = Field(default=list(get_args(OutputField)))
+    fields: list[UsualField | SolidField] = Field(default=list(get_args(UsualField)))
+    frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
 
@@ -79,6 +88,7 @@ class Tables:
     output: Output = field(default_factory=Output)
     start: StartTable | None = None
     stage: list[StageTable] = field(default_factory=list)
+    probe: list[ProbeTable] = field(default_factory=list)
 
     @property
     def integrators(self) -> list[IntegratorTable]:
@@ -153,6 +163,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "output": Output,
     "start": STARTS,
     "stage": StageTable,
+    "probe": ProbeTable,
 }
 WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
 SEVERAL = (
@@ -169,5 +180,6 @@ SEVERAL = (
     *("damping", "dashpot", "drag"),
     "load",
     "stage",
+    "probe",
 )
 NEEDED = ("integrator", "run")

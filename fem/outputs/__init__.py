@@ -1,0 +1,12 @@
+"""What there is to tell of a state: stress and strain, reactions and forces, and probes that look at them."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".forces": ("force_on", "reactions"),
+        ".probes": ("BarProbe", "ForceProbe", "NodalProbe", "Observation", "Probe", "ReactionProbe", "SolidProbe"),
+        ".solid_fields": ("SolidFields", "nodal_stress", "stress"),
+    },
+)
