@@ -111,7 +111,6 @@ class _ProbeOfRun:
         told = [column for probe in built.probes for column in probe.columns]
         self.columns = {"t": Column("t", "s", "time")} | {column.name: column for column in told}
         self.is_row: NDArray[np.bool_] = np.arange(n_times) % table.every == 0
-        self.is_row[-1] = True
         self.writer: ProbeWriter | None = None
         self.brought: set[int] = set()  # samples of which its event has wanted frames
         self._names = list(self.columns)
