@@ -67,7 +67,7 @@ _FAMILY_OF = {
         "View",
     ),
     "outputs": ("stress", "nodal_stress", "reactions"),
-    "runs": ("simulate", "plot_history", "read_history"),
+    "runs": ("simulate", "plot_history", "read_history", "read_result"),
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),

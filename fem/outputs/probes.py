@@ -450,9 +450,10 @@ class _Resultants(Probe):
         for label in labels:
             of = f"_{label}" if label else ""
             turns = AXES if dim == 3 else ("z",) if dim == 2 else ""
+            turning = what.replace("force", "moment", 1) if what.startswith("force") else f"{what}_moment"
             for quantity, unit, kind, axes in (
                 (what, "N", "force", AXES[:dim]),
-                (f"{what}_moment", "N m", "other", turns),
+                (turning, "N m", "other", turns),
             ):
                 title = f"{name}: {quantity}{of}".replace("_", " ")
                 columns += [Column(f"{quantity}{of}_{a}", unit, kind, title, vector=f"{quantity}{of}") for a in axes]

@@ -1,0 +1,23 @@
+"""``symplex check``."""
+
+from __future__ import annotations
+
+import argparse
+
+from symplex.commands.common import FAILED, OK, add_command, add_scenario, scenario_of, told
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    check = add_command(commands, "check", _check, "validate a scenario; print sizes, stable step, memory and time")
+    add_scenario(check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from symplex.runs.check import check_report
+    from symplex.runs.run import default_folder
+
+    scenario = scenario_of(arguments)
+    default_folder(scenario)  # where it may not be, this tells
+    report, failure = check_report(scenario.build())
+    return told(report) or (FAILED if failure else OK)

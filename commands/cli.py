@@ -1,0 +1,132 @@
+"""The command line. Nothing heavy is imported before a command needs it, so that ``--help`` is instant."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import IO, NoReturn
+
+from symplex.base.files import reason_of
+from symplex.base.streams import bounded, complain, prepare_streams, printable, settle
+from symplex.base.version import VERSION
+from symplex.commands import (
+    check,
+    importing,
+    info,
+    mesh,
+    plot,
+    render,
+    run,
+)
+from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
+from symplex.errors import StepFailed, SymplexError
+
+_COMMANDS = (  # in the order in which the help has them
+    run,
+    check,
+    importing,
+    info,
+    plot,
+    render,
+    mesh,
+)
+
+STATUSES = """\
+exit status:
+  0    done; for 'run', the run is finished
+  1    the motion failed (what was computed is kept), check found that it will, import understood no step, or the
+       output could not be written
+  2    the command line, a file or a folder is not as it should be, or memory is short; one line on stderr tells why
+  130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP: 'run' keeps a checkpoint, and --resume goes on from it
+"""
+
+_EXAMPLES = """\
+examples:
+  symplex run oblique_impact.toml                  simulate; results in oblique_impact-results/
+  symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
+  symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
+  symplex check drop.toml                          is the scenario valid, how large, how long will it take
+  symplex plot a-results b-results                 compare two runs
+  symplex render drop-results --field von_mises    make the pictures again, otherwise
+  symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/
+  symplex info part.msh                            what is in a mesh file or a results folder
+  symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit status (see `STATUSES`)."""
+    prepare_streams()
+    try:
+        return _command(_with_signs(sys.argv[1:] if argv is None else argv))
+    finally:
+        settle()
+
+
+def _command(argv: Sequence[str]) -> int:
+    arguments = _parser().parse_args(argv)
+    # A file .numba_config.yaml in the working directory cannot name the folder that compiled code is loaded from.
+    os.environ.setdefault("NUMBA_CACHE_DIR", "")
+    try:
+        return arguments.command(arguments)
+    except SymplexError as error:
+        if arguments.debug:
+            raise
+        complain("\n".join(f"error: {line}" for line in str(error).split("\n")))
+        return FAILED if isinstance(error, StepFailed) else BAD_INPUT
+    except MemoryError as error:
+        why = str(error)
+        why = f" ({why[:1].lower()}{why[1:]})" if why else ""
+        complain(f"error: there is not enough memory{why}; try a coarser mesh or fewer samples.")
+        return BAD_INPUT
+    except OSError as error:  # of a place that does not tell it better
+        if arguments.debug:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else "a file cannot be read or written: "
+        complain(f"error: {where}{reason_of(error)}.")
+        return BAD_INPUT
+    except KeyboardInterrupt as error:
+        complain("interrupted.")
+        return status_of(error)
+
+
+def _with_signs(argv: Sequence[str]) -> list[str]:
+    """Join a direction with a minus, as in ``--view -x``, to its option: argparse would see another option in it."""
+    words: list[str] = []
+    for word in argv:
+        if words and words[-1] in ("--view", "--up") and re.match(r"-[xyz\d.]", word):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints about arguments cannot steer the terminal, and whose help is told if it can be."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and exit."""
+        super().error(" ".join(bounded(printable(message))))
+
+    def print_help(self, file: IO[str] | None = None) -> None:
+        """Print the help; exit with a failure if it cannot be printed."""
+        if status := told(self.format_help().rstrip()):
+            self.exit(status)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="symplex",
+        description="Finite-element structural dynamics with integrators that keep what the physics keeps.",
+        epilog=f"{_EXAMPLES}\n{STATUSES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"symplex {VERSION}")
+    parser.add_argument("--debug", action="store_true", help="show where in the program an error arose")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_parser(commands)
+    return parser

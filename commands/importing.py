@@ -1,0 +1,38 @@
+"""``symplex import``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from symplex.base.streams import complain
+from symplex.commands.common import FAILED, add_command, told
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    from symplex.decks.units import UNITS
+
+    deck = add_command(
+        commands, "import", _import, "write mesh and scenarios of an Abaqus or CalculiX deck to a folder"
+    )
+    deck.add_argument("deck", metavar="DECK", help="input file (.inp)")
+    deck.add_argument("--output", metavar="DIR", help="folder for what is written; default: DECK-imported")
+    deck.add_argument(
+        "--units", choices=UNITS, default="si", help="the deck's units, which it does not tell; default: si"
+    )
+    deck.add_argument("--overwrite", action="store_true", help="replace files that are there")
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from symplex.decks.importing import import_deck
+
+    deck = Path(arguments.deck)
+    folder = arguments.output or f"{deck.stem}-imported"
+    imported = import_deck(deck, folder, units=arguments.units, overwrite=arguments.overwrite)
+    status = told(imported.report())
+    if imported.scenarios:
+        return status
+    why = f" {imported.missed[0]}." if imported.missed else " it has no steps."
+    complain(f"error: {deck.name}: no step was imported, only the mesh:{why}")
+    return FAILED

@@ -1,0 +1,61 @@
+"""``symplex run``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from symplex.base.streams import complain, say
+from symplex.commands.common import OK, add_command, add_scenario, scenario_of, status_of
+from symplex.errors import StepFailed
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    run = add_command(commands, "run", _run, "simulate a scenario; write results, pictures and a summary to a folder")
+    add_scenario(run)
+    run.add_argument("--output", metavar="DIR", help="results folder; default: the scenario's, or SCENARIO-results")
+    again = run.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the folder")
+    again.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
+    run.add_argument("--no-pictures", action="store_true", help="no plot, snapshots or film at the end")
+    run.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from symplex.runs.results import Folder
+    from symplex.runs.run import default_folder, simulate
+
+    scenario = scenario_of(arguments)
+    output = arguments.output or default_folder(scenario)
+    try:
+        summary = simulate(
+            scenario,
+            output,
+            resume=arguments.resume,
+            overwrite=arguments.overwrite,
+            progress=not arguments.quiet,
+            pictures=not arguments.no_pictures,
+        )
+    except KeyboardInterrupt as error:
+        begun = Folder(output).checkpoint.exists()
+        options = [word for change in arguments.set for word in ("--set", change)]
+        options += _option("--output", arguments.output)
+        again = shlex.join(["symplex", "run", arguments.scenario, *options, "--resume"])
+        done = f"what was computed is in {output}; resume with: {again}" if begun else "nothing was computed yet."
+        complain(f"interrupted; {done}")
+        return status_of(error)
+    except StepFailed as error:
+        kept = Folder(output).read_summary()
+        if kept.get("reason") == str(error) and "t_end" in kept:
+            complain(f"what was computed, to t = {kept['t_end']:.6g} s, is in {output}")
+        raise
+    if not arguments.quiet:
+        from symplex.runs.report import run_report
+
+        say(run_report(summary, output))  # the run is done, whether this can be printed or not
+    return OK
+
+
+def _option(name: str, value: str | None) -> list[str]:
+    return [name, value] if value else []
