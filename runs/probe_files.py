@@ -223,7 +223,7 @@ def path_of_probe(folder: Path, name: str, file_format: str) -> Path:
 
 @checked
 def read_probes(folder: str | Path) -> dict[str, History]:
-    """Return what the probes of the run in a results folder have told, by their names.
+    """Return what the probes of the run in a results folder have told, by their names, those that have begun.
 
     Raises
     ------
@@ -236,4 +236,4 @@ def read_probes(folder: str | Path) -> dict[str, History]:
     except (OSError, UnicodeDecodeError) as error:
         raise OutputError(f"{folder} is not a results folder: it has no scenario.toml that can be read.") from error
     paths = {name: path_of_probe(folder, name, kind) for name, kind in probe_formats(text).items()}
-    return {name: read_probe(path) for name, path in paths.items()}
+    return {name: read_probe(path) for name, path in paths.items() if path.exists()}
