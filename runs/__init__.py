@@ -6,7 +6,8 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".history": ("read_history",),
-        ".plots": ("compare_histories", "plot_history"),
+        ".plots": ("compare_histories", "plot_history", "plot_probes"),
+        ".probe_files": ("read_probe", "read_probes"),
         ".result": ("Result", "ResultFrame", "read_result"),
         ".run": ("simulate",),
     },

@@ -4,6 +4,9 @@
 from symplex.runs.history import read_history as read_history
 from symplex.runs.plots import compare_histories as compare_histories
 from symplex.runs.plots import plot_history as plot_history
+from symplex.runs.plots import plot_probes as plot_probes
+from symplex.runs.probe_files import read_probe as read_probe
+from symplex.runs.probe_files import read_probes as read_probes
 from symplex.runs.result import Result as Result
 from symplex.runs.result import ResultFrame as ResultFrame
 from symplex.runs.result import read_result as read_result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, final
 
@@ -192,19 +192,3 @@ class _Watch:
         self._is_highest = (size > self._largest and self._before >= 0.0) or (self._is_highest and size == self._before)
         self._largest, self._before = max(self._largest, size), size
         return happens
-
-
-def told_of(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return rows of a report on what probes have told: a name, and its least and largest values."""
-    rows = []
-    for name, probe in summary.items():
-        for column, known in probe["columns"].items():
-            unit = f" {known['unit']}" if known["unit"] else ""
-            rows.append(
-                (
-                    f"probe '{name}' {column}",
-                    f"{known['least']:.6g}{unit} at {known['t_least']:.4g} s to {known['largest']:.6g}{unit} at "
-                    f"{known['t_largest']:.4g} s",
-                )
-            )
-    return rows

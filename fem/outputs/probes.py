@@ -34,6 +34,7 @@ OfBars = Literal["axial_force", "axial_stress", "elongation"]
 
 NORM = "norm"
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
+_PLOTTED = 8  # places of a probe at most that are plotted
 OF_BARS: tuple[OfBars, ...] = get_args(OfBars)
 _MOTION: dict[Motion, tuple[str, Kind]] = {
     "displacement": ("m", "length"),
@@ -159,16 +160,17 @@ class _Numbers:
         self._all = self._chosen == list(range(len(parts))) and not self._has_norm
         self._double = parts == PARTS["stress"]
         names = [""] if self._single else [f"_{c}" for c in wanted]
+        split = not self._single and max(len(labels), len(reduce)) > 1  # into a plot for each place
         places = [f"_{how}" for how in reduce] or ([""] if len(labels) == 1 else [f"_{label}" for label in labels])
         self.columns = tuple(
             Column(
                 f"{quantity}{part}{place}",
                 unit,
                 kind,
-                title,
+                "" if k >= _PLOTTED else f"{title}{place.replace('_', ' ')}" if split else title,
                 vector=f"{quantity}{place}" if part[1:] in AXES and part and len(parts) <= len(AXES) else "",
             )
-            for place in places
+            for k, place in enumerate(places)
             for part in names
         )
 
