@@ -13,7 +13,7 @@ from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
-from symplex.fem.outputs.probes import Observation
+from symplex.fem.outputs.probe import Observation
 from symplex.fem.system import State
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
 from symplex.runs.results import Folder

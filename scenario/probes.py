@@ -16,20 +16,9 @@ from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
-from symplex.fem.outputs.probes import (
-    MOTIONS,
-    NORM,
-    OF_BARS,
-    BarProbe,
-    ForceProbe,
-    Motion,
-    NodalProbe,
-    OfBars,
-    Probe,
-    ReactionProbe,
-    Reduction,
-    SolidProbe,
-)
+from symplex.fem.outputs.field_probes import MOTIONS, Motion, NodalProbe, SolidProbe
+from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, ForceProbe, OfBars, ReactionProbe
+from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import QUANTITIES, Quantity, SolidFields
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
@@ -262,7 +251,7 @@ class ProbeBuilder:
             if any(map(len, rows)):
                 return self._of_elements(table, quantities, components, solids, group)
         places, labels = self._places(table)
-        nodes = np.unique(places.indices) if sp.issparse(places) else places
+        nodes = np.unique(places.indices) if isinstance(places, sp.csr_array) else places
         fields = SolidFields(self._system, list(solids), nodes)
         return SolidProbe(
             table.name,

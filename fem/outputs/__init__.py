@@ -6,7 +6,9 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".forces": ("force_on", "reactions"),
-        ".probes": ("BarProbe", "ForceProbe", "NodalProbe", "Observation", "Probe", "ReactionProbe", "SolidProbe"),
+        ".field_probes": ("NodalProbe", "SolidProbe"),
+        ".force_probes": ("BarProbe", "ForceProbe", "ReactionProbe"),
+        ".probe": ("Observation", "Probe"),
         ".solid_fields": ("SolidFields", "nodal_stress", "stress"),
     },
 )

@@ -36,11 +36,9 @@ def resultant(forces: Array, q: Array, about: Array) -> tuple[Array, Array]:
 
     Moments have three components in space, one in the plane and none on a line.
     """
-    arms, dim = q - about, q.shape[1]
-    if dim == 3:
-        return forces.sum(axis=0), np.cross(arms, forces).sum(axis=0)
-    moment = (arms[:, :1] * forces[:, 1:] - arms[:, 1:] * forces[:, :1]).sum(axis=0) if dim == 2 else np.empty(0)
-    return forces.sum(axis=0), moment
+    S = (q - about).T @ forces  # Σ x ⊗ f, of which the moment is the skew part
+    pairs = {3: ((1, 2), (2, 0), (0, 1)), 2: ((0, 1),)}.get(len(S), ())
+    return forces.sum(axis=0), np.array([S[i, j] - S[j, i] for i, j in pairs])
 
 
 def point_of(about: ArrayLike | None, dim: int) -> Array:

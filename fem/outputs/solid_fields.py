@@ -205,7 +205,7 @@ def _matrix(solid: Solid, extrapolation: Array, n_nodes: int) -> tuple[sp.csr_ar
     values = solid.volumes[:, None, None] * extrapolation
     rows = np.repeat(solid.nodes.ravel(), g)
     columns = np.repeat(np.arange(m * g).reshape(m, 1, g), k, axis=1).ravel()
-    weights = np.bincount(solid.nodes.ravel(), np.repeat(solid.volumes, k), n_nodes)
+    weights = np.bincount(solid.nodes.ravel(), np.repeat(solid.volumes, k), n_nodes).astype(float)
     return sp.csr_array((values.ravel(), (rows, columns)), shape=(n_nodes, m * g)), weights
 
 

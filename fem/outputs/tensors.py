@@ -36,7 +36,7 @@ def von_mises(sigma: Array) -> Array:
 
 def principal_values(sigma: Array) -> Array:
     """Return the principal values [..., 3], the largest first, of components [..., 6]."""
-    return np.linalg.eigvalsh(tensors_of(sigma))[..., ::-1]
+    return np.asarray(np.linalg.eigvalsh(tensors_of(sigma))[..., ::-1], dtype=float)
 
 
 def green_lagrange(F: Array, objective: bool = True) -> Array:
