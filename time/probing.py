@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -22,7 +23,7 @@ class ProbeRecorder:
 
     Parameters
     ----------
-    *probes : Probe
+    probes : sequence of Probe
 
     Attributes
     ----------
@@ -37,13 +38,13 @@ class ProbeRecorder:
     Examples
     --------
     >>> top = sx.outputs.NodalProbe("top", [12], ["displacement"], reference=points)
-    >>> recorder = sx.time.ProbeRecorder(top)
+    >>> recorder = sx.time.ProbeRecorder([top])
     >>> for state in sx.march(system, integrator, start, times, observers=[recorder]):
     ...     pass
     >>> recorder.history()["displacement_x"]
     """
 
-    def __init__(self, *probes: Probe):
+    def __init__(self, probes: Sequence[Probe]):
         if not probes:
             raise InvalidSystem("ProbeRecorder: there is no probe to look with.")
         self._probes = probes
