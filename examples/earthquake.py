@@ -141,6 +141,8 @@ def draw(result: sx.runs.Result, spectra: dict[str, np.ndarray], file: Path) -> 
     for style, (name, values) in zip(styles, list(spectra.items())[1:], strict=False):
         panel.loglog(PERIODS, 1e3 * values, style, linewidth=1.4, label=name)
     panel.set(title="Response spectrum: largest displacement [mm], 5 % damping", xlabel="period [s]")
+    panel.set_xticks([0.2, 0.5, 1.0, 2.0, 4.0], ["0.2", "0.5", "1", "2", "4"])
+    panel.minorticks_off()
     panel.legend()
     for panel in axes.ravel():
         panel.grid(alpha=0.25)
