@@ -53,7 +53,7 @@ class ProbeTable(Table):
     support: Text | None = None
     obstacle: Text | None = None
     contact: Text | None = None
-    quantities: list[Motion | Quantity | OfBars] | None = None
+    quantities: list[Literal[Motion, Quantity, OfBars]] | None = None
     components: list[_COMPONENTS] | None = None
     reduce: list[Reduction] | None = None
     interpolate: bool = True

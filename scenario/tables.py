@@ -54,7 +54,7 @@ class Output(Table):
 
     directory: FilePath | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
-    fields: list[UsualField | SolidField] = Field(default=list(get_args(UsualField)))
+    fields: list[Literal[UsualField, SolidField]] = Field(default=list(get_args(UsualField)))
     frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
