@@ -113,6 +113,8 @@ def plot_probes(probes: Mapping[str, Rows], path: str | Path, *, title: str | No
         raise OutputError(f"{path.name}: probes have told nothing yet; there is nothing to plot.")
     with plain_style():
         panels = [(panel, one) for one in shown for panel in _panels(one)]
+        if not panels:
+            raise OutputError(f"{path.name}: no column of the probes is one that is plotted.")
         save_figure(_drawn(panels[:_MOST_PANELS], title, {}), path)
     return path
 

@@ -180,9 +180,7 @@ def test_a_new_run_takes_the_place_of_the_files_of_probes_and_of_no_others(whole
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
     (folder / "probe-mine.csv").write_text("of the user")
-    short = sx.Scenario.parse(
-        BASE.replace("samples = 100", "samples = 4") + OUTPUT.replace("frames_at = [0.0123]", "")
-    )
+    short = sx.Scenario.parse(BASE.replace("samples = 100", "samples = 4") + OUTPUT.replace("frames_at = [0.0123]", ""))
     sx.simulate(short, folder, progress=False, overwrite=True)
     assert sorted(path.name for path in folder.glob("probe-*")) == ["probe-mine.csv"]
     other = tmp_path / "other"
