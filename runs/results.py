@@ -44,6 +44,7 @@ class Folder:
         self.scenario = self.path / "scenario.toml"
         self.history = self.path / "history.csv"
         self.checkpoint = self.path / "checkpoint.npz"
+        self.start = self.path / "start.npz"
         self.summary = self.path / "summary.json"
         self.plot = self.path / "history.png"
         self.probe_plot = self.path / "probes.png"
@@ -129,7 +130,8 @@ class Folder:
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
         pictures = [self.plot, self.probe_plot, self.snapshots, self.film("mp4"), self.film("gif")]
         history = [self.history, declaration_of(self.history)]
-        whole = [self.checkpoint, self.summary, *history, self.scenario, *pictures, *self._probe_files(), *indices]
+        own = [self.checkpoint, self.start, self.summary, *history, self.scenario]
+        whole = [*own, *pictures, *self._probe_files(), *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1], *self._probe_files())]
         return [*whole, *asides, *logs, *files_beside(indices[0])]
