@@ -28,6 +28,7 @@ _FAMILIES = {
     "measures": "symplex.fem.measures",
     "meshes": "symplex.meshes",
     "modes": "symplex.time.modes",
+    "outputs": "symplex.fem.outputs",
     "reductions": "symplex.time.reductions",
     "runs": "symplex.runs",
     "scenario": "symplex.scenario",
@@ -66,6 +67,7 @@ _FAMILY_OF = {
         "render_snapshots",
         "View",
     ),
+    "outputs": ("stress", "nodal_stress", "reactions"),
     "runs": ("simulate", "plot_history", "read_history", "read_result", "conservation"),
     "scenario": ("Scenario",),
     "solids": (

@@ -20,6 +20,7 @@ from symplex.errors import SymplexError as SymplexError
 from symplex.fem import actions as actions
 from symplex.fem import grid as grid
 from symplex.fem import measures as measures
+from symplex.fem import outputs as outputs
 from symplex.fem import solids as solids
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.mass import consistent_mass as consistent_mass
@@ -28,6 +29,9 @@ from symplex.fem.actions.supports import fixed_mask as fixed_mask
 from symplex.fem.energy import Energy as Energy
 from symplex.fem.measures.bars import Bars as Bars
 from symplex.fem.measures.penalty import Penalty as Penalty
+from symplex.fem.outputs.forces import reactions as reactions
+from symplex.fem.outputs.solid_fields import nodal_stress as nodal_stress
+from symplex.fem.outputs.solid_fields import stress as stress
 from symplex.fem.solids.anisotropic import AnisotropicElastic as AnisotropicElastic
 from symplex.fem.solids.constitutive import Material as Material
 from symplex.fem.solids.formula import material as material

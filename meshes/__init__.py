@@ -10,6 +10,7 @@ __all__, __getattr__, __dir__ = public(
         ".formats.save": ("save_mesh",),
         ".generate": ("box", "cube_mesh"),
         ".joining": ("join_nodes",),
+        ".location": ("weights_in_cells",),
         ".mesh": ("Mesh", "merge"),
         ".midside_nodes": ("quadratic",),
         ".pictures.render": ("render_film", "render_snapshots"),

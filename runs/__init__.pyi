@@ -9,6 +9,9 @@ from symplex.runs.modes import find_modes as find_modes
 from symplex.runs.modes import save_modes as save_modes
 from symplex.runs.plots import compare_histories as compare_histories
 from symplex.runs.plots import plot_history as plot_history
+from symplex.runs.plots import plot_probes as plot_probes
+from symplex.runs.probe_files import read_probe as read_probe
+from symplex.runs.probe_files import read_probes as read_probes
 from symplex.runs.response import ResponseFound as ResponseFound
 from symplex.runs.response import find_response as find_response
 from symplex.runs.response import save_response as save_response

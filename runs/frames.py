@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.outputs.solid_fields import QUANTITIES
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State
 from symplex.meshes.series.series import Block
@@ -18,6 +19,8 @@ from symplex.scenario.damping import overstress_name
 from symplex.scenario.joined_parts import joined_cells, joined_values
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
+
+NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 
 
 class Shown:
@@ -110,10 +113,37 @@ def fields_of(
         solids = problem.solids
         stresses = {name: solids[name].von_mises(state.q, _overstress(problem, state, name)) for name in solids}
         at_cells["von_mises"] = {name: joined_values(solids, stresses) for name, solids in problem.parts.items()}
+    at_cells |= _of_solids(problem, state, [name for name in wanted if name in QUANTITIES and name != "von_mises"])
+    at_points |= _averaged(problem, shown, state, [name for name in wanted if name.startswith(NODAL)])
     bars = problem.trusses | problem.springs
     if bars and "axial_force" in wanted:
         at_cells["axial_force"] = {name: energy.tensions(state.q) for name, energy in bars.items()}
     return at_points, at_cells
+
+
+def _of_solids(problem: Problem, state: State, wanted: Sequence[str]) -> dict[str, dict[str, Array]]:
+    """Return wanted fields of the elements of bodies."""
+    if not (wanted and problem.solids):
+        return {}
+    fields, found = problem.solid_fields, {}
+    for field in wanted:
+        values = {name: fields.of_elements(field, state, name) for name in problem.solids}  # pyright: ignore
+        found[field] = {name: joined_values(solids, values) for name, solids in problem.parts.items()}
+    return found
+
+
+def _averaged(problem: Problem, shown: Shown, state: State, wanted: Sequence[str]) -> dict[str, Array]:
+    """Return wanted fields of bodies, averaged at the points that are drawn: zero at all that is no body."""
+    if not (wanted and problem.solids):
+        return {}
+    fields, n = problem.solid_fields, len(problem.mesh.points)
+    found = {}
+    for name in wanted:
+        values = fields.at_nodes(name.removeprefix(NODAL), state)  # pyright: ignore
+        out = np.zeros((len(shown.points), *values.shape[1:]))
+        out[:n] = values[:n]
+        found[name] = out
+    return found
 
 
 def _overstress(problem: Problem, state: State, name: str) -> Array | None:

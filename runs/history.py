@@ -108,6 +108,8 @@ class HistoryWriter:
         A file that does not exist yet.
     declared : mapping of str to Column, optional
         What columns are; of others it is guessed.
+    units : bool, default False
+        Whether the first line has units behind the names, as ``force_x [N]``.
 
     Raises
     ------
@@ -115,15 +117,20 @@ class HistoryWriter:
         If the file exists or cannot be written.
     """
 
-    def __init__(self, path: str | Path, declared: Mapping[str, Column] = MappingProxyType({})):
+    def __init__(self, path: str | Path, declared: Mapping[str, Column] = MappingProxyType({}), *, units: bool = False):
         self.path = Path(path)
         self.columns: list[str] = []
-        self._declared = declared
+        self._declared, self._units = declared, units
         self._file = self._open("x")
 
     @classmethod
     def resume(
-        cls, path: str | Path, up_to: float, declared: Mapping[str, Column] = MappingProxyType({})
+        cls,
+        path: str | Path,
+        up_to: float,
+        declared: Mapping[str, Column] = MappingProxyType({}),
+        *,
+        units: bool = False,
     ) -> HistoryWriter:
         """Reopen a history to append to it, without the rows whose ``t`` is later than ``up_to``.
 
@@ -138,7 +145,7 @@ class HistoryWriter:
         kept = lines[: 1 + int(np.count_nonzero(past["t"] <= up_to))]
         writer = cls.__new__(cls)
         writer.path = path
-        writer.columns, writer._declared = list(past), declared
+        writer.columns, writer._declared, writer._units = list(past), declared, units
         writer._declare()
         _replace(path, "".join(f"{line}\n" for line in kept))
         writer._file = writer._open("a")
@@ -169,7 +176,8 @@ class HistoryWriter:
             raise OutputError(f"{self.path.name}: {odd!r} cannot name a column; leave out commas, quotes and breaks.")
         self.columns = ["t", *(name for name in row if name != "t")]
         self._declare()
-        self._write(",".join(self.columns))
+        units = {name: column.unit for name, column in self._declared.items() if column.unit and self._units}
+        self._write(",".join(f"{name} [{units[name]}]" if name in units else name for name in self.columns))
 
     def _declare(self) -> None:
         """Write what the columns are."""
@@ -190,6 +198,9 @@ class HistoryWriter:
             raise OutputError(f"{self.path} exists already; remove it, choose another name, or resume it.") from error
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written ({error.strerror or error}).") from error
+
+    def flush(self) -> None:
+        """Do nothing: each row is on the disk already."""
 
     def close(self) -> None:
         """Close the file; more than once does no harm."""
@@ -266,7 +277,8 @@ def _parsed(path: Path, lines: list[str]) -> dict[str, NDArray[np.float64]]:
 
 
 def _columns(path: Path, lines: list[str]) -> list[str]:
-    columns = lines[0].split(",") if lines else []
+    # Files of probes have units behind the names.
+    columns = [word.split(" [")[0] for word in lines[0].split(",")] if lines else []
     if columns[:1] != ["t"] or len(set(columns)) < len(columns):
         raise OutputError(
             f"{path} is not a history: its first line does not name columns beginning with 't'; {WAY_OUT}."

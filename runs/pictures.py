@@ -13,7 +13,8 @@ from symplex.meshes.pictures.render import render_film, render_snapshots
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.series import Series, read_series
 from symplex.runs.history import read_history
-from symplex.runs.plots import compare_histories, plot_history
+from symplex.runs.plots import compare_histories, plot_history, plot_probes
+from symplex.runs.probe_files import read_probes
 from symplex.runs.results import Folder
 from symplex.scenario.scenario import Scenario
 
@@ -41,6 +42,8 @@ def draw_all(folder: Folder, *, film: str, title: str = "", show: Show = lambda 
         show(folder.plot.name, 0.0)
         history, stages = read_history(folder.history), _stages(folder.read_summary())
         plot_history(history, folder.plot, title=title or None, stages=stages)
+        if probes := read_probes(folder.path):
+            plot_probes(probes, folder.probe_plot, title=title or None)
         show(folder.snapshots.name, 0.0)
         draw_snapshots(folder)
         if film != "none":

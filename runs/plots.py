@@ -25,6 +25,7 @@ _RUN_COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d"
 _STYLES = ("-", "--", ":", "-.")
 # Where energies are larger than their changes by this factor, the changes are plotted.
 _OFFSET = 10.0
+_MOST_PANELS = 40  # in the picture of probes
 
 
 def _columns(panel: _Panel, history: Rows) -> dict[str, np.ndarray]:
@@ -83,6 +84,41 @@ def compare_histories(histories: Mapping[str, Rows], path: str | Path, *, title:
     return _plotted(histories, path, title, {})
 
 
+@checked
+def plot_probes(probes: Mapping[str, Rows], path: str | Path, *, title: str | None = None) -> Path:
+    """Plot what probes have told into one picture: a plot for each quantity of each of them, up to 40.
+
+    Parameters
+    ----------
+    probes : mapping of str to history
+        As `symplex.runs.probe_files.read_probes` returns them; those without rows are left out.
+    path : path-like
+        The picture, in a format that matplotlib writes.
+    title : str, optional
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OutputError
+        If there are no rows, or the picture cannot have the suffix of the path or be written.
+    """
+    path = Path(path)
+    require_format(path)
+    shown = [{"": history} for history in probes.values() if len(history.get("t", ()))]
+    if not shown:
+        raise OutputError(f"{path.name}: probes have told nothing yet; there is nothing to plot.")
+    with plain_style():
+        panels = [(panel, one) for one in shown for panel in _panels(one)]
+        if not panels:
+            raise OutputError(f"{path.name}: no column of the probes is one that is plotted.")
+        save_figure(_drawn(panels[:_MOST_PANELS], title, {}), path)
+    return path
+
+
 def _plotted(histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float]) -> Path:
     path = Path(path)
     require_format(path)
@@ -93,16 +129,22 @@ def _plotted(histories: Mapping[str, Rows], path: str | Path, title: str | None,
 
 
 def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float]) -> Figure:
+    return _drawn([(panel, histories) for panel in _panels(histories)], title, stages)
+
+
+def _drawn(
+    panels: Sequence[tuple[_Panel, Mapping[str, Rows]]], title: str | None, stages: Mapping[str, float]
+) -> Figure:
+    """Return the figure of plots, each of some histories."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    panels = _panels(histories)
     rows = -(-len(panels) // 2)
     figure = Figure(figsize=(13, 3.4 * rows + (0.5 if title else 0)), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     grid = np.atleast_1d(figure.subplots(rows, 2, sharex=True)).ravel()
-    scale, unit = si_scale(max(float(np.abs(h["t"]).max()) for h in histories.values()), "s")
-    for axes, panel in zip(grid, panels, strict=False):
+    scale, unit = si_scale(max(float(np.abs(h["t"]).max()) for _, of in panels for h in of.values()), "s")
+    for axes, (panel, histories) in zip(grid, panels, strict=False):
         _draw(axes, panel, histories, scale)
         _mark(axes, {name: begin * scale for name, begin in stages.items()})
     for axes in grid[len(panels) :]:
@@ -217,7 +259,9 @@ def _relative_changes(panel: _Panel, history: Rows) -> dict[str, np.ndarray]:
 
 
 def _words(column: Column) -> str:
-    return column.name[-1] if column.vector else column.name.replace("_", " ")
+    if column.vector and column.name[:-2] == column.vector:
+        return column.name[-1]
+    return column.name.replace("_", " ")
 
 
 def _colour(panel: _Panel, column: Column, run: int, several_columns: bool) -> str:

@@ -15,6 +15,7 @@ from symplex.runs.progress import clock, si
 from symplex.runs.results import Folder
 from symplex.time.totals import BALANCE
 
+_COLUMNS_OF_PROBE = 6  # that are told; all are in the summary
 _UNITS = {"peak_contact_force": "N", "peak_penetration": "m"}  # of what earlier versions have summarised
 
 
@@ -64,9 +65,21 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
             sampled = " (at the samples)" if name.startswith(("peak_", "least_")) else ""
             rows.append((name.replace("_", " "), f"{si(summary[name], unit, 4)}{sampled}"))
     rows += _kept(summary.get("conservation", ()))
+    rows += _probes(summary.get("probes", {}))
     rows.append(("wall time", _wall_time(summary["wall_time"])))
     rows.append(("results", f"{folder}: {', '.join(_files(Path(folder)))}"))
     return table(rows)
+
+
+def _probes(probes: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return rows on the first columns of probes, with the least and the largest values."""
+    rows = []
+    for name, probe in probes.items():
+        for column, known in list(probe["columns"].items())[:_COLUMNS_OF_PROBE]:
+            least, largest = (si(known[which], known["unit"], 5) for which in ("least", "largest"))
+            when = f"{si(known['t_least'], 's')} and {si(known['t_largest'], 's')}"
+            rows.append((f"probe '{name}'", f"{column} from {least} to {largest}, at {when}"))
+    return rows
 
 
 def _stage(stage: Mapping[str, Any]) -> tuple[str, str]:

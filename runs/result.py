@@ -20,6 +20,7 @@ from symplex.errors import OutputError
 from symplex.meshes.series.frames import Block, Series
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import History, read_history
+from symplex.runs.probe_files import read_probes
 from symplex.runs.progress import si
 from symplex.runs.results import Folder
 from symplex.scenario.scenario import Scenario
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_PROBES = "probe-"  # and the name of a probe: the files of their histories
 _KILLED = "killed before its end"
 
 
@@ -113,8 +113,7 @@ class Result:
     @cached_property
     def probes(self) -> Mapping[str, History]:
         """The histories of probes by name, of which there may be none."""
-        found = sorted(self.path.glob(f"{_PROBES}*.csv"))
-        return MappingProxyType({path.stem.removeprefix(_PROBES): read_history(path) for path in found})
+        return MappingProxyType(read_probes(self.path))
 
     @cached_property
     def series(self) -> Series:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from symplex.errors import OutputError
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.runs.history import declaration_of
+from symplex.runs.probe_files import path_of_probe, probe_formats
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 
@@ -29,9 +31,14 @@ class Folder:
     ----------
     path : path-like
     series_format : {"vtkhdf", "pvd"}
+    probes : mapping of str to {"csv", "hdf5"}, optional
+        The formats of probes by name.
     """
 
-    def __init__(self, path: str | Path, series_format: str = "vtkhdf"):
+    def __init__(
+        self, path: str | Path, series_format: str = "vtkhdf", probes: Mapping[str, str] = MappingProxyType({})
+    ):
+        self._given_probes = probes
         self.path = Path(path)
         self.series = self.path / f"motion.{series_format}"
         self.scenario = self.path / "scenario.toml"
@@ -41,6 +48,7 @@ class Folder:
         self.summary = self.path / "summary.json"
         self.conservation = self.path / "conservation.json"
         self.plot = self.path / "history.png"
+        self.probe_plot = self.path / "probes.png"
         self.snapshots = self.path / "snapshots.png"
         self.conservation_plot = self.path / "conservation.png"
         self._lock = self.path / ".lock"
@@ -122,13 +130,24 @@ class Folder:
     def _files(self) -> list[Path]:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
-        pictures = [self.plot, self.snapshots, self.conservation_plot, self.film("mp4"), self.film("gif")]
+        pictures = [self.plot, self.probe_plot, self.snapshots, self.conservation_plot]
+        pictures += [self.film("mp4"), self.film("gif")]
         history = [self.history, declaration_of(self.history)]
-        whole = [self.checkpoint, self.start, self.summary, self.conservation, *history, self.scenario]
-        whole += [*pictures, *indices]
+        own = [self.checkpoint, self.start, self.summary, self.conservation, *history, self.scenario]
+        whole = [*own, *pictures, *self._probe_files(), *indices]
         asides = [aside_of(path) for path in whole]
-        logs = [log_of(path) for path in (whole[-1], asides[-1])]
+        logs = [log_of(path) for path in (whole[-1], asides[-1], *self._probe_files())]
         return [*whole, *asides, *logs, *files_beside(indices[0])]
+
+    def _probe_files(self) -> list[Path]:
+        """Return the files of probes, those of a run that is in the folder and those of one that is to be."""
+        try:
+            before = probe_formats(self.scenario.read_text("utf-8")) if is_file(self.scenario) else {}
+        except (OSError, UnicodeDecodeError):
+            before = {}
+        pairs = dict.fromkeys([*before.items(), *self._given_probes.items()])
+        files = [path_of_probe(self.path, name, kind) for name, kind in pairs]
+        return [*files, *(declaration_of(path) for path in files if path.suffix == ".csv")]
 
     @property
     def is_of_run(self) -> bool:

@@ -29,6 +29,7 @@ from symplex.runs.inputs import (
     refuse_other_version,
 )
 from symplex.runs.interrupts import Stop, heeded
+from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
 from symplex.runs.rows import RowsOfRun
@@ -85,7 +86,8 @@ def simulate(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
-    folder = Folder(output or default_folder(scenario), scenario.tables.output.format)
+    probes = {table.name: table.format for table in scenario.tables.probe}
+    folder = Folder(output or default_folder(scenario), scenario.tables.output.format, probes)
     shown = display(progress)
     if not resume:
         folder.refuse_taken(overwrite)
@@ -206,6 +208,7 @@ class _Run:
         self._clock = clock
         self._shown = shown
         self._drawn = Shown(problem)
+        self._probes = ProbesOfRun(problem, folder)
         self._times = problem.scenario.times
         self._version = versions()["symplex"]
         self._inputs = hashes(problem.scenario.files) | fingerprint(
@@ -290,6 +293,8 @@ class _Run:
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
         summary = summarize(self._problem, self._folder, self._clock, status, reason, self._statistics)
         summary["inputs"] = self._inputs
+        if self._problem.probes:
+            summary["probes"] = self._probes.summary()
         self._folder.write_summary(summary)
         return summary
 
@@ -322,6 +327,7 @@ class _Run:
         history = opened.enter_context(HistoryWriter(folder.history, self._described(motion)))
         series = opened.enter_context(open_series(folder.series, self._drawn.points, self._drawn.blocks))
         write_expected(self._problem, folder.conservation)
+        self._probes.begin(opened)
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series
@@ -336,9 +342,13 @@ class _Run:
         described = self._described(motion)
         for energies in self._energies_until(checkpoint):  # before anything is cut
             self._watch(*energies)
-        frames = int(problem.scenario.is_frame[: checkpoint.sample + 1].sum())
+        self._probes.check(checkpoint.sample)
+        is_frame = problem.scenario.is_frame[: checkpoint.sample + 1].copy()
+        is_frame[list(self._probes.frames_brought())] = True
+        frames = int(is_frame.sum())
         series = opened.enter_context(resume_series(folder.series, t, frames))
         history = opened.enter_context(HistoryWriter.resume(folder.history, t, described))
+        self._probes.resume(checkpoint.sample, opened)
         self._statistics = motion.statistics()
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
@@ -373,10 +383,11 @@ class _Run:
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
         row = RowsOfRun(self._problem, motion).row(state)
         self._statistics = motion.statistics()
-        if self._problem.scenario.is_frame[k]:
+        if self._probes.look(k, state, motion) or self._problem.scenario.is_frame[k]:
             at_points, at_cells = fields_of(self._problem, self._drawn, motion, state)
             series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame.
+        self._probes.write()
         history.append({name: row[name] for name in self._columns})
         self._watch(row[self._watched], row["kinetic"], row["total"])
 
@@ -399,6 +410,7 @@ class _Run:
 
     def _save(self, k: int, motion: Motion) -> None:
         """Keep the motion, at sample k or between that and the next one."""
+        self._probes.flush()  # before the checkpoint that counts on them
         moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
         save_checkpoint(self._folder.checkpoint, moment)
         self._saved = perf_counter()

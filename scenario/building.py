@@ -28,6 +28,7 @@ from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.loads import load_of
 from symplex.scenario.prescribed import require_covered, support_motion
+from symplex.scenario.probes import BuiltProbe, ProbeBuilder
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.rigid_motion import RIGIDITY
@@ -56,6 +57,7 @@ class Built(NamedTuple):
     integrator: Integrator
     n_rods: int
     riders: Riders
+    probes: tuple[BuiltProbe, ...]
 
 
 class Builder:
@@ -131,7 +133,20 @@ class Builder:
         state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
-        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders)
+        probes = self._probes(systems, supports)
+        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes)
+
+    def _probes(
+        self, systems: Sequence[System], supports: Sequence[tuple[Support, IntArray, SupportMotion | None]]
+    ) -> tuple[BuiltProbe, ...]:
+        """Return what is looked at more often than frames are kept."""
+        given = [(support, nodes) for support, nodes, _ in supports]
+        builder = ProbeBuilder(self._tables, self._mesh, systems, self._riders, given)
+        found = [
+            self._try(place("probe", k, table.name), builder.built, table) for k, table in enumerate(self._tables.probe)
+        ]
+        self._raise_mistakes()
+        return tuple(probe for probe in found if probe is not None)
 
     def _start(self, acting: Callable[[float, float], System], system: System) -> State:
         """Return the state at t = 0."""

@@ -113,11 +113,12 @@ def timeline(tables: Tables) -> Timeline:
     """Return when a run is sampled, and its parts: stages, cut where something begins or ends to act.
 
     Samples are spread evenly over each part, so that each cut is a sample; stages have as many as they are to have.
+    Frames at given times are at the samples nearest to them.
 
     Raises
     ------
     ValueError
-        If a stage has fewer samples than parts.
+        If a stage has fewer samples than parts, or a frame is wanted after the end.
     """
     legs: list[Leg] = []
     times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0
@@ -136,7 +137,12 @@ def timeline(tables: Tables) -> Timeline:
             times.append(start + (end - start) * (np.arange(1, m + 1) / m))
         is_frame.append(np.arange(1, n + 1) % every == 0)
         begin = bounds[-1]
-    return Timeline(tuple(legs), np.concatenate(times), np.concatenate(is_frame))
+    found = Timeline(tuple(legs), np.concatenate(times), np.concatenate(is_frame))
+    for t in tables.output.frames_at:
+        if t > begin * (1.0 + SAME_TIME):
+            raise ValueError(f"ends at {begin:g} s, before the frame that [output] frames_at wants at {t:g} s")
+        found.is_frame[np.abs(found.times - t).argmin()] = True
+    return found
 
 
 def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:

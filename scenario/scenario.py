@@ -22,12 +22,14 @@ from symplex.fem.energy import Array, Energy
 from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
 from symplex.scenario.joined_parts import parts_by_body
+from symplex.scenario.probes import BuiltProbe
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Timeline, timeline
 from symplex.scenario.start import Start
@@ -211,6 +213,8 @@ class Problem:
         How many rigid rods there are.
     riders : Riders
         What is rigid and has nodes of its own, after those of the mesh.
+    probes : sequence of BuiltProbe
+        In the order of their tables.
     """
 
     scenario: Scenario
@@ -220,6 +224,7 @@ class Problem:
     integrator: Integrator
     n_rods: int
     riders: Riders
+    probes: Sequence[BuiltProbe] = ()
 
     @property
     def stages(self) -> Sequence[Stage]:
@@ -238,6 +243,11 @@ class Problem:
     def solids(self) -> dict[str, Solid]:
         """The strain energies of bodies, or of their parts, by name."""
         return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, Solid)}
+
+    @cached_property
+    def solid_fields(self) -> SolidFields:
+        """What there is to tell of the stress and strain of bodies."""
+        return SolidFields(self.system)
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Solid]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -29,7 +29,8 @@ from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
-from symplex.scenario.quantities import FilePath, Table
+from symplex.scenario.probes import ProbeTable
+from symplex.scenario.quantities import FilePath, Table, not_negative
 from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
@@ -42,7 +43,14 @@ from symplex.scenario.trusses import TrussTable
 from symplex.scenario.velocities import VelocityTable
 
 # Of bodies and trusses; the last two where bodies touch each other.
-OutputField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
+UsualField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
+# Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
+SolidField = Literal[
+    "stress", "strain", "logarithmic_strain", "pressure", "principal_stresses", "energy_density", "nodal_stress",
+    "nodal_strain", "nodal_logarithmic_strain", "nodal_pressure", "nodal_principal_stresses", "nodal_von_mises",
+    "nodal_energy_density",
+]  # fmt: skip
+_MOST_TIMES = 10_000
 
 
 class Output(Table):
@@ -50,7 +58,8 @@ class Output(Table):
 
     directory: FilePath | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
-    fields: list[OutputField] = Field(default=list(get_args(OutputField)))
+    fields: list[Literal[UsualField, SolidField]] = Field(default=list(get_args(UsualField)))
+    frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
 
@@ -85,6 +94,7 @@ class Tables:
     start: StartTable | None = None
     response: ResponseTable | None = None
     stage: list[StageTable] = field(default_factory=list)
+    probe: list[ProbeTable] = field(default_factory=list)
 
     @property
     def integrators(self) -> list[IntegratorTable]:
@@ -168,6 +178,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "start": STARTS,
     "response": ResponseTable,
     "stage": StageTable,
+    "probe": ProbeTable,
 }
 WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
 SEVERAL = (
@@ -184,5 +195,6 @@ SEVERAL = (
     *("damping", "dashpot", "drag"),
     "load",
     "stage",
+    "probe",
 )
 NEEDED = ("integrator", "run")

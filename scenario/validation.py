@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
+from symplex.scenario.probes import wrong_probes
 from symplex.scenario.quantities import Table, check_text, shown
 from symplex.scenario.sampling import Run, Sampled
 from symplex.scenario.sentences import closest, mistakes, place, sentence, suggestion
@@ -70,7 +71,7 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     if not lines:
         tables = _with_default_samples(_complete(found))
         tables = replace(tables, body=[each for body in tables.body for each in body.instances])
-        lines = [*wrong_names(tables), *wrong_times(tables)]
+        lines = [*wrong_names(tables), *wrong_times(tables), *wrong_probes(tables)]
     if not lines:
         lines = list(dict.fromkeys(line for k in range(len(tables.sampled)) for line in _wrong_in_stage(tables, k)))
     if lines:

@@ -10,6 +10,7 @@ __all__, __getattr__, __dir__ = public(
         ".integrator": ("Integrator",),
         ".langevin": ("Langevin", "kinetic_temperature"),
         ".motion": ("Motion",),
+        ".probing": ("ProbeRecorder",),
         ".stages": ("Stage", "Stages"),
         ".trajectory": ("Recorder", "Trajectory", "march", "record"),
     },

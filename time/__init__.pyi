@@ -8,6 +8,7 @@ from symplex.time.integrator import Integrator as Integrator
 from symplex.time.langevin import Langevin as Langevin
 from symplex.time.langevin import kinetic_temperature as kinetic_temperature
 from symplex.time.motion import Motion as Motion
+from symplex.time.probing import ProbeRecorder as ProbeRecorder
 from symplex.time.stages import Stage as Stage
 from symplex.time.stages import Stages as Stages
 from symplex.time.trajectory import Recorder as Recorder

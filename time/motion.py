@@ -83,6 +83,10 @@ class Motion(ABC):
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
         return energy.gradient(state.q[energy.nodes])
 
+    def constraint_forces(self) -> Array | None:
+        """Return the forces [n, dim] in N of constraints that the method keeps, if it keeps any."""
+        return None
+
     @abstractmethod
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""

@@ -273,6 +273,10 @@ class StagedMotion(Motion):
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
         return self._motion.gradient(energy, state)
 
+    def constraint_forces(self) -> Array | None:
+        """Return the forces [n, dim] in N of constraints that the present method keeps, if it keeps any."""
+        return self._motion.constraint_forces()
+
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
         inner = {_INNER + name: array for name, array in self._motion.checkpoint().items()}

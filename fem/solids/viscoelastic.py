@@ -177,10 +177,15 @@ class Viscoelastic(Inelastic):
 
         Of stabilized hexahedra it is that of the mean deformation.
         """
+        F = self._points.deformations(q[self.nodes])[0]
+        volumes = self._points.weights * np.linalg.det(F)
+        return np.einsum("ep,epij->eij", volumes, self.cauchy_at_points(q, z)) / volumes.sum(axis=1)[:, None, None]
+
+    def cauchy_at_points(self, q: Array, z: Array) -> Array:
+        """Return the overstress F S Fᵀ/J [m, g, 3, 3] in Pa at the points of quadrature, at the positions q [n, 3]."""
         F, d = self._strains(q[self.nodes])
         S = _tensors(np.einsum("i,iepc->epc", self.moduli, d - z))
-        sums = np.einsum("ep,epij->eij", self._points.weights, F @ S @ F.swapaxes(-1, -2))
-        return sums / (self._points.weights * np.linalg.det(F)).sum(axis=1)[:, None, None]
+        return F @ S @ F.swapaxes(-1, -2) / np.linalg.det(F)[..., None, None]
 
     # -- at the points of quadrature ----------------------------------------------------------------------------
 

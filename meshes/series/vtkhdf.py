@@ -28,54 +28,17 @@ import numpy as np
 
 from symplex.base.files import WAY_OUT, aside_of, damage_reported, new_file, reason_of
 from symplex.errors import OutputError
+from symplex.meshes.series.committed import CommittedFile, opened
 from symplex.meshes.series.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
-from symplex.meshes.series.redo import RedoFile, recover
+from symplex.meshes.series.redo import recover
 
 if TYPE_CHECKING:
     import h5py
 
-_LIBVER = ("v108", "v108")
 _ROOT_KIND = "MultiBlockDataSet"
 # Offsets are known in advance and are written for so many frames at once; NSteps alone says which frames exist.
 _STEPS_AHEAD = 256
 _GEOMETRY_OFFSETS = ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets")
-
-
-@final
-class _CommittedFile:
-    """An HDF5 file, open for changes that become part of it together, by `commit`.
-
-    HDF5 crashes if a write fails under it; through the `RedoFile` none does, from the first byte on.
-    """
-
-    def __init__(self, path: Path, *, begun: bool = True):
-        """Open the file; one that is not ``begun`` is empty."""
-        import h5py
-
-        self._redo = RedoFile(path, writable=True)
-        try:
-            self.root = h5py.File(self._redo, "r+" if begun else "w", libver=_LIBVER)
-        except BaseException:
-            self._redo.close()
-            raise
-
-    def commit(self) -> None:
-        self.root.flush()
-        self._redo.commit()
-
-    def close(self) -> None:
-        """Commit and close."""
-        try:
-            self.root.close()
-            self._redo.commit()
-        finally:
-            self._redo.close()
-
-    def abandon(self) -> None:
-        """Close the file as of the last commit."""
-        self._redo.rollback()
-        self.root.close()
-        self._redo.close()
 
 
 @final
@@ -84,7 +47,7 @@ class VtkHdfWriter(SeriesWriter):
 
     def __init__(self, path: Path, points: np.ndarray, blocks: Mapping[str, Block]):
         super().__init__(path, points, blocks)
-        self._file: _CommittedFile | None = None
+        self._file: CommittedFile | None = None
         self._count = 0
         with _reported(path):
             new_file(aside_of(path)).close()
@@ -105,7 +68,7 @@ class VtkHdfWriter(SeriesWriter):
         writer._last = last.t
         writer._count = count
         with _reported(path):
-            writer._file = _CommittedFile(path)
+            writer._file = CommittedFile(path)
             try:
                 _keep(writer._file.root, writer.blocks, count)
             except TypeError as error:  # from HDF5, of a dataset that has lost its chunks
@@ -132,7 +95,7 @@ class VtkHdfWriter(SeriesWriter):
         if self._count == 0:
             self._write_first(t, fields)
         else:
-            self._file = self._file or _CommittedFile(self.path)
+            self._file = self._file or CommittedFile(self.path)
             try:
                 self._write_frame(self._file.root, t, fields)
                 self._file.commit()
@@ -145,7 +108,7 @@ class VtkHdfWriter(SeriesWriter):
     def _write_first(self, t: float, fields: dict) -> None:
         aside = aside_of(self.path)
         new_file(aside).close()
-        file = _CommittedFile(aside, begun=False)
+        file = CommittedFile(aside, begun=False)
         try:
             _write_geometry(file.root, self.points, self.blocks)
             self._write_frame(file.root, t, fields)
@@ -191,7 +154,7 @@ class VtkHdfSeries(Series):
 
     def __init__(self, path: Path):
         blocks = {}
-        with damage_reported(path, "series of symplex", WAY_OUT), _opened(path) as file:
+        with damage_reported(path, "series of symplex", WAY_OUT), opened(path) as file:
             own = file["symplex"]
             points = _whole(own["points"])
             for name in own["blocks"].asstr()[...].tolist():
@@ -209,7 +172,7 @@ class VtkHdfSeries(Series):
             self._set(path, times, points, blocks, at_points, at_cells)
 
     def _read(self, i: int) -> Frame:
-        with _opened(self.path) as file:
+        with opened(self.path) as file:
             root = file["VTKHDF/Assembly"]
             at_points = {key: self._at_points(root, key, i) for key in ["displacement", *self.point_fields]}
             at_cells = {
@@ -239,7 +202,7 @@ def repair(path: Path) -> int:
     """Finish a commit that was cut short and drop the beginning of the next; return the number of frames."""
     count = len(VtkHdfSeries(path))
     with _reported(path):
-        file = _CommittedFile(path)
+        file = CommittedFile(path)
         _bring_up_to_date(file.root)
         file.close()
         aside_of(path).unlink(missing_ok=True)
@@ -376,18 +339,6 @@ def _whole(data: h5py.Dataset) -> np.ndarray:
     if data.nbytes > data.file.id.get_filesize():
         raise ValueError(f"'{data.name}' claims {data.nbytes:,} bytes")
     return data[...]
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[h5py.File]:
-    import h5py
-
-    redo = RedoFile(path, writable=False)
-    try:
-        with h5py.File(redo, "r") as file:
-            yield file
-    finally:
-        redo.close()
 
 
 @contextmanager

@@ -103,6 +103,7 @@ def two_bodies() -> tuple[sx.System, sx.State]:
 def furnish() -> None:
     """Put the files here that calls name."""
     Path("drop.toml").write_text(SCENARIO, "utf-8")
+    Path("scenario.toml").write_text(SCENARIO, "utf-8")
     Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
     sx.save_mesh(BLOCK, "box.msh")
     Path("results").mkdir(exist_ok=True)
@@ -272,6 +273,22 @@ def begin_series(writer: Any) -> None:
     Path("new.vtkhdf").unlink(missing_ok=True)
 
 
+def body() -> sx.System:
+    """Return a tetrahedron of rubber."""
+    return sx.System(MASS, {"body": ELASTIC})
+
+
+def by_name(values: dict[str, np.ndarray]) -> None:
+    """Look whether numbers by name are finite."""
+    for value in values.values():
+        finite(value)
+
+
+def look(probe: sx.outputs.Probe, at: sx.System) -> None:
+    """Look at a state with a probe."""
+    finite(list(probe.of(at, at.state(POINTS)).values()))
+
+
 def ignore(result: Any) -> None:
     """Do nothing more."""
 
@@ -362,6 +379,91 @@ def calls() -> dict[str, Call]:
         ),
         "Composition": _call(sx.Composition, move, integrator=sx.Midpoint(1e-3), order=4, scheme=None),
         "Dashpots": _call(sx.actions.Dashpots, apply, pairs=PAIRS, viscosity=0.1),
+        "stress": _call(sx.stress, by_name, system=body(), state=body().state(POINTS), quantity="stress"),
+        "nodal_stress": _call(sx.nodal_stress, finite, system=body(), state=body().state(POINTS), quantity="strain"),
+        "reactions": _call(
+            sx.reactions,
+            lambda made: finite(made[0]),
+            system=system(fixed=HELD),
+            state=start(system(fixed=HELD)),
+            nodes=[0, 1],
+            about=[0.0, 0.0, 1.0],
+        ),
+        "force_on": _call(
+            sx.outputs.force_on,
+            lambda made: finite(made[0]),
+            system=system(),
+            state=start(),
+            energy="springs",
+            nodes=[0, 1],
+            about=[0.0, 0.0, 1.0],
+        ),
+        "SolidFields": _call(
+            sx.outputs.SolidFields,
+            lambda made: finite(made.at_nodes("stress", body().state(POINTS))),
+            system=body(),
+            names=["body"],
+            near=[0],
+        ),
+        "NodalProbe": _call(
+            sx.outputs.NodalProbe,
+            lambda made: look(made, system()),
+            name="p",
+            places=[0, 2],
+            quantities=["displacement", "velocity"],
+            reference=POINTS,
+            components=["x", "norm"],
+            reduce=["mean"],
+            labels=None,
+            dim=3,
+        ),
+        "SolidProbe": _call(
+            sx.outputs.SolidProbe,
+            lambda made: look(made, body()),
+            name="p",
+            fields=sx.outputs.SolidFields(body()),
+            quantities=["stress"],
+            places=[0, 2],
+            components=["xx"],
+            reduce=["max"],
+            labels=None,
+            elements={},
+        ),
+        "BarProbe": _call(
+            sx.outputs.BarProbe,
+            lambda made: look(made, system()),
+            name="p",
+            bars=SPRINGS,
+            quantities=["axial_force", "axial_stress", "elongation"],
+            members=[0, 2],
+            section=1.0,
+            reference=POINTS,
+            reduce=["sum"],
+        ),
+        "ReactionProbe": _call(
+            sx.outputs.ReactionProbe, lambda made: look(made, system()), name="p", held=HELD, about=[0.0, 0.0, 1.0]
+        ),
+        "ForceProbe": _call(
+            sx.outputs.ForceProbe,
+            lambda made: look(made, system()),
+            name="p",
+            acting=["springs"],
+            nodes=[0, 2],
+            what="force",
+            about=[0.0, 0.0, 1.0],
+            dim=3,
+        ),
+        "ProbeRecorder": _call(sx.time.ProbeRecorder, ignore, probes=[sx.outputs.NodalProbe("p", [0], ["velocity"])]),
+        "weights_in_cells": _call(
+            sx.meshes.weights_in_cells, lambda made: finite(made.toarray()), mesh=MESH, at=[[0.2, 0.2, 0.2]], group=None
+        ),
+        "plot_probes": _call(
+            sx.runs.plot_probes,
+            ignore,
+            probes={"p": {"t": np.arange(3.0), "momentum_x": np.ones(3)}},
+            path="probes.png",
+            title=None,
+        ),
         "Drag": _call(sx.actions.Drag, apply, mass=MASS, rate=0.1),
         "MeanDashpot": _call(
             sx.actions.MeanDashpot, apply, nodes=[0, 1], to=[2, 3], viscosity=0.1, exponent=1.5, fixed=False
@@ -722,6 +824,8 @@ def calls() -> dict[str, Call]:
         "Conservation": _call(
             sx.runs.Conservation, lambda made: made.text(), title="A title", parts=(), history={"t": np.zeros(2)}
         ),
+        "read_probe": _call(sx.runs.read_probe, path="history.csv"),
+        "read_probes": _call(sx.runs.read_probes, folder="."),
         "read_mesh": _call(sx.read_mesh, path="box.msh", scale=1.0, keep_unconnected=True),
         "read_series": _call(sx.read_series, path="motion.vtkhdf"),
         "repair_series": _call(sx.meshes.repair_series, path="motion.vtkhdf"),

@@ -197,6 +197,7 @@ def own_cases() -> Iterator[Data]:
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
     yield from damped_cases(dt)
     yield from cases_of_small_motions(dt)
+    yield from probed_cases(dt)
     yield from cases_of_starts_and_stages(dt)
 
 
@@ -240,6 +241,42 @@ def cases_of_small_motions(dt: float) -> Iterator[Data]:
         load=[push],
         rotating_frame=turning,
         response={"frequencies": [3.0, 8.0], "at": at[:1]},
+    )
+
+
+def probed_cases(dt: float) -> Iterator[Data]:
+    """Yield scenarios with all that is looked at."""
+    probes = [
+        {
+            "name": "top",
+            "body": "cube",
+            "points": [[0.05, 0.05, 0.1]],
+            "quantities": ["stress", "velocity"],
+            "every": 2,
+        },
+        {
+            "name": "near",
+            "body": "cube",
+            "points": [[0.2, 0.05, 0.1]],
+            "interpolate": False,
+            "components": ["x", "norm"],
+        },
+        {"name": "corner", "body": "cube", "nodes": [0, 3], "format": "hdf5", "frame_on": "peak"},
+        {"name": "side", "body": "cube", "group": "x_max", "quantities": ["von_mises"], "reduce": ["max", "sum"]},
+        {"name": "base", "support": "all", "about": [0.05, 0.05, 0]},
+        {"name": "ground", "obstacle": "floor", "frame_on": "onset"},
+        {"name": "rope", "body": "rope", "members": [0], "quantities": ["axial_force", "elongation"]},
+        {"name": "touch", "contact": "all"},
+    ]
+    rope = {"name": "rope", "body": "cube", "at": [0, 0, 0.1], "to": [0, 0, 1], "stiffness": 1}
+    yield case(
+        {"kind": "energy-momentum", "dt": dt},
+        support=[STILL],
+        spring=[rope],
+        obstacle=[FLOOR],
+        contact=[{"self": True}],
+        probe=probes,
+        output={"fields": ["stress", "nodal_stress"], "frames_at": [0.003], "pictures": False},
     )
 
 

@@ -1,0 +1,14 @@
+"""What there is to tell of a state: stress and strain, reactions and forces, and probes that look at them."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".forces": ("force_on", "reactions"),
+        ".field_probes": ("NodalProbe", "SolidProbe"),
+        ".force_probes": ("BarProbe", "ForceProbe", "ReactionProbe"),
+        ".probe": ("Observation", "Probe"),
+        ".solid_fields": ("SolidFields", "nodal_stress", "stress"),
+    },
+)

@@ -1,0 +1,203 @@
+"""Probes of fields: motion at nodes and points, stress and strain there or of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from symplex.base.arguments import checked
+from symplex.base.columns import AXES, Kind
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array
+from symplex.fem.nodes import Nodes, node_indices
+from symplex.fem.outputs.probe import Numbers, Observation, Probe, Reduction, require
+from symplex.fem.outputs.solid_fields import PARTS, QUANTITIES, UNITS, Quantity, SolidFields
+
+Motion = Literal["displacement", "position", "velocity", "acceleration"]
+MOTIONS: tuple[Motion, ...] = get_args(Motion)
+_MOTION: dict[str, tuple[str, Kind]] = {
+    "displacement": ("m", "length"),
+    "position": ("m", "length"),
+    "velocity": ("m/s", "other"),
+    "acceleration": ("m/s²", "other"),
+}
+
+
+@checked
+@final
+class NodalProbe(Probe):
+    """Displacements, positions, velocities or accelerations at nodes, or at points between them.
+
+    Parameters
+    ----------
+    name : str
+    places : int [p] or sparse [p, n]
+        Nodes; or the weights of nodes for each point, as `symplex.meshes.weights_in_cells` finds them.
+    quantities : sequence of str, default ["displacement"]
+        Of ``displacement``, ``position``, ``velocity``, ``acceleration``.
+    reference : float64 [n, dim], optional
+        Undeformed positions in m of all nodes; displacements are those since then.
+    components : sequence of str, optional
+        Of ``x``, ``y``, ``z``, ``norm``; default: all but the norm.
+    reduce : sequence of str, optional
+        Of ``mean``, ``max``, ``min``, ``sum`` over the places; default: each place.
+    labels : sequence of str, optional
+        What the places are called; default: the numbers of nodes, or 1, 2 … of points.
+    dim : int, default 3
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no place or no such quantity, component or reduction, or the reference is missing.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        places: Nodes | sp.csr_array,
+        quantities: Sequence[str] = ("displacement",),
+        *,
+        reference: ArrayLike | None = None,
+        components: Sequence[str] | None = None,
+        reduce: Sequence[str] = (),
+        labels: Sequence[str] | None = None,
+        dim: int = 3,
+    ):
+        require("NodalProbe", quantities, MOTIONS)
+        require("NodalProbe", reduce, get_args(Reduction)) if reduce else None
+        self.name, self._nodes, self._weights = name, *_places(places)
+        count = _count(self._nodes, self._weights)
+        if not count:
+            raise InvalidSystem("NodalProbe: there is no place; name a node at least.")
+        if labels is None:
+            labels = [str(k) for k in (self._nodes if self._weights is None else range(1, count + 1))]
+        self._start = np.zeros(dim)
+        if "displacement" in quantities:
+            if reference is None:
+                raise InvalidSystem("NodalProbe: displacements need the undeformed positions; give reference=points.")
+            self._start = np.array(reference, dtype=float)[self._nodes]
+        self._quantities = tuple(quantities)
+        self._numbers = [
+            Numbers(f"{name}: {one}", one, *_MOTION[one], AXES[:dim], labels, components, reduce) for one in quantities
+        ]
+        self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        state = seen.state
+        arrays = {"position": state.q, "displacement": state.q, "velocity": state.v, "acceleration": state.a}
+        found = []
+        for quantity, numbers in zip(self._quantities, self._numbers, strict=True):
+            values = arrays[quantity][self._nodes]
+            if quantity == "displacement":
+                values = values - self._start
+            found.append(numbers.of(values if self._weights is None else self._weights @ values))
+        return np.concatenate(found)
+
+
+def _places(places: Any) -> tuple[NDArray[np.integer], sp.csr_array | None]:
+    """Return the nodes that places need, and the weights [p, k] of these if places are between them."""
+    if not sp.issparse(places):
+        return node_indices("NodalProbe", places), None
+    weights = sp.csr_array(places)
+    nodes = np.unique(weights.indices)
+    return nodes, sp.csr_array(weights[:, nodes])
+
+
+def _count(nodes: NDArray[np.integer], weights: sp.csr_array | None) -> int:
+    """Return the number of places."""
+    return len(nodes) if weights is None else len(weights.indptr) - 1
+
+
+@checked
+@final
+class SolidProbe(Probe):
+    """Stress, strain or energy density of solids: at elements, or averaged at nodes (see `SolidFields`).
+
+    Parameters
+    ----------
+    name : str
+    fields : SolidFields
+        Of the elements that are meant; with `near` of those around the places, which is enough and faster.
+    quantities : sequence of str, default ["stress"]
+        See `SolidFields`.
+    places : int [p] or sparse [p, n], optional
+        Nodes, or weights of nodes for each point, as of a `NodalProbe`; default: the elements of the fields.
+    components : sequence of str, optional
+        Of ``xx``, ``yy``, ``zz``, ``xy``, ``yz``, ``xz``, ``norm``, of principal stresses ``1``, ``2``, ``3``.
+    reduce : sequence of str, optional
+        Of ``mean``, ``max``, ``min``, ``sum``; default: each place. Means of elements are those over their undeformed
+        volume.
+    labels : sequence of str, optional
+    elements : mapping of str to int [k], optional
+        Only these elements of each solid, by their numbers among those of the fields.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no place or no such quantity, component or reduction.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fields: SolidFields,
+        quantities: Sequence[str] = ("stress",),
+        *,
+        places: Nodes | sp.csr_array | None = None,
+        components: Sequence[str] | None = None,
+        reduce: Sequence[str] = (),
+        labels: Sequence[str] | None = None,
+        elements: Mapping[str, Nodes] = MappingProxyType({}),
+    ):
+        require("SolidProbe", quantities, QUANTITIES)
+        require("SolidProbe", reduce, get_args(Reduction)) if reduce else None
+        self.name, self._fields, self._at_elements = name, fields, places is None
+        every = {one: np.arange(len(fields.elements(one))) for one in fields.names}
+        chosen = {one: np.asarray(k, dtype=np.intp) for one, k in elements.items()}
+        self._elements = {one: chosen.get(one, every[one]) for one in fields.names}
+        weights, self._weights, self._nodes = None, None, np.empty(0, np.int32)
+        if places is None:
+            weights = np.concatenate([fields.volumes(one)[k] for one, k in self._elements.items()] or [np.empty(0)])
+            count, names = len(weights), [str(k) for k in range(len(weights))]
+        else:
+            self._nodes, self._weights = _places(places)
+            count = _count(self._nodes, self._weights)
+            names = [str(k) for k in (self._nodes if self._weights is None else range(1, count + 1))]
+        if not count:
+            raise InvalidSystem("SolidProbe: there is no element and no node to look at.")
+        self._quantities: tuple[Quantity, ...] = tuple(quantities)  # pyright: ignore[reportAttributeAccessIssue]
+        self._numbers = [
+            Numbers(
+                f"{name}: {one}",
+                one,
+                UNITS[one],
+                "other",
+                PARTS.get(one, ()),
+                labels or names,
+                components,
+                reduce,
+                weights,
+            )
+            for one in self._quantities
+        ]
+        self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        found = []
+        for quantity, numbers in zip(self._quantities, self._numbers, strict=True):
+            if self._at_elements:
+                values = np.concatenate(
+                    [self._fields.of_elements(quantity, seen.state, one)[k] for one, k in self._elements.items()]
+                )
+            else:
+                values = self._fields.at_nodes(quantity, seen.state)[self._nodes]
+                values = values if self._weights is None else self._weights @ values
+            found.append(numbers.of(values))
+        return np.concatenate(found)

@@ -1,0 +1,198 @@
+"""Probes of forces: along bars, of supports, of obstacles and contact."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, final, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symplex.base.arguments import checked
+from symplex.base.columns import AXES, Column, Kind
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array
+from symplex.fem.measures.anchors import Anchors
+from symplex.fem.measures.bars import Bars
+from symplex.fem.nodes import Nodes, node_indices
+from symplex.fem.outputs.forces import point_of, resultant
+from symplex.fem.outputs.probe import Numbers, Observation, Probe, Reduction, require
+
+OfBars = Literal["axial_force", "axial_stress", "elongation"]
+OF_BARS: tuple[OfBars, ...] = get_args(OfBars)
+_OF_BARS: dict[str, tuple[str, Kind]] = {
+    "axial_force": ("N", "force"),
+    "axial_stress": ("Pa", "other"),
+    "elongation": ("m", "length"),
+}
+
+
+@checked
+@final
+class BarProbe(Probe):
+    """Axial force, stress and elongation of bars or springs.
+
+    Parameters
+    ----------
+    name : str
+    bars : Bars or Anchors
+    quantities : sequence of str, default ["axial_force"]
+        Of ``axial_force`` (N, positive in tension), ``axial_stress`` (Pa, that force over the undeformed section) and
+        ``elongation`` (m, the change of length since the reference).
+    members : int [k], optional
+        Which of them; default: all.
+    section : float, optional
+        The undeformed section in m².
+    reference : float64 [n, dim], optional
+        Positions in m since which elongations count.
+    reduce : sequence of str, optional
+        Of ``mean``, ``max``, ``min``, ``sum``; default: each member.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no member or no such quantity or reduction, or the section or the reference is missing.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bars: Bars | Anchors,
+        quantities: Sequence[str] = ("axial_force",),
+        *,
+        members: Nodes | None = None,
+        section: float | None = None,
+        reference: ArrayLike | None = None,
+        reduce: Sequence[str] = (),
+    ):
+        require("BarProbe", quantities, OF_BARS)
+        require("BarProbe", reduce, get_args(Reduction)) if reduce else None
+        m = len(bars.nodes)
+        self._members = np.arange(m) if members is None else node_indices("BarProbe", members)
+        if not len(self._members) or self._members.max() >= m:
+            raise InvalidSystem(f"BarProbe: members must be some of 0 to {m - 1}; they are {list(self._members[:5])}.")
+        if "axial_stress" in quantities and not (section is not None and 0.0 < section < np.inf):
+            raise InvalidSystem("BarProbe: the axial stress needs the section in m²; give section=A.")
+        if "elongation" in quantities and reference is None:
+            raise InvalidSystem(
+                "BarProbe: elongations need the positions since which they count; give reference=points."
+            )
+        self.name, self._bars, self._section = name, bars, 1.0 if section is None else section
+        at_rest = np.zeros(m) if reference is None else bars.lengths(np.array(reference, dtype=float))
+        self._lengths = at_rest[self._members]
+        labels = [str(k) for k in self._members]
+        self._quantities = tuple(quantities)
+        self._numbers = [Numbers(f"{name}: {one}", one, *_OF_BARS[one], (), labels, None, reduce) for one in quantities]
+        self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        q, found = seen.state.q, []
+        for quantity, numbers in zip(self._quantities, self._numbers, strict=True):
+            if quantity == "elongation":
+                values = self._bars.lengths(q)[self._members] - self._lengths
+            else:
+                values = self._bars.tensions(q)[self._members]
+                values = values / self._section if quantity == "axial_stress" else values
+            found.append(numbers.of(values))
+        return np.concatenate(found)
+
+
+class _Resultants(Probe):
+    """Forces and moments of several things, each with its own columns."""
+
+    def __init__(self, name: str, what: str, labels: Sequence[str], about: ArrayLike | None, dim: int):
+        self.name, self._about = name, point_of(about, dim)
+        columns: list[Column] = []
+        for label in labels:
+            of = f"_{label}" if label else ""
+            turns = AXES if dim == 3 else ("z",) if dim == 2 else ""
+            told: list[tuple[str, str, Kind, Sequence[str]]] = [(what, "N", "force", AXES[:dim])]
+            turning = what.replace("force", "moment", 1) if what.startswith("force") else f"{what}_moment"
+            for quantity, unit, kind, axes in [*told, (turning, "N m", "other", turns)]:
+                title = f"{name}: {quantity}{of}".replace("_", " ")
+                columns += [Column(f"{quantity}{of}_{a}", unit, kind, title, vector=f"{quantity}{of}") for a in axes]
+        self.columns = tuple(columns)
+
+    @abstractmethod
+    def _forces(self, seen: Observation) -> Sequence[Callable[[], tuple[Array, Array]]]:
+        """Return for each of them what returns its forces and the positions of these."""
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        return np.concatenate([part for found in self._forces(seen) for part in resultant(*found(), self._about)])
+
+
+@checked
+@final
+class ReactionProbe(_Resultants):
+    """The forces of supports on a system, and their moments about a point.
+
+    Parameters
+    ----------
+    name : str
+    held : bool [n, dim] or mapping of str to bool [n, dim]
+        The coordinates that are held or moved by the support; or by each of several, by name.
+    about : float64 [dim], optional
+        Where moments are taken, in m; default: the origin.
+
+    Raises
+    ------
+    InvalidSystem
+        If shapes do not match.
+    """
+
+    def __init__(
+        self, name: str, held: NDArray[np.bool_] | Mapping[str, NDArray[np.bool_]], about: ArrayLike | None = None
+    ):
+        masks = dict(held) if isinstance(held, Mapping) else {"": held}
+        masks = {label: np.asarray(mask, dtype=bool) for label, mask in masks.items()}
+        if not masks or any(mask.ndim != 2 for mask in masks.values()):
+            raise InvalidSystem("ReactionProbe: what a support holds must be a mask [n, dim], or several by name.")
+        super().__init__(name, "reaction", list(masks), about, next(iter(masks.values())).shape[1])
+        nodes = [np.flatnonzero(mask.any(axis=1)) for mask in masks.values()]
+        self._held = [(some, mask[some]) for some, mask in zip(nodes, masks.values(), strict=True)]
+
+    def _forces(self, seen: Observation) -> Sequence[Callable[[], tuple[Array, Array]]]:
+        R, q = seen.reactions, seen.state.q
+        return [lambda n=nodes, mask=mask: (np.where(mask, R[n], 0.0), q[n]) for nodes, mask in self._held]
+
+
+@checked
+@final
+class ForceProbe(_Resultants):
+    """The forces of energies and loads on some nodes, as of an obstacle on bodies, and their moments about a point.
+
+    Parameters
+    ----------
+    name : str
+    acting : sequence of str
+        The names of energies and loads, whose forces are added up.
+    nodes : int [k] or mapping of str to int [k]
+        The nodes on which the force is told; or several of them, by name.
+    what : str, default "force"
+        Begins the names of the columns.
+    about : float64 [dim], optional
+        Where moments are taken, in m; default: the origin.
+    dim : int, default 3
+    """
+
+    def __init__(
+        self,
+        name: str,
+        acting: Sequence[str],
+        nodes: Nodes | Mapping[str, Nodes],
+        *,
+        what: str = "force",
+        about: ArrayLike | None = None,
+        dim: int = 3,
+    ):
+        groups = dict(nodes) if isinstance(nodes, Mapping) else {"": nodes}
+        super().__init__(name, what, list(groups), about, dim)
+        self._acting = tuple(acting)
+        self._groups = [np.unique(node_indices("ForceProbe", some)) for some in groups.values()]
+
+    def _forces(self, seen: Observation) -> Sequence[Callable[[], tuple[Array, Array]]]:
+        forces, q = sum((seen.force_of(name) for name in self._acting), np.zeros_like(seen.state.q)), seen.state.q
+        return [lambda n=nodes: (forces[n], q[n]) for nodes in self._groups]

@@ -1,0 +1,179 @@
+"""Probes: a few numbers of a state, looked at more often than whole fields are kept.
+
+A probe declares its columns (`symplex.base.columns`) and returns their values for an `Observation` of a state. In a
+march `symplex.time.ProbeRecorder` keeps them; in runs `[[probe]]` tables do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal, final
+
+import numpy as np
+
+from symplex.base.columns import AXES, Column, Kind
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array
+from symplex.fem.copying import Copyable
+from symplex.fem.outputs.forces import Acting, as_it_is, force_on_nodes
+from symplex.fem.outputs.solid_fields import PARTS
+from symplex.fem.system import State, System
+
+Reduction = Literal["mean", "max", "min", "sum"]
+
+NORM = "norm"
+_PLOTTED = 8  # places of a probe at most that are plotted
+
+
+@final
+class Observation:
+    """A state that probes look at, with what several of them need found once.
+
+    Parameters
+    ----------
+    system : System
+    state : State
+    gradient : callable, optional
+        Returns ∂φ/∂x of an energy as it acts, as `Motion.gradient`; default: as it is.
+    constraint_forces : float64 [n, dim], optional
+        Of constraints that a method keeps, in N, which are no reactions of supports.
+    """
+
+    def __init__(
+        self, system: System, state: State, gradient: Acting = as_it_is, constraint_forces: Array | None = None
+    ):
+        self.system, self.state = system, state
+        self._gradient, self._constraint_forces = gradient, constraint_forces
+        self._forces: dict[str, Array] = {}
+
+    @cached_property
+    def reactions(self) -> Array:
+        """The forces [n, dim] in N of supports."""
+        found = self.system.reactions(self.state)
+        if self._constraint_forces is not None:
+            found -= np.where(self.system.fixed, self._constraint_forces, 0.0)
+        return found
+
+    def force_of(self, name: str) -> Array:
+        """Return the forces [n, dim] in N of an energy or a load on nodes; zero if it does not act now."""
+        if name not in self._forces:
+            state, system = self.state, self.system
+            if name in system.energies:
+                self._forces[name] = force_on_nodes(system.energies[name], state, self._gradient)
+            elif name in system.loads:
+                self._forces[name] = np.asarray(system.loads[name](state.t, state.q, state.v))
+            else:
+                self._forces[name] = np.zeros_like(state.q)
+        return self._forces[name]
+
+
+class Probe(Copyable, ABC):
+    """What is told of a state.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of Column
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @abstractmethod
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+
+    def of(self, system: System, state: State) -> dict[str, float]:
+        """Return the numbers of a state by the names of their columns."""
+        return dict(
+            zip((c.name for c in self.columns), map(float, self.values(Observation(system, state))), strict=True)
+        )
+
+
+@final
+class Numbers:
+    """How values [p, c] at some places become the numbers of columns: components are chosen, places are reduced.
+
+    Parameters
+    ----------
+    title : str
+        Of the plot.
+    quantity, unit, kind
+    parts : sequence of str
+        What the components c are called; none of a single number.
+    labels : sequence of str
+        What the places p are called; a single one needs no name.
+    components : sequence of str, optional
+        Which components, and ``norm``; default: all.
+    reduce : sequence of str
+        What is told of all places together; default: each.
+    weights : float64 [p], optional
+        Of means.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        quantity: str,
+        unit: str,
+        kind: Kind,
+        parts: Sequence[str],
+        labels: Sequence[str],
+        components: Sequence[str] | None,
+        reduce: Sequence[str] = (),
+        weights: Array | None = None,
+    ):
+        wanted = list(parts) if components is None else [c for c in components if c in (*parts, NORM)]
+        if components is not None and parts and not wanted:
+            raise InvalidSystem(
+                f"{quantity} has none of the components {', '.join(components)}; it has {', '.join(parts)}, and {NORM}."
+            )
+        self._chosen = [parts.index(c) for c in wanted if c != NORM]
+        # the places of the wanted among the chosen components with the norm at the end, or of a single number
+        self._order = [self._chosen.index(parts.index(c)) if c != NORM else len(self._chosen) for c in wanted]
+        self._single, self._has_norm = not parts, NORM in wanted
+        self._reduce, self._weights = tuple(reduce), weights
+        self._all = self._chosen == list(range(len(parts))) and not self._has_norm
+        self._double = parts == PARTS["stress"]
+        names = [""] if self._single else [f"_{c}" for c in wanted]
+        split = not self._single and max(len(labels), len(reduce)) > 1  # into a plot for each place
+        places = [f"_{how}" for how in reduce] or ([""] if len(labels) == 1 else [f"_{label}" for label in labels])
+        self.columns = tuple(
+            Column(
+                f"{quantity}{part}{place}",
+                unit,
+                kind,
+                "" if k >= _PLOTTED else f"{title}{place.replace('_', ' ')}" if split else title,
+                vector=f"{quantity}{place}" if part[1:] in AXES and part and len(parts) <= len(AXES) else "",
+            )
+            for k, place in enumerate(places)
+            for part in names
+        )
+
+    def of(self, values: Array) -> Array:
+        """Return the numbers of values [p, c], or [p]."""
+        if not self._single and not self._all:
+            found = values[:, self._chosen]
+            if self._has_norm:
+                squares = values**2
+                if self._double:  # shears are there twice
+                    squares[:, 3:] *= 2.0
+                found = np.column_stack([found, np.sqrt(squares.sum(axis=1))])
+            values = found[:, self._order]
+        if not self._reduce:
+            return values.ravel()
+        return np.concatenate([np.atleast_1d(self._reduced(how, values)) for how in self._reduce])
+
+    def _reduced(self, how: str, values: Array) -> Array:
+        if how == "mean":
+            return np.average(values, axis=0, weights=self._weights)
+        return {"max": np.max, "min": np.min, "sum": np.sum}[how](values, axis=0)
+
+
+def require(what: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+    odd = [name for name in wanted if name not in known]
+    if odd or not len(wanted):
+        given = f"there is no '{odd[0]}'" if odd else "none is given"
+        raise InvalidSystem(f"{what}: {given}; there are {', '.join(known)}.")

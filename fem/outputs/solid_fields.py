@@ -1,0 +1,297 @@
+"""Stress, strain and energy density of the solids of a system, of each element and averaged at nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Literal, NamedTuple, final, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.copying import Copyable
+from symplex.fem.nodes import node_indices
+from symplex.fem.outputs import tensors
+from symplex.fem.outputs.points import SolidPoints
+from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.viscoelastic import Viscoelastic
+from symplex.fem.system import State, System
+
+# What there is to tell of solids.
+Quantity = Literal[
+    "stress", "strain", "logarithmic_strain", "pressure", "principal_stresses", "von_mises", "energy_density"
+]
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+UNITS: dict[Quantity, str] = {
+    "stress": "Pa",
+    "strain": "",
+    "logarithmic_strain": "",
+    "pressure": "Pa",
+    "principal_stresses": "Pa",
+    "von_mises": "Pa",
+    "energy_density": "J/m³",
+}
+# How the numbers of a quantity are told apart; of others there is one.
+PARTS: dict[Quantity, tuple[str, ...]] = {
+    "stress": tensors.COMPONENTS,
+    "strain": tensors.COMPONENTS,
+    "logarithmic_strain": tensors.COMPONENTS,
+    "principal_stresses": ("1", "2", "3"),
+}
+_OF_STRESS: dict[str, Callable[[Array], Array]] = {
+    "stress": lambda sigma: sigma,
+    "pressure": tensors.pressure,
+    "principal_stresses": tensors.principal_values,
+    "von_mises": tensors.von_mises,
+}
+
+
+class _Part(NamedTuple):
+    """Some elements of one solid, and what is viscoelastic of them."""
+
+    solid: Solid
+    points: SolidPoints
+    chosen: IntArray | None  # the elements that are meant, if not all
+    overstress: Mapping[str, Viscoelastic]
+
+
+@final
+class SolidFields(Copyable):
+    """Stress, strain and energy density of solids.
+
+    Of each element there is the mean: of stresses over its deformed volume, of energy over its undeformed one; strains
+    are those of the mean deformation gradient. At nodes values are those at the points of quadrature, continued to the
+    nodes of each element by the polynomial that fits them best, and averaged over the elements that meet there with
+    their undeformed volumes as weights, those of other bodies and materials included. Elements with one point, linear
+    tetrahedra and stabilized hexahedra, are constant in this. Pressure, principal values and von Mises stress at nodes
+    are those of the averaged stress.
+
+    The Cauchy stress is that of the law and of Maxwell elements; of Rayleigh's and viscous damping it has nothing.
+    Tensors have the components xx, yy, zz, xy, yz, xz (VTK's order). ``strain`` is Green's and Lagrange's,
+    ½ (FᵀF − 1), of laws of small strains sym F − 1; ``logarithmic_strain`` is Hencky's ½ ln F Fᵀ. The pressure is
+    −tr σ/3, principal stresses begin with the largest.
+
+    Parameters
+    ----------
+    system : System
+    names : iterable of str, optional
+        The names of the energies of solids that are meant; default: all.
+    near : int [k], optional
+        Only the elements that have one of these nodes, which is enough for what there is at them.
+
+    Attributes
+    ----------
+    names : tuple of str
+
+    Raises
+    ------
+    InvalidSystem
+        If a name is not that of a solid.
+    """
+
+    def __init__(self, system: System, names: Iterable[str] | None = None, near: ArrayLike | None = None):
+        solids = {name: energy for name, energy in system.energies.items() if isinstance(energy, Solid)}
+        wanted = list(solids) if names is None else list(names)
+        for name in wanted:
+            if name not in solids:
+                raise InvalidSystem(f"'{name}' is no solid of the system; there are {', '.join(solids) or 'none'}.")
+        self.names = tuple(wanted)
+        self._n_nodes = system.n_nodes
+        nodes = None if near is None else node_indices("SolidFields", near)
+        inelastic = {name: part for name, part in system.inelastic.items() if isinstance(part, Viscoelastic)}
+        self._parts = {}
+        for name in wanted:
+            solid = solids[name]
+            overstress = {key: part for key, part in inelastic.items() if np.array_equal(part.nodes, solid.nodes)}
+            chosen = None
+            if nodes is not None:
+                chosen = np.flatnonzero(np.isin(solid.nodes, nodes).any(axis=1)).astype(np.int32)
+                solid = solid.restrict(chosen)
+                overstress = {key: Viscoelastic(solid, one.moduli, one.times) for key, one in overstress.items()}
+            self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress)
+        self._known: tuple[State | None, dict[object, Array]] = (None, {})
+
+    def elements(self, name: str) -> IntArray:
+        """Return the elements [m] of a solid that are meant, by their numbers in it."""
+        part = self._parts[name]
+        return np.arange(len(part.solid.nodes), dtype=np.int32) if part.chosen is None else part.chosen
+
+    def volumes(self, name: str) -> Array:
+        """Return the undeformed volumes [m] in m³ of these elements."""
+        return self._parts[name].solid.volumes
+
+    def of_elements(self, quantity: Quantity, state: State, name: str) -> Array:
+        """Return a quantity of the elements of a solid: [m], [m, 3] of principal stresses, [m, 6] of tensors.
+
+        Raises
+        ------
+        InvalidSystem
+            If there is no such quantity, or no such solid.
+        InvertedElement, MaterialFailed
+            If the state has no stress.
+        """
+        part = self._parts.get(name)
+        if part is None:
+            raise InvalidSystem(f"'{name}' is none of the solids: {', '.join(self._parts) or 'none'}.")
+        if quantity in _OF_STRESS:
+            return _OF_STRESS[quantity](self._once("stress", name, state, lambda: _mean_stress(part, state)))
+        if quantity == "energy_density":
+            return part.solid.value(state.q[part.solid.nodes]) / part.solid.volumes
+        return _strain(quantity, part, part.solid.deformation_gradients(state.q))
+
+    def at_nodes(self, quantity: Quantity, state: State) -> Array:
+        """Return a quantity averaged at the nodes of the system: [n], [n, 3] or [n, 6]; zero where no solid is.
+
+        Raises
+        ------
+        InvalidSystem
+            If there is no such quantity.
+        InvertedElement, MaterialFailed
+            If the state has no stress.
+        """
+        if quantity in _OF_STRESS:
+            sigma = self._once("stress", None, state, lambda: self._averaged(state, _stress_at_points))
+            return _OF_STRESS[quantity](sigma)
+        if quantity == "energy_density":
+            return self._averaged(state, lambda part, state: _energies(part, state)[..., None])[:, 0]
+        return self._averaged(
+            state, lambda part, state: _strain(quantity, part, part.points.deformation_gradients(state.q))
+        )
+
+    def _averaged(self, state: State, at_points: Callable[[_Part, State], Array]) -> Array:
+        """Return the averages [n, c] of values at the points of quadrature [m, g, c]."""
+        sums, total = None, np.zeros(self._n_nodes)
+        for name, part in self._parts.items():
+            values = at_points(part, state)
+            matrix, weights = self._matrices[name] if values.shape[1] == part.points.n_points else self._means[name]
+            found = matrix @ values.reshape(-1, values.shape[-1])
+            sums = found if sums is None else sums + found
+            total += weights
+        if sums is None:
+            raise InvalidSystem("there is no solid in the system, of which there could be stress or strain.")
+        return sums / np.where(total > 0.0, total, 1.0)[:, None]
+
+    @cached_property
+    def _matrices(self) -> dict[str, tuple[sp.csr_array, Array]]:
+        """Of each solid the matrix [n, m·g] that adds values at points to nodes by volumes, and these sums [n]."""
+        return {
+            name: _matrix(part.solid, part.points.extrapolation, self._n_nodes) for name, part in self._parts.items()
+        }
+
+    @cached_property
+    def _means(self) -> dict[str, tuple[sp.csr_array, Array]]:
+        """The same for one value of each element."""
+        return {
+            name: _matrix(part.solid, np.ones((part.solid.nodes.shape[1], 1)), self._n_nodes)
+            for name, part in self._parts.items()
+        }
+
+    def _once(self, what: str, name: str | None, state: State, compute: Callable[[], Array]) -> Array:
+        """Return what is computed once for a state, of which several quantities may be wanted."""
+        if self._known[0] is not state:
+            self._known = state, {}
+        known = self._known[1]
+        if (what, name) not in known:
+            known[what, name] = compute()
+        return known[what, name]
+
+
+def _matrix(solid: Solid, extrapolation: Array, n_nodes: int) -> tuple[sp.csr_array, Array]:
+    (m, k), g = solid.nodes.shape, extrapolation.shape[1]
+    values = solid.volumes[:, None, None] * extrapolation
+    rows = np.repeat(solid.nodes.ravel(), g)
+    columns = np.repeat(np.arange(m * g).reshape(m, 1, g), k, axis=1).ravel()
+    weights = np.bincount(solid.nodes.ravel(), np.repeat(solid.volumes, k), n_nodes).astype(float)
+    return sp.csr_array((values.ravel(), (rows, columns)), shape=(n_nodes, m * g)), weights
+
+
+def _mean_stress(part: _Part, state: State) -> Array:
+    """Return the mean Cauchy stress [m, 6] of elements."""
+    sigma = part.solid.cauchy(state.q)
+    for key, viscous in part.overstress.items():
+        if key in state.internal:
+            sigma = sigma + viscous.cauchy(state.q, _chosen(part, state.internal[key]))
+    return tensors.components(sigma)
+
+
+def _stress_at_points(part: _Part, state: State) -> Array:
+    """Return the Cauchy stress [m, g, 6] at points."""
+    sigma = part.points.cauchy(state.q)
+    for key, viscous in part.overstress.items():
+        if key in state.internal:
+            sigma = sigma + viscous.cauchy_at_points(state.q, _chosen(part, state.internal[key]))
+    return tensors.components(sigma)
+
+
+def _chosen(part: _Part, z: Array) -> Array:
+    """Return the internal variables [i, m, g, c] of the elements that are meant."""
+    return z if part.chosen is None else z[:, part.chosen]
+
+
+def _energies(part: _Part, state: State) -> Array:
+    """Return the energy density [m, 1] of elements."""
+    return (part.solid.value(state.q[part.solid.nodes]) / part.solid.volumes)[:, None]
+
+
+def _strain(quantity: str, part: _Part, F: Array) -> Array:
+    """Return the strain [..., 6] of deformation gradients."""
+    if quantity == "strain":
+        return tensors.green_lagrange(F, part.solid.material.objective)
+    if quantity == "logarithmic_strain":
+        return tensors.logarithmic(F)
+    raise InvalidSystem(f"there is no quantity '{quantity}' of solids; there are {', '.join(QUANTITIES)}.")
+
+
+@checked
+def stress(system: System, state: State, quantity: Quantity = "stress") -> dict[str, Array]:
+    """Return the Cauchy stress of the elements of each solid, or another quantity of it.
+
+    Parameters
+    ----------
+    system : System
+    state : State
+    quantity : str, default "stress"
+        ``stress``, ``strain`` or ``logarithmic_strain`` [m, 6], ``principal_stresses`` [m, 3], ``pressure``,
+        ``von_mises`` or ``energy_density`` [m], of m elements; see `SolidFields`.
+
+    Returns
+    -------
+    dict of str to float64
+        By the names of the energies; in Pa, strains are pure numbers, energy densities are in J/m³.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no such quantity.
+    InvertedElement, MaterialFailed
+        If the state has no stress.
+
+    Examples
+    --------
+    >>> sx.stress(system, state)["block"][:, 0]  # σ_xx of each element
+    """
+    fields = SolidFields(system)
+    return {name: fields.of_elements(quantity, state, name) for name in fields.names}
+
+
+@checked
+def nodal_stress(system: System, state: State, quantity: Quantity = "stress") -> Array:
+    """Return the Cauchy stress of solids averaged at the nodes of a system, or another quantity, as `stress`.
+
+    Returns
+    -------
+    float64 [n, 6], [n, 3] or [n]
+        Zero at nodes that belong to no solid.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no solid, or no such quantity.
+    InvertedElement, MaterialFailed
+        If the state has no stress.
+    """
+    return SolidFields(system).at_nodes(quantity, state)

@@ -1,0 +1,194 @@
+"""What a run does with its probes: rows at their own rate, frames on events, what a summary tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.base.columns import Column
+from symplex.base.files import WAY_OUT
+from symplex.errors import OutputError
+from symplex.fem.energy import Array
+from symplex.fem.outputs.probe import Observation
+from symplex.fem.system import State
+from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
+from symplex.runs.results import Folder
+from symplex.scenario.probes import BuiltProbe, Event
+from symplex.scenario.scenario import Problem
+from symplex.time.motion import Motion
+
+
+@final
+class ProbesOfRun:
+    """The probes of a run.
+
+    Parameters
+    ----------
+    problem : Problem
+    folder : Folder
+    """
+
+    def __init__(self, problem: Problem, folder: Folder):
+        self._times = problem.scenario.times
+        self._probes = [_ProbeOfRun(built, folder, len(self._times)) for built in problem.probes]
+
+    def begin(self, opened: ExitStack) -> None:
+        """Begin the files; what is opened is closed with the others of the run.
+
+        Raises
+        ------
+        OutputError
+            If they cannot be written.
+        """
+        for probe in self._probes:
+            probe.writer = opened.enter_context(open_probe(probe.path, probe.columns))  # pyright: ignore
+
+    def check(self, sample: int) -> None:
+        """Read all files up to a sample, and find the events of then again.
+
+        Raises
+        ------
+        OutputError
+            If one cannot be read, or is not as the run has left it.
+        """
+        for probe in self._probes:
+            probe.replay(self._times[: sample + 1])
+
+    def resume(self, sample: int, opened: ExitStack) -> None:
+        """Go on with the files, without the rows after a sample.
+
+        Raises
+        ------
+        OutputError
+            If they cannot be written.
+        """
+        for probe in self._probes:
+            rows = int(probe.is_row[: sample + 1].sum())
+            writer = resume_probe(probe.path, probe.columns, rows, float(self._times[sample]))
+            probe.writer = opened.enter_context(writer)  # pyright: ignore
+
+    def look(self, k: int, state: State, motion: Motion) -> bool:
+        """Look at the state of sample k; return whether an event wants a frame of it."""
+        due = [probe for probe in self._probes if probe.is_row[k]]
+        if not due:
+            return False
+        seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces())
+        wanted = [probe.look(k, seen) for probe in due]
+        return any(wanted)
+
+    def frames_brought(self) -> set[int]:
+        """Return the samples up to now of which events have wanted frames."""
+        return set().union(*(probe.brought for probe in self._probes))
+
+    def write(self) -> None:
+        """Write the rows of the state that was looked at last."""
+        for probe in self._probes:
+            probe.write()
+
+    def flush(self) -> None:
+        """See to it that all rows survive a kill."""
+        for probe in self._probes:
+            if probe.writer is not None:
+                probe.writer.flush()
+
+    def summary(self) -> dict[str, Any]:
+        """Return for each probe its file, and of each column the least and the largest value with their times."""
+        return {probe.name: probe.summary() for probe in self._probes}
+
+
+@final
+class _ProbeOfRun:
+    """A probe with its file."""
+
+    def __init__(self, built: BuiltProbe, folder: Folder, n_times: int):
+        table = built.table
+        self.name, self._parts = table.name, built.probes
+        self.path = path_of_probe(folder.path, table.name, table.format)
+        told = [column for probe in built.probes for column in probe.columns]
+        self.columns = {"t": Column("t", "s", "time")} | {column.name: column for column in told}
+        self.is_row: NDArray[np.bool_] = np.arange(n_times) % table.every == 0
+        self.writer: ProbeWriter | None = None
+        self.brought: set[int] = set()  # samples of which its event has wanted frames
+        self._names = list(self.columns)
+        self._event = None if table.frame_on is None else _Watch(table.frame_on, told)
+        self._row: Array | None = None
+        self._least, self._largest, self._last = (np.full((2, len(told)), np.nan) for _ in range(3))
+
+    def look(self, k: int, seen: Observation) -> bool:
+        numbers = np.concatenate([probe.values(seen) for probe in self._parts])
+        self._row = np.concatenate([[seen.state.t], numbers])
+        return self._take(k, seen.state.t, numbers)
+
+    def _take(self, k: int, t: float, numbers: Array) -> bool:
+        self._last[0], self._last[1] = t, numbers
+        for known, beyond in ((self._least, np.less), (self._largest, np.greater)):
+            new = beyond(numbers, known[1]) | np.isnan(known[1])
+            known[:, new] = self._last[:, new]
+        if self._event is None or not self._event.happens(numbers):
+            return False
+        self.brought.add(k)
+        return True
+
+    def write(self) -> None:
+        if self._row is not None:
+            assert self.writer is not None, "it has been begun"
+            self.writer.append(dict(zip(self._names, self._row.tolist(), strict=True)))
+            self._row = None
+
+    def replay(self, times: Array) -> None:
+        """Take the rows that the file has at the rows' times among these, as if they were looked at again."""
+        samples = np.flatnonzero(self.is_row[: len(times)])
+        past = read_probe(self.path)
+        if list(past) != self._names:
+            raise OutputError(
+                f"{self.path.parent} cannot be resumed: the columns of {self.path.name} are not those that the run "
+                f"wrote; {WAY_OUT}."
+            )
+        rows = np.column_stack(list(past.values()))
+        rows = rows[rows[:, 0] <= times[-1]]
+        if not np.array_equal(rows[:, 0], times[samples]):
+            raise OutputError(
+                f"{self.path.parent} cannot be resumed: {self.path.name} has {len(rows)} rows up to the checkpoint, "
+                f"wanted {len(samples)} at the times of the scenario; {WAY_OUT}."
+            )
+        for k, row in zip(samples.tolist(), rows, strict=True):
+            self._take(k, row[0], row[1:])
+
+    def summary(self) -> dict[str, Any]:
+        columns = {}
+        if not np.isnan(self._last[0]).all():
+            numbers = zip(self._least.T.tolist(), self._largest.T.tolist(), self._last[1].tolist(), strict=True)
+            for name, ((t_least, least), (t_largest, largest), end) in zip(self._names[1:], numbers, strict=True):
+                columns[name] = {"unit": self.columns[name].unit, "least": least, "t_least": t_least}
+                columns[name] |= {"largest": largest, "t_largest": t_largest, "end": end}
+        return {"file": self.path.name, "columns": columns}
+
+
+@final
+class _Watch:
+    """Finds out when an event happens, from the size of what a probe tells first: of a vector, or of a number.
+
+    ``onset``: it is not zero for the first time. ``peak``: it was larger than ever one look before, and has become
+    less, which is known then only.
+    """
+
+    def __init__(self, event: Event, columns: Sequence[Column]):
+        first = columns[0]
+        self._columns = [k for k, one in enumerate(columns) if first.vector and one.vector == first.vector] or [0]
+        self._event = event
+        self._largest = self._before = -1.0
+        self._is_highest = self._has_begun = False
+
+    def happens(self, numbers: Array) -> bool:
+        size = float(np.linalg.norm(numbers[self._columns]))
+        if self._event == "onset":
+            happens, self._has_begun = size > 0.0 and not self._has_begun, self._has_begun or size > 0.0
+            return happens
+        happens = self._is_highest and size < self._before
+        self._is_highest = (size > self._largest and self._before >= 0.0) or (self._is_highest and size == self._before)
+        self._largest, self._before = max(self._largest, size), size
+        return happens

@@ -1,0 +1,184 @@
+"""Probes: what they tell of motions, sections, supports and contact, by balances that hold to round-off."""
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.errors import InvalidSystem
+from symplex.time.equilibria.static import static_equilibrium
+
+G = np.array([0.0, 0.0, -9.81])
+SOFT = sx.NeoHookean.from_young(1e8, 0.0, 7800.0)
+STEEL = sx.NeoHookean.from_young(200e9, 0.0, 7800.0)
+
+
+def block(consistent=False, moving=None, material=STEEL):
+    """A bar of 0.1 × 0.1 × 1 m with its foot held, and gravity."""
+    mesh = sx.box((0.1, 0.1, 1.0), (1, 1, 5), split="hexahedra")
+    cells = mesh.cells["hexahedron"]
+    mass = (sx.consistent_mass if consistent else sx.lumped_mass)(
+        mesh.points, cells, material.density, len(mesh.points)
+    )
+    held = np.zeros_like(mesh.points, bool)
+    if moving is None:
+        held[mesh.nodes_of("z_min")] = True
+    lumped = mass if mass.ndim == 1 else np.asarray(mass.sum(axis=1)).ravel()
+    parts = {"bar": sx.Solid(mesh.points, cells, material), "gravity": sx.Gravity(lumped, G)}
+    moved = {} if moving is None else {"ground": moving(mesh.nodes_of("z_min"))}
+    return mesh, sx.System(mass, parts, fixed=held, moving=moved)
+
+
+def test_reactions_carry_the_weight():
+    mesh, system = block(material=SOFT)
+    state = static_equilibrium(system, mesh.points).state
+    weight = 78.0 * 9.81
+    force, moment = sx.reactions(system, state)
+    np.testing.assert_allclose(force, [0.0, 0.0, weight], atol=1e-12 * weight)
+    np.testing.assert_allclose(moment, [0.05 * weight, -0.05 * weight, 0.0], atol=1e-12 * weight)
+    about, _ = sx.reactions(system, state, about=[0.05, 0.05, 0.0]), None
+    np.testing.assert_allclose(about[1], 0.0, atol=1e-12 * weight)
+    one, _ = sx.reactions(system, state, nodes=mesh.nodes_of("z_min")[:1])
+    assert 0.0 < one[2] < weight
+
+
+def test_a_bar_under_its_weight():
+    """Stress ρ g (L − z) and the displacement ρ g L²/2E of the top (Timoshenko), exact at the middles of elements."""
+    mesh, system = block()
+    state = static_equilibrium(system, mesh.points).state
+    fields = sx.outputs.SolidFields(system)
+    middle = mesh.points[mesh.cells["hexahedron"]].mean(axis=1)[:, 2]
+    sigma = fields.of_elements("stress", state, "bar")
+    np.testing.assert_allclose(sigma[:, 2], -7800 * 9.81 * (1.0 - middle), rtol=1e-5)
+    top = sx.outputs.NodalProbe("top", mesh.nodes_of("z_max"), reference=mesh.points, reduce=["mean"], components=["z"])
+    assert top.of(system, state)["displacement_z_mean"] == pytest.approx(-7800 * 9.81 / 400e9, rel=1e-5)
+
+
+@pytest.mark.parametrize("consistent", [False, True])
+def test_the_base_shear_is_the_sum_of_mass_times_acceleration(consistent):
+    shake = sx.actions.TimeFunction(
+        lambda t: 0.01 * np.sin(250.0 * t), lambda t: 2.5 * np.cos(250.0 * t), lambda t: -625.0 * np.sin(250.0 * t)
+    )
+    mesh, system = block(consistent, lambda nodes: sx.actions.SupportTranslation(nodes, [1.0, 0.0, 0.0], shake))
+    base = sx.outputs.ReactionProbe("base", system.fixed)
+    recorder = sx.time.ProbeRecorder([base])
+    times = 1e-3 * np.arange(11)
+    states = list(sx.march(system, sx.EnergyMomentum(1e-3), system.state(mesh.points), times, [recorder]))
+    wanted = np.array([system.apply_mass(state.a).sum(axis=0) - 78.0 * G for state in states])
+    found = recorder.history()
+    size = np.abs(wanted).max()
+    assert np.abs(wanted[:, 0]).max() > 100.0
+    for k, axis in enumerate("xyz"):
+        np.testing.assert_allclose(found[f"reaction_{axis}"], wanted[:, k], atol=1e-11 * size)
+
+
+def test_the_force_through_a_cut_is_that_of_the_part_above():
+    mesh, system = block(material=SOFT)
+    state = static_equilibrium(system, mesh.points).state
+    above = np.flatnonzero(mesh.points[:, 2] > 0.7)
+    force, _ = sx.outputs.force_on(system, state, "bar", above)
+    part = system.mass[above].sum() * 9.81
+    np.testing.assert_allclose(force, [0.0, 0.0, part], atol=1e-10 * part)
+    with pytest.raises(InvalidSystem, match="no energy 'beam'"):
+        sx.outputs.force_on(system, state, "beam", above)
+
+
+def test_the_force_of_an_obstacle_stops_a_body():
+    """Momentum theorem: what the floor gives is what the body's momentum changes by, to the order of the samples."""
+    mesh, system = block()
+    floor = sx.RigidContact(mesh.boundary_nodes, sx.HalfSpace((0, 0, 0), (0, 0, 1)), 1e7)
+    free = sx.System(system.mass, {"bar": system.energies["bar"], "floor": floor})
+    state = free.state(mesh.points + np.array([0, 0, 1e-4]), [0.0, 0.0, -1.0])
+    probe = sx.outputs.ForceProbe("floor", ["floor"], np.arange(free.n_nodes), about=[0.05, 0.05, 0.0])
+    recorder = sx.time.ProbeRecorder([probe])
+    times = 2e-5 * np.arange(101)
+    ends = list(sx.march(free, sx.Newmark(2e-6), state, times, [recorder]))
+    found = recorder.history()
+    impulse = np.trapezoid(found["force_z"], found["t"])
+    gained = (free.momentum(ends[-1]) - free.momentum(state))[2]
+    assert gained > 20.0
+    assert impulse == pytest.approx(gained, rel=0.01)
+    assert np.abs(found["moment_x"]).max() < 1e-9 * found["force_z"].max()
+
+
+def test_three_bars_share_a_load():
+    """Timoshenko: the vertical of three equal bars takes P/(1 + 2 cos³α)."""
+    points = np.array([[0.0, 0, 0], [-1.0, 1, 0], [0, 1, 0], [1, 1, 0]])
+    bars = np.array([[0, 1], [0, 2], [0, 3]])
+    lengths = np.linalg.norm(points[bars[:, 1]] - points[bars[:, 0]], axis=1)
+    truss = sx.Bars(bars, sx.measures.EngineeringStrain(1e7 / lengths, lengths))
+    held = np.ones((4, 3), bool)
+    held[0, :2] = False
+    system = sx.System(np.ones(4), {"truss": truss, "load": sx.actions.NodalForce([0], [0.0, -1.0, 0.0])}, fixed=held)
+    state = static_equilibrium(system, points).state
+    probe = sx.outputs.BarProbe(
+        "bars", truss, ["axial_force", "axial_stress", "elongation"], section=2e-4, reference=points
+    )
+    told = probe.of(system, state)
+    assert told["axial_force_1"] == pytest.approx(1.0 / (1.0 + 2.0 * np.cos(np.pi / 4) ** 3), rel=1e-6)
+    assert told["axial_force_0"] == pytest.approx(told["axial_force_2"])
+    assert told["axial_stress_1"] == pytest.approx(told["axial_force_1"] / 2e-4)
+    assert told["elongation_1"] == pytest.approx(told["axial_force_1"] / 1e7, rel=1e-6)
+
+
+def test_rods_pull_at_supports_through_the_constraint():
+    """Of a pendulum on a rigid rod to a held node the reaction is what the rod pulls there."""
+    rod = sx.measures.RigidBars.between(np.array([[0.0, 0, 0], [1.0, 0, 0]]), [[0, 1]])
+    held = np.array([[True] * 3, [False] * 3])
+    system = sx.System(np.ones(2), {"gravity": sx.Gravity(np.ones(2), G)}, fixed=held)
+    recorder = sx.time.ProbeRecorder([sx.outputs.ReactionProbe("hinge", held)])
+    states = list(
+        sx.march(
+            system, sx.Rattle(1e-3, {"rod": rod}), system.state([[0, 0, 0], [1.0, 0, 0]]), [0.0, 0.3, 0.6], [recorder]
+        )
+    )
+    found = recorder.history()
+    for k, state in enumerate(states):  # held: its own weight, and N (q/|q|) along the rod with N = v² + g·q
+        pull = (state.v[1] @ state.v[1] + G @ state.q[1]) * state.q[1]
+        wanted = -G - pull
+        np.testing.assert_allclose([found[f"reaction_{a}"][k] for a in "xyz"], wanted, atol=1e-4)
+
+
+def test_reductions_components_and_norms():
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0]])
+    system = sx.System(np.ones(3), {"springs": sx.Bars([[0, 1]], sx.measures.GreenStrain(1.0, 1.0))})
+    state = system.state(points + np.array([[0, 0, 0], [3, 4, 0], [0, 0, -1]]), [[1.0, 2, 3]] * 3)
+    probe = sx.outputs.NodalProbe(
+        "p",
+        [1, 2],
+        ["displacement", "velocity"],
+        reference=points,
+        components=["norm", "z"],
+        reduce=["max", "mean", "sum", "min"],
+    )
+    told = probe.of(system, state)
+    assert told["displacement_norm_max"] == 5.0
+    assert told["displacement_z_min"] == -1.0
+    assert told["displacement_norm_mean"] == 3.0
+    assert told["velocity_z_sum"] == 6.0
+    between = sx.outputs.NodalProbe(
+        "p", sx.meshes.weights_in_cells(sx.Mesh(points, {"line": np.array([[0, 1]])}), [[0.25, 0, 0]]), ["position"]
+    )
+    np.testing.assert_allclose(list(between.of(system, state).values()), [0.25 * 4, 0.25 * 4, 0.0])
+    units = {column.name: column.unit for column in probe.columns}
+    assert (units["displacement_norm_max"], units["velocity_z_sum"]) == ("m", "m/s")
+
+
+def test_what_a_probe_cannot_tell_is_refused():
+    points = np.zeros((2, 3))
+    bars = sx.Bars([[0, 1]], sx.measures.GreenStrain(1.0, 1.0))
+    cases = [
+        (lambda: sx.outputs.NodalProbe("p", [0], ["heat"]), "there is no 'heat'; there are displacement"),
+        (lambda: sx.outputs.NodalProbe("p", [0]), "give reference=points"),
+        (lambda: sx.outputs.NodalProbe("p", [], ["velocity"]), "there is no place"),
+        (lambda: sx.outputs.NodalProbe("p", [0], ["velocity"], components=["xx"]), "none of the components xx"),
+        (lambda: sx.outputs.NodalProbe("p", [0], ["velocity"], reduce=["median"]), "there is no 'median'"),
+        (lambda: sx.outputs.BarProbe("p", bars, ["axial_stress"]), "give section=A"),
+        (lambda: sx.outputs.BarProbe("p", bars, ["elongation"]), "give reference=points"),
+        (lambda: sx.outputs.BarProbe("p", bars, members=[3]), "members must be some of 0 to 0"),
+        (lambda: sx.outputs.ReactionProbe("p", np.ones((2, 3), bool), about=[0.0]), "must be 3 finite coordinates"),
+        (lambda: sx.time.ProbeRecorder([]), "no probe to look with"),
+    ]
+    for make, message in cases:
+        with pytest.raises(InvalidSystem, match=message):
+            make()
+    assert points.shape == (2, 3)

@@ -1,0 +1,258 @@
+"""Probes of runs: files at their own rates, frames on events, kills, what is refused."""
+
+import json
+import os
+import shutil
+import signal
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.errors import OutputError, ScenarioError
+from symplex.meshes.series.redo import log_of
+from symplex.runs import run as module
+from symplex.runs.probe_files import Hdf5Writer, path_of_probe
+
+BASE = """
+[[body]]
+name = "block"
+mesh = { box = [0.1, 0.1, 0.2], cells = [1, 1, 2], split = "6" }
+material = { young = 1e7, poisson = 0.3, density = 1000 }
+velocity = [0, 0, -1]
+
+[[obstacle]]
+name = "floor"
+kind = "half-space"
+point = [0, 0, -0.001]
+normal = [0, 0, 1]
+stiffness = 1e5
+
+[[support]]
+body = "block"
+group = "x_min"
+components = "x"
+
+[integrator]
+kind = "newmark"
+dt = 1e-4
+
+[run]
+duration = 0.02
+frames = 4
+samples = 100
+"""
+OUTPUT = """
+[output]
+pictures = false
+fields = ["stress", "nodal_stress", "nodal_von_mises", "principal_stresses"]
+frames_at = [0.0123]
+"""
+PROBES = """
+[[probe]]
+name = "top"
+body = "block"
+points = [[0.05, 0.05, 0.2], [0.03, 0.01, 0.11]]
+quantities = ["displacement", "stress"]
+every = 7
+frame_on = "peak"
+
+[[probe]]
+name = "base"
+support = "all"
+format = "hdf5"
+
+[[probe]]
+name = "floor"
+obstacle = "floor"
+frame_on = "onset"
+
+[[probe]]
+name = "all of it"
+body = "block"
+quantities = ["von_mises"]
+reduce = ["max", "mean"]
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run with probes."""
+    folder = tmp_path_factory.mktemp("probes") / "run"
+    sx.simulate(sx.Scenario.parse(BASE + OUTPUT + PROBES, folder.parent / "drop.toml"), folder, progress=False)
+    return folder
+
+
+def test_rows_come_at_their_own_rate_with_units(whole):
+    result = sx.read_result(whole)
+    assert {name: len(rows["t"]) for name, rows in result.probes.items()} == {
+        "top": 15,
+        "base": 101,
+        "floor": 101,
+        "all of it": 101,
+    }
+    first = (whole / "probe-floor.csv").read_text().splitlines()[0]
+    assert first == "t [s],force_x [N],force_y [N],force_z [N],moment_x [N m],moment_y [N m],moment_z [N m]"
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(whole / "probe-floor.csv")
+    np.testing.assert_array_equal(frame["force_z [N]"], result.probes["floor"]["force_z"])
+    assert result.probes["base"].columns["reaction_x"].unit == "N"
+    assert result.probes["top"].columns["stress_xx_1"].unit == "Pa"
+
+
+def test_what_probes_tell_is_what_the_history_and_the_frames_tell(whole):
+    result = sx.read_result(whole)
+    for axis in "xyz":
+        np.testing.assert_array_equal(result.probes["floor"][f"force_{axis}"], result.history[f"contact_force_{axis}"])
+    told = result.summary["probes"]["floor"]["columns"]["force_z"]
+    force = result.history["contact_force_z"]
+    assert (told["largest"], told["t_largest"]) == (force.max(), result.history["t"][force.argmax()])
+    assert told["unit"] == "N"
+    frame = result.frame(index=-1)
+    sigma = frame.cell_fields["stress"]["block"]
+    np.testing.assert_allclose(
+        np.linalg.norm(sigma[:, :3].sum(axis=1) - frame.cell_fields["principal_stresses"]["block"].sum(axis=1)),
+        0.0,
+        atol=1e-2,
+    )
+    assert frame.point_fields["nodal_stress"].shape == (12, 6)
+    assert np.abs(frame.point_fields["nodal_von_mises"]).max() > 0.0
+
+
+def test_frames_come_at_wanted_times_and_on_events(whole):
+    result = sx.read_result(whole)
+    force, t = result.history["contact_force_z"], result.history["t"]
+    onset = t[np.flatnonzero(force > 0.0)[0]]
+    assert onset in result.times
+    assert 0.0122 in result.times or 0.0124 in np.round(result.times, 12)
+    top = result.probes["top"]
+    size = np.sqrt(sum(top[f"displacement_{axis}_1"] ** 2 for axis in "xyz"))
+    turn = int(np.argmax(np.diff(size) < 0.0)) + 1  # the first row below the one before
+    assert top["t"][turn] in result.times
+    assert len(result.times) == 5 + 3
+
+
+def test_a_run_that_is_killed_goes_on_bit_identically(whole, tmp_path, monkeypatch):
+    scenario = sx.Scenario.read(whole / "scenario.toml")
+    folder, record, stopped = tmp_path / "again", module._Run._record, []
+
+    def interrupted(self, k, *arguments):
+        record(self, k, *arguments)
+        if k in (7, 31, 62) and k not in stopped:
+            stopped.append(k)
+            if k == 31:
+                raise RuntimeError("killed")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(module._Run, "_record", interrupted)
+    for k in range(4):
+        try:
+            sx.simulate(scenario, folder, progress=False, resume=k > 0)
+        except (KeyboardInterrupt, RuntimeError):
+            continue
+    assert stopped == [7, 31, 62]
+    for name in ("probe-top.csv", "probe-top.json", "probe-floor.csv", "probe-base.h5", "history.csv"):
+        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
+    again, result = sx.read_result(folder), sx.read_result(whole)
+    np.testing.assert_array_equal(again.times, result.times)
+    assert again.summary["probes"] == result.summary["probes"]
+
+
+def test_files_that_are_not_as_the_run_left_them_are_refused(whole, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    (folder / "summary.json").unlink()
+    lines = (folder / "probe-floor.csv").read_text().splitlines()
+    scenario = sx.Scenario.read(folder / "scenario.toml")
+    (folder / "probe-floor.csv").write_text("\n".join(lines[:-9]) + "\n")
+    with pytest.raises(OutputError, match=r"probe-floor.csv has 92 rows up to the checkpoint, wanted 101"):
+        sx.simulate(scenario, folder, progress=False, resume=True)
+    (folder / "probe-floor.csv").write_text("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
+    with pytest.raises(OutputError, match=r"the columns of probe-floor.csv are not those"):
+        sx.simulate(scenario, folder, progress=False, resume=True)
+    data = (whole / "probe-base.h5").read_bytes()
+    (folder / "probe-base.h5").write_bytes(data[: len(data) // 2])
+    with pytest.raises(OutputError, match=r"probe-base.h5"):
+        sx.runs.read_probe(folder / "probe-base.h5")
+
+
+def test_a_new_run_takes_the_place_of_the_files_of_probes_and_of_no_others(whole, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    (folder / "probe-mine.csv").write_text("of the user")
+    short = sx.Scenario.parse(BASE.replace("samples = 100", "samples = 4") + OUTPUT.replace("frames_at = [0.0123]", ""))
+    sx.simulate(short, folder, progress=False, overwrite=True)
+    assert sorted(path.name for path in folder.glob("probe-*")) == ["probe-mine.csv"]
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "probe-top.csv").write_text("of the user")
+    with pytest.raises(OutputError, match=r"holds probe-top.csv, but no run"):
+        sx.simulate(sx.Scenario.read(whole / "scenario.toml"), other, progress=False)
+
+
+def test_rows_of_hdf5_survive_from_the_last_flush_on(tmp_path):
+    columns = {"t": sx.runs.history.Column("t", "s", "time"), "x": sx.runs.history.Column("x", "m")}
+    path = path_of_probe(tmp_path, "p", "hdf5")
+    with Hdf5Writer(path, columns) as writer:
+        for k in range(5):
+            writer.append({"t": float(k), "x": k * k})
+            if k == 2:
+                writer.flush()
+                at_flush = path.read_bytes()
+        with pytest.raises(OutputError, match="'x' is inf at t = 9 s"):
+            writer.append({"t": 9.0, "x": np.inf})
+    assert sx.runs.read_probe(path)["x"].tolist() == [0.0, 1.0, 4.0, 9.0, 16.0]
+    path.write_bytes(at_flush)
+    assert sx.runs.read_probe(path)["x"].tolist() == [0.0, 1.0, 4.0]
+    with Hdf5Writer.resume(path, 2) as writer:
+        writer.append({"t": 7.0, "x": 7.0})
+    assert sx.runs.read_probe(path)["t"].tolist() == [0.0, 1.0, 7.0]
+    assert not log_of(path).exists()
+
+
+MISTAKES = {
+    'support = "foot"': "there is no support 'foot'; known are: 1, all",
+    'obstacle = "flor"': "there is no obstacle 'flor'; did you mean 'floor'?",
+    'contact = "all"': "there is no contact 'all'",
+    'body = "blok"': "there is no body 'blok'; did you mean 'block'?",
+    'body = "block"\ngroup = "top"': "body 'block' has no group 'top'",
+    'body = "block"\nnodes = [12]': "nodes has 12, but 'block' has 12 nodes, 0 to 11",
+    'body = "block"\npoints = [[0, 0, 1]]': "(0, 0, 1) m is in no cell; the nearest node is 0.8 m away",
+    'body = "block"\nquantities = ["axial_force"]': "axial_force is of trusses and springs, and 'block' is none",
+    'body = "block"\ncomponents = ["xx"]': "components has 'xx', which none of its quantities has; there are",
+    'body = "block"\nquantities = ["heat"]': "quantities.1 is 'heat'",
+    'body = "block"\nquantities = []': "quantities is [], must name one at least",
+    'body = "block"\nnodes = [1, 1]': "nodes names one twice",
+    'body = "block"\nnodes = [1]\ngroup = "x_min"': "has nodes and group; give one of",
+    'body = "block"\nabout = [1, 0, 0]': "about is given, which goes with moments",
+    'body = "block"\ninterpolate = false': "interpolate is false, which goes with points",
+    'support = "1"\nquantities = ["stress"]': "tells forces and moments, and has quantities, which goes with body only",
+    "every = 2": "needs one thing to look at of body, support, obstacle, contact; none is given",
+    'body = "block"\nevery = 0': "every is 0, must be a whole number of at least 1",
+    'body = "block"\nframe_on = "end"': "frame_on is 'end'",
+}
+
+
+@pytest.mark.parametrize("keys", MISTAKES)
+def test_mistakes_are_told_with_their_place(keys):
+    with pytest.raises(ScenarioError) as refused:
+        sx.Scenario.parse(f'{BASE}\n[[probe]]\nname = "p"\n{keys}').build()
+    (line,) = str(refused.value).split("\n")
+    assert line.startswith("scenario.toml: [[probe]] #1 'p': ")
+    assert MISTAKES[keys] in line
+
+
+def test_names_of_probes_are_those_of_files():
+    two = '[[probe]]\nname = "Top"\nsupport = "1"\n[[probe]]\nname = "top"\nsupport = "1"\n'
+    with pytest.raises(ScenarioError, match=r"\[\[probe\]\] #2 'top': the name is taken by \[\[probe\]\] #1"):
+        sx.Scenario.parse(BASE + two)
+    with pytest.raises(ScenarioError, match=r"ends at 0.02 s, before the frame that .output. frames_at wants at 0.5 s"):
+        sx.Scenario.parse(BASE + "[output]\nframes_at = [0.5]")
+
+
+def test_the_picture_of_probes(whole, tmp_path):
+    path = sx.runs.plot_probes(sx.read_result(whole).probes, tmp_path / "probes.png", title="Probes")
+    assert path.stat().st_size > 20_000
+    with pytest.raises(OutputError, match="probes have told nothing yet"):
+        sx.runs.plot_probes({}, tmp_path / "none.png")
+    assert json.loads((whole / "summary.json").read_text())["probes"]["top"]["file"] == "probe-top.csv"
