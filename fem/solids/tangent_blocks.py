@@ -162,13 +162,13 @@ def scatter_of_edges(H, elements, size, slots, out):
 def accumulate(H, slopes, g, geometry, start, k, symmetric, half, K):
     """Add the tangents H at point g of the elements from ``start`` on to K; if symmetric below the diagonal only."""
     if have_own_slopes(slopes):
-        accumulate_apart(H, geometry, own_slopes(slopes, geometry) + start, k, symmetric, half, K)
+        _accumulate_apart(H, geometry, own_slopes(slopes, geometry) + start, k, symmetric, half, K)
     else:
         _accumulate_together(H, slopes[g], k, symmetric, half, K)
 
 
 @formula
-def accumulate_apart(H, rows, first, k, symmetric, half, K):
+def _accumulate_apart(H, rows, first, k, symmetric, half, K):
     """Do so with the slopes of each element that are rows from ``first`` on."""
     for m in range(k):
         at = first + 3 * m * CHUNK
@@ -209,15 +209,14 @@ def _accumulate_together(H, slopes, k, symmetric, half, K):
 @inlined
 def scatter_of_nodes(K, k, symmetric, elements, size, slots, out):
     """Add the tangents K of the first of 16 elements to out [nnz · 9]."""
-    for j in range(size):
-        to = slots[elements[j]]
-        for m in range(k):
-            for n in range(m + 1 if symmetric else k):
-                start, of = NINE * np.uint64(to[m, n]), (k * m + n) * BLOCK + j
+    for m in range(k):  # block by block: K is larger than the first cache
+        for n in range(m + 1 if symmetric else k):
+            for j in range(size):
+                start, of = NINE * np.uint64(slots[elements[j], m, n]), (k * m + n) * BLOCK + j
                 for c in range(9):
                     out[start + np.uint64(c)] += K[of + c * PART]
                 if symmetric and n < m:  # the transposed block
-                    start = NINE * np.uint64(to[n, m])
+                    start = NINE * np.uint64(slots[elements[j], n, m])
                     for r in range(3):
                         for c in range(3):
                             out[start + np.uint64(3 * c + r)] += K[of + (3 * r + c) * PART]
