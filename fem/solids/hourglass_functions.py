@@ -51,7 +51,8 @@ import numpy as np
 from numba import carray
 
 from symplex.fem.kernels import c_function, formula, inlined
-from symplex.fem.solids.chunks import ALONG, AT, BETWEEN, CHUNK, place, vector
+from symplex.fem.lanes import add_lane_products
+from symplex.fem.solids.chunks import ALONG, AT, BETWEEN, CHUNK, vector
 from symplex.fem.solids.edge_algebra import combined, dot
 from symplex.fem.solids.tangent_blocks import BLOCK, PART
 
@@ -79,11 +80,17 @@ def _compiled(name: str) -> Any:
 
 
 @inlined
-def _patterns(x, d, rows, p, i):
-    """Return the components i of g_1, …, g_4."""
-    x1, x2, x3, x4 = x[place(i, p)], x[place(3 + i, p)], x[place(6 + i, p)], x[place(9 + i, p)]
-    x5, x6, x7 = x[place(12 + i, p)], x[place(15 + i, p)], x[place(18 + i, p)]
-    u = d[place(i, p)], d[place(3 + i, p)], d[place(6 + i, p)]
+def _at(rows, row, t):
+    """Return the number of a component in a row of vectors, at place t of the first."""
+    return rows[np.uint64(t + 3 * row * CHUNK)]
+
+
+@inlined
+def _patterns(x, d, rows, p, t):
+    """Return a component of g_1, …, g_4, which is at the places t of its rows."""
+    x1, x2, x3, x4 = _at(x, 0, t), _at(x, 1, t), _at(x, 2, t), _at(x, 3, t)
+    x5, x6, x7 = _at(x, 4, t), _at(x, 5, t), _at(x, 6, t)
+    u = _at(d, 0, t), _at(d, 1, t), _at(d, 2, t)
     return (
         0.125 * (((x1 + x6 + x7) - (x2 + x3 + x4 + x5)) - dot(vector(rows, 0, p), u)),
         0.125 * (((x3 + x5 + x6) - (x1 + x2 + x4 + x7)) - dot(vector(rows, 3, p), u)),
@@ -95,7 +102,7 @@ def _patterns(x, d, rows, p, i):
 @inlined
 def _vectors(x, d, rows, p):
     """Return g_1, …, g_4."""
-    u, v, w = _patterns(x, d, rows, p, 0), _patterns(x, d, rows, p, 1), _patterns(x, d, rows, p, 2)
+    u, v, w = _patterns(x, d, rows, p, p), _patterns(x, d, rows, p, p + CHUNK), _patterns(x, d, rows, p, p + 2 * CHUNK)
     return (u[0], v[0], w[0]), (u[1], v[1], w[1]), (u[2], v[2], w[2]), (u[3], v[3], w[3])
 
 
@@ -255,25 +262,32 @@ def _plus4(u, v):
 @inlined
 def _set_forces(rows, p, u, t, out):
     """Set the forces of u on g_α and t on d_i."""
-    _set_component(rows, p, 0, (u[0][0], u[1][0], u[2][0], u[3][0]), (t[0][0], t[1][0], t[2][0]), out)
-    _set_component(rows, p, 1, (u[0][1], u[1][1], u[2][1], u[3][1]), (t[0][1], t[1][1], t[2][1]), out)
-    _set_component(rows, p, 2, (u[0][2], u[1][2], u[2][2], u[3][2]), (t[0][2], t[1][2], t[2][2]), out)
+    _set_component(rows, p, p, u[0][0], u[1][0], u[2][0], u[3][0], (t[0][0], t[1][0], t[2][0]), out)
+    _set_component(rows, p, p + CHUNK, u[0][1], u[1][1], u[2][1], u[3][1], (t[0][1], t[1][1], t[2][1]), out)
+    _set_component(rows, p, p + 2 * CHUNK, u[0][2], u[1][2], u[2][2], u[3][2], (t[0][2], t[1][2], t[2][2]), out)
 
 
 @inlined
-def _set_component(rows, p, c, u, t, out):
-    u1, u2, u3, u4 = 0.125 * u[0], 0.125 * u[1], 0.125 * u[2], 0.125 * u[3]
-    out[place(c, p)] = (u1 + u4) - (u2 + u3)
-    out[place(3 + c, p)] = u3 - (u1 + u2 + u4)
-    out[place(6 + c, p)] = (u2 + u4) - (u1 + u3)
-    out[place(9 + c, p)] = (u3 + u4) - (u1 + u2)
-    out[place(12 + c, p)] = u2 - (u1 + u3 + u4)
-    out[place(15 + c, p)] = u1 + u2 + u3 + u4
-    out[place(18 + c, p)] = u1 - (u2 + u3 + u4)
-    a, b, e, f = vector(rows, 0, p), vector(rows, 3, p), vector(rows, 6, p), vector(rows, 9, p)
-    out[place(21 + c, p)] = t[0] - (a[0] * u1 + b[0] * u2 + e[0] * u3 + f[0] * u4)
-    out[place(24 + c, p)] = t[1] - (a[1] * u1 + b[1] * u2 + e[1] * u3 + f[1] * u4)
-    out[place(27 + c, p)] = t[2] - (a[2] * u1 + b[2] * u2 + e[2] * u3 + f[2] * u4)
+def _put(rows, row, t, value):
+    """Set what `_at` returns."""
+    rows[np.uint64(t + 3 * row * CHUNK)] = value
+
+
+@inlined
+def _set_component(rows, p, at, v1, v2, v3, v4, t, out):
+    """Do so for a component, which is at the places ``at``."""
+    u1, u2, u3, u4 = 0.125 * v1, 0.125 * v2, 0.125 * v3, 0.125 * v4
+    _put(out, 0, at, (u1 + u4) - (u2 + u3))
+    _put(out, 1, at, u3 - (u1 + u2 + u4))
+    _put(out, 2, at, (u2 + u4) - (u1 + u3))
+    _put(out, 3, at, (u3 + u4) - (u1 + u2))
+    _put(out, 4, at, u2 - (u1 + u3 + u4))
+    _put(out, 5, at, u1 + u2 + u3 + u4)
+    _put(out, 6, at, u1 - (u2 + u3 + u4))
+    a, b, c, d = vector(rows, 0, p), vector(rows, 3, p), vector(rows, 6, p), vector(rows, 9, p)
+    _put(out, 7, at, t[0] - (a[0] * u1 + b[0] * u2 + c[0] * u3 + d[0] * u4))
+    _put(out, 8, at, t[1] - (a[1] * u1 + b[1] * u2 + c[1] * u3 + d[1] * u4))
+    _put(out, 9, at, t[2] - (a[2] * u1 + b[2] * u2 + c[2] * u3 + d[2] * u4))
 
 
 # -- secant matrices --------------------------------------------------------------------------------------------------
@@ -308,16 +322,14 @@ def _set_secant_slopes(kind, frozen, rows, x, d, y, e, start, size, T, gamma, ha
 
 
 @inlined
-def _secant(gamma, half, a, b, size, j):
-    """Return 𝓕_ab."""
-    s, t, n = a * size + j, b * size + j, NODES * size
-    total = gamma[s] * half[t] + half[s] * gamma[t] + gamma[s + n] * half[t + n] + half[s + n] * gamma[t + n]
-    s, t = s + 2 * n, t + 2 * n
-    total += gamma[s] * half[t] + half[s] * gamma[t] + gamma[s + n] * half[t + n] + half[s + n] * gamma[t + n]
-    return total
+def _add_secants(factor, gamma, half, a, b, size, start, out, to):
+    """Add factor · 𝓕_ab of 16 elements to out[to], …"""
+    of_a, of_b, step = a * size + start, b * size + start, NODES * size
+    add_lane_products(True, factor, gamma, of_a, step, half, of_b, step, 4, out, to)
+    add_lane_products(True, factor, half, of_a, step, gamma, of_b, step, 4, out, to)
 
 
-def secants(kind, frozen, start, factor, rows_, x_, d_, y_, e_, out_):
+def secants(kind, frozen, _, factor, rows_, x_, d_, y_, e_, out_):
     """Add 𝓕_ab, 1 ≤ a ≤ b, to out [8, 8, CHUNK]; ``ALONG``: its rate."""
     rows, x, d = carray(rows_, (_ROWS * CHUNK,)), carray(x_, (21 * CHUNK,)), carray(d_, (9 * CHUNK,))
     y, e, out = carray(y_, (21 * CHUNK,)), carray(e_, (9 * CHUNK,)), carray(out_, (NODES * NODES * CHUNK,))
@@ -326,8 +338,8 @@ def secants(kind, frozen, start, factor, rows_, x_, d_, y_, e_, out_):
     _set_secant_slopes(kind, frozen, rows, x, d, y, e, 0, CHUNK, T, gamma, half)
     for b in range(1, NODES):
         for a in range(1, b + 1):
-            for p in range(CHUNK):
-                out[place(NODES * a + b, p)] += _secant(gamma, half, a, b, CHUNK, p)
+            for start in range(0, CHUNK, PART):
+                _add_secants(1.0, gamma, half, a, b, CHUNK, start, out, (NODES * a + b) * CHUNK + start)
 
 
 # -- tangents ---------------------------------------------------------------------------------------------------------
@@ -357,28 +369,26 @@ def _set_slopes(rows, frozen, start, part, x, d, y, e, gamma, d_, g_, R):
         p = start + j
         u, g = _tangents(d, rows, frozen, p), _vectors(x, d, rows, p)
         v, h = _tangents(e, rows, 0, p), _vectors(y, e, rows, p)
-        _put(d_, j, u[0], part * of_g, v[0])
-        _put(d_, j + 3 * PART, u[1], part * of_g, v[1])
-        _put(d_, j + 6 * PART, u[2], part * of_g, v[2])
-        _put(g_, j, g[0], part, h[0])
-        _put(g_, j + 3 * PART, g[1], part, h[1])
-        _put(g_, j + 6 * PART, g[2], part, h[2])
-        _put(g_, j + 9 * PART, g[3], part, h[3])
+        _put_sum(d_, j, u[0], part * of_g, v[0])
+        _put_sum(d_, j + 3 * PART, u[1], part * of_g, v[1])
+        _put_sum(d_, j + 6 * PART, u[2], part * of_g, v[2])
+        _put_sum(g_, j, g[0], part, h[0])
+        _put_sum(g_, j + 3 * PART, g[1], part, h[1])
+        _put_sum(g_, j + 6 * PART, g[2], part, h[2])
+        _put_sum(g_, j + 9 * PART, g[3], part, h[3])
     slopes = (_FROZEN + 9 * frozen) * CHUNK + start
     for alpha in range(4):
         for i in range(3):
             for a in range(NODES):
                 of, to = slopes + (3 * a + i) * CHUNK, (3 * alpha + i) * _SLOPES + 3 * a * PART
                 for c in range(3):
-                    for j in range(PART):
-                        R[to + c * PART + j] = (
-                            gamma[(NODES * alpha + a) * PART + j] * d_[(3 * i + c) * PART + j]
-                            + of_g * rows[of + j] * g_[(3 * alpha + c) * PART + j]
-                        )
+                    d_at, g_at, at = (3 * i + c) * PART, (3 * alpha + c) * PART, to + c * PART
+                    add_lane_products(False, 1.0, gamma, (NODES * alpha + a) * PART, 0, d_, d_at, 0, 1, R, at)
+                    add_lane_products(True, of_g, rows, of, 0, g_, g_at, 0, 1, R, at)
 
 
 @inlined
-def _put(rows, t, u, r, v):
+def _put_sum(rows, t, u, r, v):
     """Set three numbers to u + r v."""
     rows[t], rows[t + PART], rows[t + 2 * PART] = u[0] + r * v[0], u[1] + r * v[1], u[2] + r * v[2]
 
@@ -416,11 +426,8 @@ def blocks(kind, frozen, start, factor, rows_, x_, d_, y_, e_, out_):
             to = (NODES * a + b) * BLOCK
             for j in range(PART):
                 _add_block(factor, R, S, 3 * a * PART + j, 3 * b * PART + j, out, to + j)
-            for j in range(PART):
-                F = of_secants * _secant(gamma, half, a, b, PART, j)
-                out[to + j] += F
-                out[to + 4 * PART + j] += F
-                out[to + 8 * PART + j] += F
+            for c in range(3):
+                _add_secants(of_secants, gamma, half, a, b, PART, 0, out, to + 4 * c * PART)
 
 
 @inlined

@@ -191,7 +191,7 @@ def add_hessian(
     out = out.ravel()
     k, points, edges = slopes.shape[1], len(slopes), are_edges(slopes)
     size = elements_per_chunk(points)
-    x, d = work(slopes), np.empty(9 * CHUNK)
+    x, d = np.zeros_like(work(slopes)), np.zeros(9 * CHUNK)  # any will do
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
