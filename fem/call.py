@@ -88,3 +88,18 @@ def call_hourglass(typingctx, f, kind, frozen, start, factor, rows, x, d, y, e, 
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 4, types.float64, *[types.int64] * 6), codegen
+
+
+def _pointer(number: types.Type) -> Callable:
+    """Return the intrinsic that makes a pointer to numbers of an address."""
+
+    def at(typingctx, address):
+        def codegen(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(number)(types.int64), codegen
+
+    return _compiled(at)
+
+
+float64_at, int32_at = _pointer(types.float64), _pointer(types.int32)  # of the array at an address (int64)
