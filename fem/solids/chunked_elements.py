@@ -177,7 +177,7 @@ class ChunkedElements(ElementForms):
         along = np.einsum("fei,egai->egfa", directions, inverse).reshape(*det.shape, 3 * F)
         rows = [np.stack(known, axis=-1), along]
         if self._stabilization is not None:
-            rows += [self._stabilization.constants[:, None], self._stabilization.slopes.reshape(m, 1, -1)]
+            rows += [self._stabilization.constants[:, None], self._stabilization.slopes.reshape(m, 1, 24)]
         return np.concatenate(rows, axis=-1)
 
     def _tangents(self, x: Array, chosen: slice = slice(None)) -> Array:
