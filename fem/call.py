@@ -76,6 +76,20 @@ def call_law(typingctx, f, p, x, out):
     return types.void(types.int64, types.int64, types.int64, types.int64), codegen
 
 
+@_compiled
+def call_hourglass(typingctx, f, kind, frozen, start, factor, rows, x, d, y, e, out):
+    """Call f(kind, frozen, start, factor, rows, x, d, y, e, out), of a chunk; f and arrays are addresses."""
+
+    def codegen(context, builder, signature, args):
+        pointer = _DOUBLE.as_pointer()
+        f_type = ir.FunctionType(ir.VoidType(), [*[_INT] * 3, _DOUBLE, *[pointer] * 6])
+        function = builder.inttoptr(args[0], f_type.as_pointer())
+        builder.call(function, [*args[1:5], *(builder.inttoptr(value, pointer) for value in args[5:])])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 4, types.float64, *[types.int64] * 6), codegen
+
+
 def _pointer(number: types.Type) -> Callable:
     """Return the intrinsic that makes a pointer to numbers of an address."""
 

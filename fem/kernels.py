@@ -49,6 +49,8 @@ SIGNATURES = {
     "mixed": types.float64(POINTER, POINTER, types.int64, types.int64, types.float64, types.float64),
     # Of parameters p, invariants x and results: the energy of a law, or its derivatives, at points (fem/solids/laws).
     "law": types.void(POINTER, POINTER, POINTER),
+    # Of a kind, a flag, a place, a factor and arrays of a chunk (fem/solids/hourglass_functions.py).
+    "hourglass": types.void(*[types.int64] * 3, types.float64, *[POINTER] * 6),
 }
 
 

@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 
 LANES = 16
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_CONTRACT = ("contract",)
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., None]:
@@ -39,8 +40,6 @@ def add_lanes(typingctx, kept, factors, first, stride, x, at, step, n, out, to):
                 (signature.args[1], signature.args[4], signature.args[8]), (factors, x, out), strict=True
             )
         ]
-        contract = ("contract",)
-        int32 = ir.IntType(32)
 
         def vector_at(base, index):
             return builder.bitcast(builder.gep(base, [index]), _VECTOR.as_pointer())
@@ -52,17 +51,56 @@ def add_lanes(typingctx, kept, factors, first, stride, x, at, step, n, out, to):
             builder.store(builder.load(place, align=8), total)
         with cgutils.for_range(builder, n) as loop:
             factor = builder.load(builder.gep(data[0], [builder.add(first, builder.mul(loop.index, stride))]))
-            undefined = ir.Constant(_VECTOR, ir.Undefined)
-            splat = builder.shuffle_vector(
-                builder.insert_element(undefined, factor, int32(0)),
-                undefined,
-                ir.Constant(ir.VectorType(int32, LANES), [0] * LANES),
-            )
             term = builder.load(vector_at(data[1], builder.add(at, builder.mul(loop.index, step))), align=8)
-            product = builder.fmul(splat, term, flags=contract)
-            builder.store(builder.fadd(builder.load(total), product, flags=contract), total)
+            product = builder.fmul(_splat(builder, factor), term, flags=_CONTRACT)
+            builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
         builder.store(builder.load(total), place, align=8)
         return context.get_dummy_value()
 
     index = types.intp
     return types.void(types.boolean, factors, index, index, x, index, index, index, out, index), codegen
+
+
+@_compiled
+def add_lane_products(typingctx, kept, factor, x, at, stride, y, of, step, n, out, to):
+    """Set out[to + l] to (out[to + l] if kept else 0) + factor · Σ_m x[at + m stride + l] y[of + m step + l].
+
+    See `add_lanes`.
+    """
+
+    def codegen(context, builder, signature, args):
+        kept, factor, x, at, stride, y, of, step, n, out, to = args
+        data = [
+            context.make_array(signature.args[i])(context, builder, array).data
+            for i, array in ((2, x), (5, y), (9, out))
+        ]
+
+        def vector_at(base, index):
+            return builder.bitcast(builder.gep(base, [index]), _VECTOR.as_pointer())
+
+        total = cgutils.alloca_once(builder, _VECTOR)
+        builder.store(ir.Constant(_VECTOR, [0.0] * LANES), total)
+        with cgutils.for_range(builder, n) as loop:
+            first = builder.load(vector_at(data[0], builder.add(at, builder.mul(loop.index, stride))), align=8)
+            second = builder.load(vector_at(data[1], builder.add(of, builder.mul(loop.index, step))), align=8)
+            product = builder.fmul(first, second, flags=_CONTRACT)
+            builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
+        place = vector_at(data[2], to)
+        builder.store(builder.fmul(_splat(builder, factor), builder.load(total), flags=_CONTRACT), total)
+        with builder.if_then(kept):
+            builder.store(builder.fadd(builder.load(place, align=8), builder.load(total)), total)
+        builder.store(builder.load(total), place, align=8)
+        return context.get_dummy_value()
+
+    index = types.intp
+    return types.void(types.boolean, types.float64, x, index, index, y, index, index, index, out, index), codegen
+
+
+def _splat(builder, number):
+    """Return a vector of one number."""
+    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    return builder.shuffle_vector(
+        builder.insert_element(undefined, number, ir.IntType(32)(0)),
+        undefined,
+        ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES),
+    )

@@ -1,8 +1,8 @@
 """Differences of the hourglass energy of one element between lattice points, without cancellation.
 
-The products Q_αi = d_i·g_α (see `symplex.fem.solids.hourglass_loops`) are bilinear, and the energy ½ Q·K Q is quadratic
-in them: along a step from Q to Q + A it changes by A·K (Q + A/2), and with two steps, where Q becomes Q + A + B + X,
-its mixed difference is
+The products Q_αi = d_i·g_α (see `symplex.fem.solids.hourglass_functions`) are bilinear, and the energy ½ Q·K Q is
+quadratic in them: along a step from Q to Q + A it changes by A·K (Q + A/2), and with two steps, where Q becomes
+Q + A + B + X, its mixed difference is
 
     X·K (Q + A + B + X/2) + A·K B.
 

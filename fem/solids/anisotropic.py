@@ -12,7 +12,7 @@ from symplex.base.arguments import checked
 from symplex.errors import MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.solids import tensors
-from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.constitutive import LinearStress
 
 # The pairs of directions in the order of rows: 11, 22, 33, 12, 13, 23, as Abaqus has them.
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -21,7 +21,7 @@ _SYMMETRIC = 1e-9  # of the largest: how far the stiffness may be from its trans
 
 @checked
 @final
-class AnisotropicElastic(Material):
+class AnisotropicElastic(LinearStress):
     """A stress that is linear in the strain, S = ℂ : E, with any stiffness ℂ that is positive.
 
     W = ½ E : ℂ : E with Green's strain E = (C − 1)/2: for large rotations and small strains, as Saint Venant and
@@ -153,18 +153,6 @@ class AnisotropicElastic(Material):
     def tangent(self, C: Array) -> Array:
         """Return ℂ [p, 3, 3, 3, 3] in Pa."""
         return np.broadcast_to(self._stiffness, (len(C), 3, 3, 3, 3))
-
-    def discrete_stress(self, C0: Array, C1: Array) -> Array:
-        """Return S* = S((C0 + C1)/2) [p, 3, 3] in Pa."""
-        return self.stress(0.5 * (C0 + C1))
-
-    def discrete_tangent(self, C0: Array, C1: Array) -> Array:
-        """Return ℂ/2 [p, 3, 3, 3, 3] in Pa."""
-        return 0.5 * self.tangent(C1)
-
-    def stress_curvature(self, C: Array, H: Array) -> Array:
-        """Return zeros [p, 3, 3]: S is linear in C."""
-        return np.zeros_like(C)
 
 
 def _directions(axes: ArrayLike | None) -> Array:

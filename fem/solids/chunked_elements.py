@@ -14,11 +14,13 @@ from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
-from symplex.fem.solids import elements, failures, tensors, tetrahedra
+from symplex.fem.solids import elements, failures, hourglass_functions, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, elements_per_chunk
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_energy import ElementForms
 from symplex.fem.solids.elements import TETRAHEDRON, Element
+from symplex.fem.solids.hourglass import hourglass_patterns
+from symplex.fem.solids.hourglass_strains import matrices_of
 
 
 class Loop(NamedTuple):
@@ -37,6 +39,21 @@ class Loop(NamedTuple):
     kernel: Callable[..., Any]
     constants: Callable[[Any], tuple[Any, ...]]
     takes: int = 3
+
+
+class Stabilization(NamedTuple):
+    """What loops know of hexahedra of one point (`symplex.fem.solids.hourglass`).
+
+    Attributes
+    ----------
+    slopes : float64 [m, 8, 3]
+        ∂N_a/∂ξ of each element at the one point that stands for all of it, with ∂X/∂ξ of the volume of the element.
+    constants : float64 [m, 33] or [m, 42]
+        s and K of the hourglass energy, and the undeformed tangent vectors if the law is not objective.
+    """
+
+    slopes: Array
+    constants: Array
 
 
 def parts_of_rule(n: int) -> IntArray:
@@ -66,9 +83,8 @@ class ChunkedElements(ElementForms):
     material : Material
     directions : float64 [F, 3] or [F, m, 3]
         Undeformed directions a0 for which loops shall know a0·∇ξ_a, in the whole body or of each element.
-    slopes : float64 [m, k, 3], optional
-        The slopes ∂N_a/∂ξ of each element at one point of quadrature that stands for all of it, with ∂X/∂ξ of the
-        volume of the element; default: those of the element's rule of quadrature.
+    stabilization : Stabilization, optional
+        Of hexahedra that have one point, and an hourglass energy; default: the element's rule of quadrature.
 
     Attributes
     ----------
@@ -95,7 +111,7 @@ class ChunkedElements(ElementForms):
         nodes: IntArray,
         material: Material,
         directions: Array,
-        slopes: Array | None = None,
+        stabilization: Stabilization | None = None,
     ):
         self.element = element
         self.points = points
@@ -103,6 +119,8 @@ class ChunkedElements(ElementForms):
         self.material = material
         self._directions = directions
         rule = element.stiffness
+        slopes = None if stabilization is None else stabilization.slopes
+        self._stabilization = stabilization
         self._own_slopes = None if slopes is None else slopes[:, None]
         self._slopes = np.ascontiguousarray(
             element.shapes(rule.points)[1] if slopes is None else np.zeros((1, *slopes.shape[1:]))
@@ -158,8 +176,8 @@ class ChunkedElements(ElementForms):
         directions = np.broadcast_to(each, (F, m, 3))
         along = np.einsum("fei,egai->egfa", directions, inverse).reshape(*det.shape, 3 * F)
         rows = [np.stack(known, axis=-1), along]
-        if self._own_slopes is not None:
-            rows.append(self._own_slopes.reshape(m, 1, 3 * self.nodes.shape[1]))
+        if self._stabilization is not None:
+            rows += [self._stabilization.constants[:, None], self._stabilization.slopes.reshape(m, 1, 24)]
         return np.concatenate(rows, axis=-1)
 
     def _tangents(self, x: Array, chosen: slice = slice(None)) -> Array:
@@ -208,7 +226,19 @@ class ChunkedElements(ElementForms):
             return inf
         with np.errstate(all="ignore"):
             W = self._law_of(one).energy_density(failures.strains(self.material, F)[0])
-        return float(W @ (det[0] * self._point_weights))
+        return float(W @ (det[0] * self._point_weights)) + self._hourglass_value(stencil, x)
+
+    def _hourglass_value(self, stencil: int, x: Array) -> float:
+        """Return the hourglass energy of one element, if it has one."""
+        if self._stabilization is None:
+            return 0.0
+        known = self._stabilization.constants[stencil]
+        d = self._stabilization.slopes[stencil].T @ (x - x[0])
+        g = 0.125 * (hourglass_patterns().T @ (x - x[0]) - known[:12].reshape(4, 3) @ d)
+        if not self.material.objective:
+            d = known[33:].reshape(3, 3)
+        Q = (g @ d.T).ravel()
+        return float(0.5 * Q @ matrices_of(known[None, 12:33])[0] @ Q)
 
     # -- running loops ----------------------------------------------------------------------------------------
 
@@ -245,6 +275,10 @@ class ChunkedElements(ElementForms):
             results = self.blocks.run(loop.kernel, *nodal[: loop.takes], *chunks, *rule, *constants, *arguments, *out)
             if not all(map(isfinite, results)):
                 raise self.failure(self.gathered(at, apart))
+
+    def hourglass(self, name: str) -> int:
+        """Return the address of a C function of the hourglass energy; 0 if the elements have none."""
+        return 0 if self._stabilization is None else hourglass_functions.address_of(name)
 
     def chunk_nodes(self, apart: bool) -> NDArray[np.uint32]:
         """Return the nodes [chunks, E · k] of each chunk; ``apart`` if elements share none."""

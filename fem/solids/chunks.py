@@ -11,8 +11,10 @@ cost no digits, and forces sum to zero exactly. E is a multiple of 16, so that a
 and up to 8 points; where these do not fill a chunk, as 6 points do not, what is left repeats its first point with the
 weight 0. Rules of more points, as the 27 of quadratic hexahedra, are taken in parts of up to 8, one after the other.
 
-Elements of one point, other than linear tetrahedra, have slopes of their own each, in the last 3 k rows of what is
-known of their point, node by node: those of the mean gradients of a hexahedron, which no reference cell knows.
+Elements of one point, other than linear tetrahedra, are stabilized hexahedra: they have slopes of their own each, in
+the last 24 rows of what is known of their point, node by node, those of the mean gradients, which no reference cell
+knows; and before these rows what the C functions of the hourglass energy know of them, which add its forces and
+tangents (`symplex.fem.solids.hourglass_functions`).
 
 What is known of a point are the rows M_11, M_22, M_33, M_12, M_13, M_23 of M_ab = ∇ξ_a·∇ξ_b and D = det ∂X/∂ξ, and
 for each family of fibres the three components a0·∇ξ_a of their direction. A chunk that is not full repeats its last
@@ -23,6 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from symplex.fem.call import call_hourglass
 from symplex.fem.kernels import formula, inlined
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.prefetch import prefetch
@@ -33,6 +36,8 @@ MOST_POINTS = 8  # of an element in a chunk
 GEOMETRY = 7  # rows of a point, before those of fibres
 THREE = np.uint64(3)  # indices without sign need no test for counting from the end
 NINE = np.uint64(9)
+NO_COMPENSATION = np.empty((0, 3))  # of positions that are known to their last digit only
+AT, BETWEEN, ALONG = 0, 1, 2  # kinds of what a C function of the hourglass energy returns
 
 
 @inlined
@@ -170,12 +175,14 @@ def _gather_nodes(q, nodes, n, k, size, geometry, x):
 
 
 @inlined
-def gather_changes(q0, q1, nodes, n, slopes, geometry, x, means, increments):
-    """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes]; x is `work`."""
+def gather_changes(q0, q1, nodes, n, slopes, geometry, x, y, means, increments):
+    """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes].
+
+    x and y, which are `work`, are set to those of the nodes relative to the first ones, but for linear tetrahedra.
+    """
     if are_edges(slopes):
         gather_node_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
     else:
-        y = np.empty_like(x)
         gather_node_changes(q0, q1, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
         interpolate(x, slopes, geometry, means)
         interpolate(y, slopes, geometry, increments)
@@ -197,12 +204,11 @@ def gather_node_changes(q0, q1, nodes, n, k, size, means, increments):
 
 
 @inlined
-def gather_compensated(q, compensation, dq, nodes, n, slopes, geometry, x, means, increments):
+def gather_compensated(q, compensation, dq, nodes, n, slopes, geometry, x, y, means, increments):
     """Do so for Δq from q + c, c the compensation, by differences no larger than an edge however far the body is."""
     if are_edges(slopes):
         gather_compensated_nodes(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
     else:
-        y = np.empty_like(x)
         gather_compensated_nodes(q, compensation, dq, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
         interpolate(x, slopes, geometry, means)
         interpolate(y, slopes, geometry, increments)
@@ -260,27 +266,61 @@ def _interpolate_together(x, slopes, d):
 
 
 @inlined
-def scatter(t, nodes, n, slopes, geometry, f, out):
-    """Add the forces of the n elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is `work`."""
+def room_of_hourglasses(slopes):
+    """Return room for the forces of the hourglass energy, if the elements have one: on nodes 1–7 and on d_a."""
+    return np.empty((30 if have_own_slopes(slopes) else 0) * CHUNK)
+
+
+@inlined
+def add_hourglasses(hourglass, kind, frozen, start, factor, families, slopes, geometry, x, d, y, e, out):
+    """Call a C function of the hourglass energy with rows of a chunk, if the elements have one.
+
+    Their geometry has the directions of so many families of fibres.
+    """
+    if have_own_slopes(slopes):
+        rows = geometry[(GEOMETRY + 3 * families) * CHUNK :]
+        call_hourglass(
+            hourglass,
+            kind,
+            frozen,
+            start,
+            factor,
+            rows.ctypes.data,
+            x.ctypes.data,
+            d.ctypes.data,
+            y.ctypes.data,
+            e.ctypes.data,
+            out.ctypes.data,
+        )
+
+
+@inlined
+def scatter(t, nodes, n, slopes, geometry, f, u, out):
+    """Add the forces of the n elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is `work`.
+
+    u are the forces of the hourglass energy, if there is one (see `room_of_hourglasses`).
+    """
     if are_edges(slopes):
         scatter_nodes(t, nodes, n, 4, CHUNK, out)
     else:
         if have_own_slopes(slopes):
-            integrate_apart(t, slopes.shape[1], geometry, own_slopes(slopes, geometry), f)
+            _integrate_apart(t, slopes.shape[1], geometry, own_slopes(slopes, geometry), u, f)
         else:
             _integrate(t, slopes, f)
         scatter_nodes(f, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), out)
 
 
 @formula
-def integrate_apart(t, k, geometry, first, f):
-    """Set f_n = Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), CHUNK] with the slopes that are rows of the geometry."""
+def _integrate_apart(t, k, geometry, first, u, f):
+    """Set f_n = Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), CHUNK] with the slopes that are rows of the geometry, and add u."""
+    for p in range(9 * CHUNK):
+        t[p] += u[3 * (k - 1) * CHUNK + p]
     for n in range(1, k):
         at = first + 3 * n * CHUNK
         for i in range(3):
             to = 3 * (n - 1) + i
             for p in range(CHUNK):
-                f[place(to, p)] = (
+                f[place(to, p)] = u[place(to, p)] + (
                     geometry[np.uint64(at + p)] * t[place(i, p)]
                     + geometry[np.uint64(at + CHUNK + p)] * t[place(3 + i, p)]
                     + geometry[np.uint64(at + 2 * CHUNK + p)] * t[place(6 + i, p)]

@@ -163,6 +163,22 @@ class Material(Copyable, ABC):
                 )
 
 
+class LinearStress(Material):
+    """A law whose stress is linear in C, so that its energy is quadratic."""
+
+    def discrete_stress(self, C0: Array, C1: Array) -> Array:
+        """Return S* = S((C0 + C1)/2) [p, 3, 3] in Pa."""
+        return self.stress(0.5 * (C0 + C1))
+
+    def discrete_tangent(self, C0: Array, C1: Array) -> Array:
+        """Return ℂ/2 [p, 3, 3, 3, 3] in Pa."""
+        return 0.5 * self.tangent(C1)
+
+    def stress_curvature(self, C: Array, H: Array) -> Array:
+        """Return zeros [p, 3, 3]: S is linear in C."""
+        return np.zeros_like(C)
+
+
 class InvariantMaterial(Material):
     """A law W(I1, I2, ln J, I4, …) of the invariants of C: its C functions say all."""
 

@@ -24,17 +24,14 @@ Sources: Flanagan and Belytschko (1981) for b_a and γ_α; Simo and Rifai (1990)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, final
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray
-from symplex.fem.forms import Form
-from symplex.fem.solids import elements, hourglass_loops, hourglass_tangents, tensors
-from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
+from symplex.fem.solids import elements, tensors
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.elements import HEXAHEDRON
 
@@ -174,67 +171,10 @@ def _numbers(geometry: Hexahedra, stiffness: Callable[[tuple[int, ...]], Array])
     return np.stack(known, axis=1)
 
 
-def _frozen(hourglasses: Any) -> tuple[bool]:
-    return (not hourglasses.material.objective,)
-
-
-def _nothing(_: Any) -> tuple[()]:
-    return ()
-
-
-@final
-class Hourglasses(ChunkedElements):
-    """The hourglass energy of hexahedra, by loops over chunks.
-
-    Parameters
-    ----------
-    points, nodes, material
-        See `ChunkedElements`.
-    geometry : Hexahedra
-    elasticities : float64 [m, 3, 3, 3, 3] or [1, 3, 3, 3, 3]
-        ℂ of the undeformed elements.
-    """
-
-    loops: Mapping[Form, Loop | None] = {
-        forms.GRADIENT: Loop(hourglass_loops.add_gradient, _frozen),
-        forms.HESSIAN: Loop(hourglass_tangents.add_hessian, _frozen),
-        forms.SECANT: Loop(hourglass_tangents.add_secant, _nothing),
-        forms.SECANT_RATE: Loop(hourglass_tangents.add_secant_rate, _nothing),
-        forms.THIRD: Loop(hourglass_loops.add_third, _nothing),
-        forms.MEAN_GRADIENT: Loop(hourglass_loops.add_discrete_gradient, _frozen),
-        forms.DISCRETE_GRADIENT: Loop(hourglass_loops.add_discrete_gradient, _frozen),
-        forms.INCREMENT_GRADIENT: Loop(hourglass_loops.add_increment_gradient, _frozen),
-        forms.DISCRETE_HESSIAN: Loop(hourglass_tangents.add_discrete_hessian, _frozen),
-    }
-    values: ClassVar[Loop] = Loop(hourglass_loops.set_values, _frozen)
-
-    def __init__(self, points: Array, nodes: IntArray, material: Material, geometry: Hexahedra, elasticities: Array):
-        super().__init__(HEXAHEDRON, points, nodes, material, np.empty((0, 3)), geometry.slopes)
-        m = len(nodes)
-        known = [geometry.patterns.reshape(m, 12), moduli_of(geometry, material, elasticities)]
-        if not material.objective:
-            self.loops = {**self.loops, forms.THIRD: None}
-            known.append(geometry.frames.swapaxes(1, 2).reshape(m, 9))
-        self._known = np.concatenate([*known, geometry.slopes.reshape(m, 24)], axis=1)
-
-    def _at_points(self) -> Array:
-        return self._known[:, None]
-
-    @property
-    def constants(self) -> Array:
-        """What is known of each element [m, 33]: s and K."""
-        return self._known[:, :33]
-
-    def local_value(self, stencil: int, x: Array) -> float:
-        """Return φ in J of one element with nodes at x [8, 3]."""
-        known = self._known[stencil]
-        d = known[-24:].reshape(8, 3).T @ (x - x[0])
-        g = 0.125 * (hourglass_patterns().T @ (x - x[0]) - known[:12].reshape(4, 3) @ d)
-        if not self.material.objective:
-            d = known[33:42].reshape(3, 3)
-        Q = g @ d.T
-        total = 0.0
-        for (j, k), moduli in zip(((1, 2), (0, 2), (0, 1)), known[12:30].reshape(3, 6), strict=True):
-            e = np.array([Q[k, j], Q[j, k], Q[j, j] + Q[k, k]])
-            total += e @ moduli[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]] @ e
-        return float(0.5 * (total + known[30:33] @ Q[3] ** 2))
+def constants_of(geometry: Hexahedra, moduli: Array, objective: bool) -> Array:
+    """Return what loops know of the hourglass energy [m, 33]: s and K; [m, 42] if the law is not objective: and d."""
+    m = len(moduli)
+    known = [geometry.patterns.reshape(m, 12), moduli]
+    if not objective:
+        known.append(geometry.frames.swapaxes(1, 2).reshape(m, 9))
+    return np.concatenate(known, axis=1)

@@ -7,6 +7,7 @@ position times x1 − x0, and the same after rigid motions.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import final
 
 import numpy as np
@@ -27,37 +28,61 @@ class HourglassStrains(Copyable):
     Parameters
     ----------
     geometry : Hexahedra
+    frozen : bool, default False
+        Whether the d_i are the undeformed ones, so that Q is linear.
     """
 
-    def __init__(self, geometry: Hexahedra):
+    def __init__(self, geometry: Hexahedra, frozen: bool = False):
         gamma = 0.125 * (hourglass_patterns().T - geometry.patterns @ geometry.slopes.swapaxes(1, 2))
         # g and d of the nodes, [m, 7, 8]
         self._linear = np.concatenate([gamma, geometry.slopes.swapaxes(1, 2)], axis=1)
+        self._undeformed = geometry.frames.swapaxes(1, 2) if frozen else None
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the d_i are the undeformed ones."""
+        return self._undeformed is not None
+
+    def part(self, chosen: slice) -> HourglassStrains:
+        """Return those of some of the elements."""
+        part = copy(self)
+        part._linear = self._linear[chosen]
+        part._undeformed = None if self._undeformed is None else self._undeformed[chosen]
+        return part
+
+    def _vectors(self, x: Array) -> tuple[Array, Array]:
+        """Return g [m, 4, 3] and d [m, 3, 3]."""
+        y = self._linear @ (x - x[:, :1])  # of differences, so that little is lost far from the origin
+        return y[:, :4], y[:, 4:] if self._undeformed is None else self._undeformed
 
     def products(self, x: Array) -> Array:
         """Return Q in m² [m, 12] at x [m, 8, 3]."""
-        y = self._linear @ (x - x[:, :1])  # of differences, so that little is lost far from the origin
-        return (y[:, :4] @ y[:, 4:].swapaxes(1, 2)).reshape(-1, PRODUCTS)
+        g, d = self._vectors(x)
+        return (g @ d.swapaxes(1, 2)).reshape(-1, PRODUCTS)
 
     def slopes(self, x: Array) -> Array:
         """Return ∂Q/∂x in m [m, 12, 24] at x [m, 8, 3]."""
-        y = self._linear @ (x - x[:, :1])
-        g, d = y[:, :4], y[:, 4:]
+        g, d = self._vectors(x)
         out = np.einsum("eij,eaA->eaiAj", d, self._linear[:, :4])
-        out += np.einsum("eaj,eiA->eaiAj", g, self._linear[:, 4:])
+        if self._undeformed is None:
+            out += np.einsum("eaj,eiA->eaiAj", g, self._linear[:, 4:])
         return out.reshape(-1, PRODUCTS, 24)
 
     def forces(self, x: Array, T: Array) -> Array:
         """Return −(∂Q/∂x)ᵀ T in N [m, 8, 3] of T in N/m [m, 12] at x [m, 8, 3]."""
         return -(self.slopes(x).swapaxes(1, 2) @ T[:, :, None]).reshape(x.shape)
 
+    def secants(self, T: Array) -> Array:
+        """Return 𝓕 [m, 8, 8] of T, with Σ T_αi ∂²Q_αi/∂x∂x = 𝓕 1; zeros if Q is linear."""
+        S = np.zeros((len(T), 7, 7))
+        if self._undeformed is None:
+            S[:, :4, 4:] = T.reshape(-1, 4, 3)
+            S[:, 4:, :4] = S[:, :4, 4:].swapaxes(1, 2)
+        return self._linear.swapaxes(1, 2) @ S @ self._linear
+
     def curvature(self, T: Array) -> Array:
         """Return Σ T_αi ∂²Q_αi/∂x∂x in N/m [m, 24, 24]."""
-        S = np.zeros((len(T), 7, 7))
-        S[:, :4, 4:] = T.reshape(-1, 4, 3)
-        S[:, 4:, :4] = S[:, :4, 4:].swapaxes(1, 2)
-        of_nodes = self._linear.swapaxes(1, 2) @ S @ self._linear
-        return np.einsum("eab,ij->eaibj", of_nodes, np.eye(3)).reshape(-1, 24, 24)
+        return np.einsum("eab,ij->eaibj", self.secants(T), np.eye(3)).reshape(-1, 24, 24)
 
 
 def matrices_of(moduli: Array) -> Array:

@@ -32,13 +32,17 @@ from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio, log
 from symplex.fem.solids.chunks import (
+    BETWEEN,
     CHUNK,
+    NO_COMPENSATION,
+    add_hourglasses,
     along_fibre,
     direction,
     gather_changes,
     gather_compensated,
     matrix,
     place,
+    room_of_hourglasses,
     scatter,
     set_vectors,
     vector,
@@ -157,50 +161,10 @@ def _set_forces(means, increments, geometry, weights, fibres, W, tau):
 
 
 @kernel
-def add_discrete_gradient(
-    q0, q1, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
-):
-    """Add the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3].
-
-    ``law`` is the address of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of
-    Gauss' rule; for the others see `law_gradients.add_gradient`.
-    """
-    return _add(
-        q0, q0, q1, False, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
-    )
-
-
-@kernel
 def add_increment_gradient(
-    q, compensation, dq, nodes, counts, geometry, weights, slopes, fibres, law, parameters, rule, out, first, last
-):
-    """Add the discrete gradient of the chunks from q + c to q + c + Δq, c the compensation, [n, 3] to out [n, 3]."""
-    return _add(
-        q,
-        compensation,
-        dq,
-        True,
-        nodes,
-        counts,
-        geometry,
-        weights,
-        slopes,
-        fibres,
-        law,
-        parameters,
-        rule,
-        out,
-        first,
-        last,
-    )
-
-
-@inlined
-def _add(
     q,
     compensation,
     q1,
-    compensated,
     nodes,
     counts,
     geometry,
@@ -210,25 +174,39 @@ def _add(
     law,
     parameters,
     rule,
+    hourglass,
     out,
     first,
     last,
 ):
+    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3], from q to q1 [n, 3].
+
+    With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1. ``law`` is the address
+    of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of Gauss' rule; for the
+    others see `law_gradients.add_gradient`.
+    """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
-    x, means, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
     W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        if compensated:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, means, increments)
+        if len(compensation) > 0:
+            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, means, increments)
+            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, m, m, middle, change, at, W, averages)
+        add_hourglasses(hourglass, BETWEEN, 0, 0, 1.0, fibres, slopes, constants, x, means, y, increments, u)
         if _set_forces(means, increments, constants, weights, fibres, averages, tau) < CHUNK:
             return np.nan
-        scatter(means, nodes[chunk], n, slopes, constants, x, out)
+        scatter(means, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
+
+
+def add_discrete_gradient(q0, q1, *others):
+    """Add the discrete gradient from q0 to q1 [n, 3]; see `add_increment_gradient`."""
+    return add_increment_gradient(q0, NO_COMPENSATION, q1, *others)

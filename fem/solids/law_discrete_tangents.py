@@ -7,7 +7,9 @@ import numpy as np
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio
 from symplex.fem.solids.chunks import (
+    BETWEEN,
     CHUNK,
+    add_hourglasses,
     along_fibre,
     are_edges,
     direction,
@@ -169,6 +171,7 @@ def add_discrete_hessian(
     law,
     parameters,
     rule,
+    hourglass,
     elements,
     slots,
     out,
@@ -178,18 +181,18 @@ def add_discrete_hessian(
     """Add the tangent of the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [nnz, 3, 3].
 
     ``law`` is the address of the first and second derivatives of W; for the others see `law_hessians.add_hessian` and
-    `law_discrete.add_discrete_gradient`.
+    `law_discrete.add_increment_gradient`.
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
     m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
     rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
-    x, means, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, y, means, increments = work(slopes), work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
     W, averages, tau = np.empty(rows * CHUNK), np.empty(rows * CHUNK), np.empty(CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, means, increments)
+        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, m, rows, middle, change, at, W, averages)
@@ -204,6 +207,7 @@ def add_discrete_hessian(
                     if g == 0:
                         K[:] = 0.0
                     accumulate(H, slopes, g, constants, start, k, False, half, K)
+            add_hourglasses(hourglass, BETWEEN, 0, start, 0.5, fibres, slopes, constants, x, means, y, increments, K)
             named = elements[chunk * size + start :]
             if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)

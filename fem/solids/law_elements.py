@@ -21,7 +21,7 @@ from symplex.fem.solids import (
     law_secants,
     law_third,
 )
-from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
+from symplex.fem.solids.chunked_elements import ChunkedElements, Loop, Stabilization
 from symplex.fem.solids.chunks import GEOMETRY
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.element_energy import ElementEnergy
@@ -29,19 +29,29 @@ from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_functions import LawFunctions
 
 
-def _at_positions(order: str) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what gives a loop the law with its derivatives of an order, at positions."""
+def _at_positions(order: str, hourglass: str = "forces") -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the law with its derivatives of an order, at positions, and the hourglass energy."""
     return lambda elements: (
         elements.law.fibres,
         elements.law.has_i2,
         getattr(elements.law, order),
         elements.law.parameters,
+        elements.hourglass(hourglass),
     )
 
 
-def _between(order: str) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what gives a loop the law with its derivatives of an order, along increments."""
-    return lambda elements: (elements.law.fibres, getattr(elements.law, order), elements.law.parameters, elements.rule)
+def _between(order: str, hourglass: str = "forces") -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the law with its derivatives of an order, along increments, and the hourglass energy."""
+    return lambda elements: (
+        elements.law.fibres,
+        getattr(elements.law, order),
+        elements.law.parameters,
+        elements.rule,
+        elements.hourglass(hourglass),
+    )
+
+
+_LAW_ALONE = Loop(law_gradients.add_gradient, _at_positions("first", "no_forces"))
 
 
 @final
@@ -53,7 +63,7 @@ class LawElements(ChunkedElements, ElementEnergy):
 
     Parameters
     ----------
-    element, points, nodes, material, slopes
+    element, points, nodes, material, stabilization
         See `ChunkedElements`.
     law : LawFunctions
         Those of the material.
@@ -63,16 +73,16 @@ class LawElements(ChunkedElements, ElementEnergy):
 
     loops: ClassVar[Mapping[Form, Loop | None]] = {
         forms.GRADIENT: Loop(law_gradients.add_gradient, _at_positions("first")),
-        forms.HESSIAN: Loop(law_hessians.add_hessian, _at_positions("second")),
-        forms.SECANT: Loop(law_secants.add_secant, _at_positions("first")),
-        forms.SECANT_RATE: Loop(law_secants.add_secant_rate, _at_positions("second")),
+        forms.HESSIAN: Loop(law_hessians.add_hessian, _at_positions("second", "blocks")),
+        forms.SECANT: Loop(law_secants.add_secant, _at_positions("first", "secants")),
+        forms.SECANT_RATE: Loop(law_secants.add_secant_rate, _at_positions("second", "secants")),
         forms.THIRD: Loop(law_third.add_third, _at_positions("third")),
         forms.MEAN_GRADIENT: Loop(law_means.add_mean_gradient, _at_positions("first")),
         forms.DISCRETE_GRADIENT: Loop(law_discrete.add_discrete_gradient, _between("first")),
         forms.INCREMENT_GRADIENT: Loop(law_discrete.add_increment_gradient, _between("first")),
-        forms.DISCRETE_HESSIAN: Loop(law_discrete_tangents.add_discrete_hessian, _between("second")),
+        forms.DISCRETE_HESSIAN: Loop(law_discrete_tangents.add_discrete_hessian, _between("second", "blocks")),
     }
-    values: ClassVar[Loop] = Loop(law_gradients.set_values, _at_positions("value"))
+    values: ClassVar[Loop] = Loop(law_gradients.set_values, _at_positions("value", "energies"))
 
     def __init__(
         self,
@@ -82,9 +92,9 @@ class LawElements(ChunkedElements, ElementEnergy):
         material: InvariantMaterial,
         law: LawFunctions,
         directions: Array,
-        slopes: Array | None = None,
+        stabilization: Stabilization | None = None,
     ):
-        super().__init__(element, points, nodes, material, directions, slopes)
+        super().__init__(element, points, nodes, material, directions, stabilization)
         self.law = law
         self._invariant = material
 
@@ -99,15 +109,12 @@ class LawElements(ChunkedElements, ElementEnergy):
         x, w = leggauss(self.law.gauss_points)
         return np.array([0.5 + 0.5 * x, 0.5 * w])
 
-    def lattice_functions(self, axes: Array | None = None, hourglass: Array | None = None) -> LatticeFunctions:
-        """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted.
-
-        ``hourglass`` [m, 33] are the constants of an hourglass energy that is to be added
-        (`symplex.fem.solids.hourglass`).
-        """
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+        """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted."""
         from symplex.fem.grid.lattice_solids import solid_lattice  # C functions are compiled when it is imported
 
-        own = self._own_slopes
+        own, stabilization = self._own_slopes, self._stabilization
+        hourglass = None if stabilization is None else stabilization.constants
         known = self._at_points()[..., : GEOMETRY + 3 * self.law.fibres]
         slopes = self._slopes[None] if own is None else own
         return solid_lattice(self.law, slopes, self._point_weights, known, self.rule, hourglass)
@@ -121,7 +128,7 @@ class LawElements(ChunkedElements, ElementEnergy):
         ------
         InvertedElement, MaterialFailed
         """
-        return self.first_piola_of(self.gradient(q[self.nodes]))
+        return self.first_piola_of(self._law_forces(q))
 
     def cauchy(self, q: Array) -> Array:
         """Return the mean over the deformed volume of σ = F S Fᵀ/J [m, 3, 3] in Pa at the nodal positions q [n, 3].
@@ -130,7 +137,13 @@ class LawElements(ChunkedElements, ElementEnergy):
         ------
         InvertedElement, MaterialFailed
         """
-        return self.cauchy_of(self.gradient(q[self.nodes]), q)
+        return self.cauchy_of(self._law_forces(q), q)
+
+    def _law_forces(self, q: Array) -> Array:
+        """Return the forces [m, k, 3] in N of each element on its nodes, without those of the hourglass energy."""
+        x, out = np.ascontiguousarray(q[self.nodes].reshape(-1, 3)), np.zeros((self.nodes.size, 3))
+        self._run(_LAW_ALONE, (x,), (x,), out, apart=True)
+        return out.reshape(*self.nodes.shape, 3)
 
     def first_piola_of(self, forces: Array) -> Array:
         """Return the mean of P [m, 3, 3] in Pa, given the forces [m, k, 3] in N of each element on its nodes."""

@@ -23,13 +23,16 @@ from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
 from symplex.fem.solids.chunks import (
+    AT,
     CHUNK,
+    add_hourglasses,
     along_fibre,
     direction,
     elements_per_chunk,
     gather,
     matrix,
     place,
+    room_of_hourglasses,
     scatter,
     set_vectors,
     vectors,
@@ -121,7 +124,9 @@ def _set_isotropic_forces(d, geometry, weights, has_i2, first, t):
 
 
 @kernel
-def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, out, first, last):
+def add_gradient(
+    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, out, first, last
+):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3].
 
     Parameters
@@ -145,9 +150,11 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, has_i2, la
         The address of the first derivatives of W.
     parameters : float64 [p]
         Its constants.
+    hourglass : int
+        The address of the forces of the hourglass energy, if there is one (`symplex.fem.solids.hourglass_functions`).
     """
     q, out = q.ravel(), out.ravel()
-    x, d, t = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, d, t, u = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK), room_of_hourglasses(slopes)
     invariants, W = np.empty((3 + fibres) * CHUNK), np.empty((3 + fibres) * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
@@ -157,15 +164,19 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, fibres, has_i2, la
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if _set_forces(d, constants, weights, fibres, has_i2, W, t) < CHUNK:
             return np.nan
-        scatter(t, nodes[chunk], n, slopes, constants, x, out)
+        add_hourglasses(hourglass, AT, 0, 0, 1.0, fibres, slopes, constants, x, d, x, d, u)
+        scatter(t, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
 
 
 @kernel
 def set_values(
-    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, out, first, last
+    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, elements, out, first, last
 ):
-    """Set out [m] to the energies of the elements, which ``elements`` names; ``law`` is the address of W."""
+    """Set out [m] to the energies of the elements, which ``elements`` names.
+
+    ``law`` is the address of W, ``hourglass`` that of the hourglass energy.
+    """
     q = q.ravel()
     x, d = work(slopes), np.empty(9 * CHUNK)
     invariants, W = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK)
@@ -183,6 +194,7 @@ def set_values(
             finite += abs(W[p]) < np.inf
         if finite < CHUNK:
             return np.nan
+        add_hourglasses(hourglass, AT, 0, 0, 1.0, fibres, slopes, constants, x, d, x, d, W)
         for e in range(n):
             total = W[e]
             for g in range(1, points):

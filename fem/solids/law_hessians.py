@@ -18,7 +18,9 @@ import numpy as np
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
+    AT,
     CHUNK,
+    add_hourglasses,
     along_fibre,
     are_edges,
     direction,
@@ -137,12 +139,28 @@ def _set_tangents(d, geometry, weights, fibres, W, first, H):
 
 @kernel
 def add_hessian(
-    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, slots, out, first, last
+    q,
+    nodes,
+    counts,
+    geometry,
+    weights,
+    slopes,
+    fibres,
+    has_i2,
+    law,
+    parameters,
+    hourglass,
+    elements,
+    slots,
+    out,
+    first,
+    last,
 ):
     """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
 
     The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
-    ``law`` is the address of the first and second derivatives of W; for the others see `law_gradients.add_gradient`.
+    ``law`` is the address of the first and second derivatives of W, ``hourglass`` that of the tangents of the hourglass
+    energy; for the others see `law_gradients.add_gradient`.
     """
     q, out = q.ravel(), out.ravel()
     m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
@@ -167,6 +185,7 @@ def add_hessian(
                     if g == 0:
                         K[:] = 0.0
                     accumulate(H, slopes, g, constants, start, k, True, half, K)
+            add_hourglasses(hourglass, AT, 0, start, 1.0, fibres, slopes, constants, x, d, x, d, K)
             named = elements[chunk * size + start :]
             if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)

@@ -18,12 +18,15 @@ from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
 from symplex.fem.solids.chunks import (
+    BETWEEN,
     CHUNK,
+    add_hourglasses,
     along_fibre,
     direction,
     gather_changes,
     matrix,
     place,
+    room_of_hourglasses,
     scatter,
     set_vectors,
     vectors,
@@ -110,7 +113,7 @@ def _set_forces(means, increments, geometry, weights, fibres, W, t):
 
 @kernel
 def add_mean_gradient(
-    q0, q1, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, out, first, last
+    q0, q1, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, out, first, last
 ):
     """Add the forces of the mean strains of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3].
 
@@ -118,17 +121,18 @@ def add_mean_gradient(
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
-    x, t = work(slopes), np.empty(9 * CHUNK)
+    x, y, t, u = work(slopes), work(slopes), np.empty(9 * CHUNK), room_of_hourglasses(slopes)
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, means, increments)
+        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         if _set_invariants(means, increments, constants, fibres, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
         if not all_finite(W, m):
             return np.nan
         _set_forces(means, increments, constants, weights, fibres, W, t)
-        scatter(t, nodes[chunk], n, slopes, constants, x, out)
+        add_hourglasses(hourglass, BETWEEN, 0, 0, 1.0, fibres, slopes, constants, x, means, y, increments, u)
+        scatter(t, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0

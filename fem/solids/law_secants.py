@@ -22,7 +22,10 @@ from symplex.fem.call import call_law
 from symplex.fem.kernels import formula, inlined, kernel
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.solids.chunks import (
+    ALONG,
+    AT,
     CHUNK,
+    add_hourglasses,
     along_fibre,
     are_edges,
     direction,
@@ -144,16 +147,21 @@ def _add_fibres(geometry, weights, fibres, W, s):
 
 
 @inlined
-def _scatter(s, n, slopes, geometry, elements, start, slots, local, out):
+def _integrate(s, slopes, geometry, local):
+    """Set local to the matrices of the nodes, a ≤ b, but for linear tetrahedra."""
+    if have_own_slopes(slopes):
+        _integrate_apart(s, slopes.shape[1], geometry, own_slopes(slopes, geometry), local)
+    elif not are_edges(slopes):
+        _integrate_together(s, slopes, local)
+
+
+@inlined
+def _scatter(s, local, n, slopes, elements, start, slots, out):
     """Add the matrices of the n elements of a chunk to the values out [nnz]."""
     if are_edges(slopes):
         _scatter_edges(s, n, elements, start, slots, out)
     else:
-        if have_own_slopes(slopes):
-            _integrate_apart(s, slopes.shape[1], geometry, own_slopes(slopes, geometry), local)
-        else:
-            _integrate(s, slopes, local)
-        scatter_secants(local, n, slopes.shape[1], elements_per_chunk(len(slopes)), elements, start, slots, out)
+        _scatter_nodes(local, n, slopes.shape[1], elements_per_chunk(len(slopes)), elements, start, slots, out)
 
 
 @inlined
@@ -187,7 +195,7 @@ def _integrate_apart(s, k, geometry, first, local):
 
 
 @inlined
-def _integrate(s, slopes, local):
+def _integrate_together(s, slopes, local):
     """Set local [k, k, size], a ≤ b, of the nodes of other elements."""
     points, k = slopes.shape[0], slopes.shape[1]
     size, factors = elements_per_chunk(points), np.empty(6)
@@ -204,7 +212,7 @@ def _integrate(s, slopes, local):
 
 
 @formula
-def scatter_secants(local, n, k, size, elements, start, slots, out):
+def _scatter_nodes(local, n, k, size, elements, start, slots, out):
     """Add the matrices of n elements to the values out [nnz]; whatever concerns node 0 is minus the sum."""
     for e in range(n):
         to = slots[elements[start + e]]
@@ -223,7 +231,22 @@ def scatter_secants(local, n, k, size, elements, start, slots, out):
 
 @kernel
 def add_secant(
-    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, slots, out, first, last
+    q,
+    nodes,
+    counts,
+    geometry,
+    weights,
+    slopes,
+    fibres,
+    has_i2,
+    law,
+    parameters,
+    hourglass,
+    elements,
+    slots,
+    out,
+    first,
+    last,
 ):
     """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz].
 
@@ -245,25 +268,44 @@ def add_secant(
             return np.nan
         _set_secants(d, constants, weights, W, s)
         _add_fibres(constants, weights, fibres, W, s)
-        _scatter(s, n, slopes, constants, elements, chunk * size, slots, local, out)
+        _integrate(s, slopes, constants, local)
+        add_hourglasses(hourglass, AT, 0, 0, 1.0, fibres, slopes, constants, x, d, x, d, local)
+        _scatter(s, local, n, slopes, elements, chunk * size, slots, out)
     return 0.0
 
 
 @kernel
 def add_secant_rate(
-    q, v, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, elements, slots, out, first, last
+    q,
+    v,
+    nodes,
+    counts,
+    geometry,
+    weights,
+    slopes,
+    fibres,
+    has_i2,
+    law,
+    parameters,
+    hourglass,
+    elements,
+    slots,
+    out,
+    first,
+    last,
 ):
     """Add 𝓕̇ of the chunks at q along v [n, 3] to the values out [nnz]; ``law`` has the second derivatives as well."""
     q, v = q.ravel(), v.ravel()
     m, size = 3 + fibres, elements_per_chunk(len(slopes))
-    x, d, w, s = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    x, y, d, w = work(slopes), work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    s = np.empty(6 * CHUNK)
     local = np.empty(slopes.shape[1] ** 2 * size)
     invariants, W = np.empty(m * CHUNK), np.empty((m + m * (m + 1) // 2) * CHUNK)
     rates, W_rates = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
-        gather(v, nodes[chunk], n, slopes, constants, x, w)
+        gather(v, nodes[chunk], n, slopes, constants, y, w)
         if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
@@ -274,5 +316,7 @@ def add_secant_rate(
         _set_secants(d, constants, weights, W_rates, s)
         _add_fibres(constants, weights, fibres, W_rates, s)
         _add_changes(d, w, constants, weights, W, s)
-        _scatter(s, n, slopes, constants, elements, chunk * size, slots, local, out)
+        _integrate(s, slopes, constants, local)
+        add_hourglasses(hourglass, ALONG, 0, 0, 1.0, fibres, slopes, constants, x, d, y, w, local)
+        _scatter(s, local, n, slopes, elements, chunk * size, slots, out)
     return 0.0

@@ -24,12 +24,15 @@ import numpy as np
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
+    ALONG,
     CHUNK,
+    add_hourglasses,
     along_fibre,
     direction,
     gather,
     matrix,
     place,
+    room_of_hourglasses,
     scatter,
     set_vectors,
     vectors,
@@ -149,20 +152,22 @@ def _force(of_d, of_b, h, b, h_a, identity, once, twice):
 
 
 @inlined
-def _set_fibre_forces(d, b, geometry, weights, f, once, twice, t):
-    """Set t [9, CHUNK] to 2 V α_a (W_4'' v + 2 W_4' v')."""
+def _add_fibre_forces(d, b, geometry, weights, f, once, twice, t):
+    """Add to t [9, CHUNK] 2 V α_a (W_4'' v + 2 W_4' v')."""
     for p in range(CHUNK):
         alpha = direction(geometry, f, p)
         v, w = along_fibre(vectors(d, p), alpha), along_fibre(vectors(b, p), alpha)
         V = 2.0 * volume(weights, geometry, p)
         r, s = V * twice[place(3 + f, p)], 2.0 * V * once[place(3 + f, p)]
         u = r * v[0] + s * w[0], r * v[1] + s * w[1], r * v[2] + s * w[2]
-        zero = 0.0, 0.0, 0.0
-        set_vectors(t, p, (along(zero, alpha[0], u), along(zero, alpha[1], u), along(zero, alpha[2], u)))
+        e = vectors(t, p)
+        set_vectors(t, p, (along(e[0], alpha[0], u), along(e[1], alpha[1], u), along(e[2], alpha[2], u)))
 
 
 @kernel
-def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, out, first, last):
+def add_third(
+    q, a, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, out, first, last
+):
     """Add ∇³V[a, a] of the chunks first … last − 1 at q along a [n, 3] to out [n, 3].
 
     ``law`` is the address of the derivatives of W up to the third; for the others see `law_gradients.add_gradient`.
@@ -170,14 +175,15 @@ def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, has_i2, la
     q, a, out = q.ravel(), a.ravel(), out.ravel()
     m = 3 + fibres
     rows = m + m * (m + 1) // 2 + m * (m + 1) * (m + 2) // 6
-    x, d, b, t = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    d, b, t = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
     of_invariants, curvatures = np.empty(m * CHUNK), np.empty(m * CHUNK)
     once, twice = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
-        gather(a, nodes[chunk], n, slopes, constants, x, b)
+        gather(a, nodes[chunk], n, slopes, constants, y, b)
         if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
             return np.nan
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
@@ -186,9 +192,11 @@ def add_third(q, a, nodes, counts, geometry, weights, slopes, fibres, has_i2, la
         _set_rates_of_invariants(d, b, constants, fibres, of_invariants, curvatures)
         set_rates(m, W, of_invariants, once)
         _set_second_rates(m, W, of_invariants, curvatures, twice)
+        add_hourglasses(hourglass, ALONG, 0, 0, 1.0, fibres, slopes, constants, x, d, y, b, u)
+        t[:] = 0.0
         for f in range(fibres):
-            _set_fibre_forces(d, b, constants, weights, f, once, twice, t)
-            scatter(t, nodes[chunk], n, slopes, constants, x, out)
+            _add_fibre_forces(d, b, constants, weights, f, once, twice, t)
         _set_forces(d, b, constants, weights, W, once, twice)
-        scatter(d, nodes[chunk], n, slopes, constants, x, out)
+        t += d
+        scatter(t, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0

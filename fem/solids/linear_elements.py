@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -11,19 +11,23 @@ from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import linear_loops
-from symplex.fem.solids.chunked_elements import ChunkedElements, Loop
+from symplex.fem.solids.chunked_elements import ChunkedElements, Loop, Stabilization
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.failures import strains
 from symplex.fem.solids.materials import LinearElastic
 
 
-def _moduli(elements: Any) -> tuple[float, float]:
-    return elements.material.lmbda, elements.material.mu
+def _forces(elements: Any) -> tuple[float, float, int]:
+    return elements.material.lmbda, elements.material.mu, elements.hourglass("forces")
 
 
-def _half_moduli(elements: Any) -> tuple[float, float]:
-    return 0.5 * elements.material.lmbda, 0.5 * elements.material.mu
+def _energies(elements: Any) -> tuple[float, float, int]:
+    return elements.material.lmbda, elements.material.mu, elements.hourglass("energies")
+
+
+def _tangents(factor: float) -> Callable[[Any], tuple[float, float, float, int]]:
+    return lambda elements: (elements.material.lmbda, elements.material.mu, factor, elements.hourglass("blocks"))
 
 
 @final
@@ -35,27 +39,32 @@ class LinearElements(ChunkedElements, ElementEnergy):
 
     Parameters
     ----------
-    element, points, nodes, material, slopes
+    element, points, nodes, material, stabilization
         See `ChunkedElements`.
     """
 
     material: LinearElastic
 
     loops: ClassVar[Mapping[Form, Loop | None]] = {
-        forms.GRADIENT: Loop(linear_loops.add_gradient, _moduli),
-        forms.HESSIAN: Loop(linear_loops.add_hessian, _moduli),
-        forms.DISCRETE_GRADIENT: Loop(linear_loops.add_discrete_gradient, _moduli),
-        forms.INCREMENT_GRADIENT: Loop(linear_loops.add_increment_gradient, _moduli),
-        forms.DISCRETE_HESSIAN: Loop(linear_loops.add_hessian, _half_moduli, takes=1),
-        forms.MEAN_GRADIENT: Loop(linear_loops.add_discrete_gradient, _moduli),
+        forms.GRADIENT: Loop(linear_loops.add_gradient, _forces),
+        forms.HESSIAN: Loop(linear_loops.add_hessian, _tangents(1.0)),
+        forms.DISCRETE_GRADIENT: Loop(linear_loops.add_discrete_gradient, _forces),
+        forms.INCREMENT_GRADIENT: Loop(linear_loops.add_increment_gradient, _forces),
+        forms.DISCRETE_HESSIAN: Loop(linear_loops.add_hessian, _tangents(0.5), takes=1),
+        forms.MEAN_GRADIENT: Loop(linear_loops.add_discrete_gradient, _forces),
         forms.THIRD: None,
     }
-    values: ClassVar[Loop] = Loop(linear_loops.set_values, _moduli)
+    values: ClassVar[Loop] = Loop(linear_loops.set_values, _energies)
 
     def __init__(
-        self, element: Element, points: Array, nodes: IntArray, material: LinearElastic, slopes: Array | None = None
+        self,
+        element: Element,
+        points: Array,
+        nodes: IntArray,
+        material: LinearElastic,
+        stabilization: Stabilization | None = None,
     ):
-        super().__init__(element, points, nodes, material, np.eye(3), slopes)
+        super().__init__(element, points, nodes, material, np.eye(3), stabilization)
 
     # -- stress, for output -----------------------------------------------------------------------------------
 

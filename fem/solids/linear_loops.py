@@ -15,7 +15,10 @@ import numpy as np
 
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
+    AT,
     CHUNK,
+    NO_COMPENSATION,
+    add_hourglasses,
     are_edges,
     direction,
     elements_per_chunk,
@@ -23,6 +26,7 @@ from symplex.fem.solids.chunks import (
     gather_changes,
     gather_compensated,
     matrix,
+    room_of_hourglasses,
     scatter,
     set_vectors,
     vectors,
@@ -38,6 +42,8 @@ from symplex.fem.solids.tangent_blocks import (
     scatter_of_nodes,
     set_block,
 )
+
+AXES = 3  # families of fibres that the geometry has
 
 
 @inlined
@@ -74,49 +80,51 @@ def _set_forces(d, geometry, weights, lmbda, mu):
 
 
 @kernel
-def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
+def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, hourglass, out, first, last):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3]; see `law_gradients.add_gradient`."""
     q, out = q.ravel(), out.ravel()
-    x, d = work(slopes), np.empty(9 * CHUNK)
+    x, d, u = work(slopes), np.empty(9 * CHUNK), room_of_hourglasses(slopes)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather(q, nodes[chunk], n, slopes, constants, x, d)
+        add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, u)
         if _set_forces(d, constants, weights, lmbda, mu) < CHUNK:
             return np.nan
-        scatter(d, nodes[chunk], n, slopes, constants, x, out)
+        scatter(d, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
 
 
 @kernel
-def add_discrete_gradient(q0, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
-    """Add the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3]."""
-    q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    x, d, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+def add_increment_gradient(
+    q, compensation, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, hourglass, out, first, last
+):
+    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3], from q to q1 [n, 3].
+
+    With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1.
+    """
+    q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
+    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    d, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, d, increments)
+        if len(compensation) > 0:
+            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
+        else:
+            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
+        add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, u)
         if _set_forces(d, constants, weights, lmbda, mu) < CHUNK:
             return np.nan
-        scatter(d, nodes[chunk], n, slopes, constants, x, out)
+        scatter(d, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
 
 
-@kernel
-def add_increment_gradient(q, compensation, dq, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
-    """Add the discrete gradient of the chunks from q + c to q + c + Δq, c the compensation, [n, 3] to out [n, 3]."""
-    q, compensation, dq, out = q.ravel(), compensation.ravel(), dq.ravel(), out.ravel()
-    x, d, increments = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather_compensated(q, compensation, dq, nodes[chunk], n, slopes, constants, x, d, increments)
-        if _set_forces(d, constants, weights, lmbda, mu) < CHUNK:
-            return np.nan
-        scatter(d, nodes[chunk], n, slopes, constants, x, out)
-    return 0.0
+def add_discrete_gradient(q0, q1, *others):
+    """Add the discrete gradient from q0 to q1 [n, 3]; see `add_increment_gradient`."""
+    return add_increment_gradient(q0, NO_COMPENSATION, q1, *others)
 
 
 @kernel
-def set_values(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, out, first, last):
+def set_values(q, nodes, counts, geometry, weights, slopes, lmbda, mu, hourglass, elements, out, first, last):
     """Set out [m] to the energies of the elements of the chunks, which ``elements`` names."""
     q = q.ravel()
     x, d, W = work(slopes), np.empty(9 * CHUNK), np.empty(CHUNK)
@@ -132,6 +140,7 @@ def set_values(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements,
             finite += abs(W[p]) < np.inf
         if finite < CHUNK:
             return np.nan
+        add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, W)
         for e in range(n):
             total = W[e]
             for g in range(1, points):
@@ -172,24 +181,28 @@ def _products(a, b, g, h):
 
 
 @kernel
-def add_hessian(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, slots, out, first, last):
-    """Add the Hessian of the chunks first … last − 1, the same at all q, to out [nnz, 3, 3].
+def add_hessian(
+    q, nodes, counts, geometry, weights, slopes, lmbda, mu, factor, hourglass, elements, slots, out, first, last
+):
+    """Add the Hessian, times a factor, of the chunks first … last − 1, the same at all q, to out [nnz, 3, 3].
 
     See `law_hessians.add_hessian`.
     """
     out = out.ravel()
     k, points, edges = slopes.shape[1], len(slopes), are_edges(slopes)
     size = elements_per_chunk(points)
+    x, d = np.zeros_like(work(slopes)), np.zeros(9 * CHUNK)  # any will do
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         for start in range(0, n, PART):
             for g in range(points):
-                _set_tangents(constants, weights, lmbda, mu, g * size + start, H)
+                _set_tangents(constants, weights, factor * lmbda, factor * mu, g * size + start, H)
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
                     accumulate(H, slopes, g, constants, start, k, True, half, K)
+            add_hourglasses(hourglass, AT, 1, start, factor, AXES, slopes, constants, x, d, x, d, K)
             named = elements[chunk * size + start :]
             if edges:
                 scatter_of_edges(H, named, min(PART, n - start), slots, out)

@@ -12,7 +12,7 @@ from symplex.base.arguments import checked
 from symplex.errors import MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.solids import tensors
-from symplex.fem.solids.constitutive import InvariantMaterial, Material
+from symplex.fem.solids.constitutive import InvariantMaterial, LinearStress, Material
 from symplex.fem.solids.law_functions import LawFunctions, shipped
 
 
@@ -129,7 +129,7 @@ class SaintVenantKirchhoff(LameMaterial, InvariantMaterial):
 @checked
 @final
 @dataclass(frozen=True)
-class LinearElastic(LameMaterial):
+class LinearElastic(LinearStress, LameMaterial):
     """Hooke's law with the linear strain ε = sym F − 1: for small displacements only.
 
     W = λ/2 (tr ε)² + μ ε : ε. It is *not objective*: a rotation by the angle α strains it by cos α − 1, and the forces
@@ -156,18 +156,6 @@ class LinearElastic(LameMaterial):
         """Return ℂ = λ 1 ⊗ 1 + 2μ 𝕀 [p, 3, 3, 3, 3] in Pa."""
         T = self.lmbda * tensors.ONE_ONE + 2.0 * self.mu * tensors.SYMMETRIC
         return np.broadcast_to(T, (len(C), 3, 3, 3, 3))
-
-    def discrete_stress(self, C0: Array, C1: Array) -> Array:
-        """Return S* = S((C0 + C1)/2) [p, 3, 3] in Pa."""
-        return self.stress(0.5 * (C0 + C1))
-
-    def discrete_tangent(self, C0: Array, C1: Array) -> Array:
-        """Return ℂ/2 [p, 3, 3, 3, 3] in Pa."""
-        return 0.5 * self.tangent(C1)
-
-    def stress_curvature(self, C: Array, H: Array) -> Array:
-        """Return zeros [p, 3, 3]: S is linear in C."""
-        return np.zeros_like(C)
 
 
 # -- rubber ---------------------------------------------------------------------------------------------------

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import final
 
 import numpy as np
 
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
+from symplex.fem.solids.chunked_elements import Stabilization
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
-from symplex.fem.solids.element_energy import ElementEnergy
+from symplex.fem.solids.element_energy import ElementEnergy, ElementForms
 from symplex.fem.solids.elements import HEXAHEDRON
-from symplex.fem.solids.hourglass import Hourglasses, hexahedra_of
+from symplex.fem.solids.hourglass import constants_of, hexahedra_of, moduli_of
+from symplex.fem.solids.hourglass_forms import Hourglasses
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
@@ -48,17 +51,20 @@ class StabilizedHexahedra(ElementEnergy):
         geometry = hexahedra_of(points, nodes)
         self.nodes = nodes
         self.volumes = geometry.volumes
+        elasticities = undeformed_elasticities(material, directions if directions.ndim == 3 else None)
+        moduli = moduli_of(geometry, material, elasticities)
+        known = Stabilization(geometry.slopes, constants_of(geometry, moduli, material.objective))
         law = material.law_functions()
         self._mean: LawElements | LinearElements | Isoparametric
+        self._hourglasses: Hourglasses | None = None
         if law is not None:
             assert isinstance(material, InvariantMaterial)
-            self._mean = LawElements(HEXAHEDRON, points, nodes, material, law, directions, geometry.slopes)
+            self._mean = LawElements(HEXAHEDRON, points, nodes, material, law, directions, known)
         elif isinstance(material, LinearElastic):
-            self._mean = LinearElements(HEXAHEDRON, points, nodes, material, geometry.slopes)
+            self._mean = LinearElements(HEXAHEDRON, points, nodes, material, known)
         else:
             self._mean = Isoparametric(HEXAHEDRON, points, nodes, material, geometry.slopes)
-        elasticities = undeformed_elasticities(material, directions if directions.ndim == 3 else None)
-        self._hourglasses = Hourglasses(points, nodes, material, geometry, elasticities)
+            self._hourglasses = Hourglasses(nodes, geometry, moduli, material.objective)
 
     # -- forms ------------------------------------------------------------------------------------------------
 
@@ -71,30 +77,35 @@ class StabilizedHexahedra(ElementEnergy):
             If det F0 ≤ 0.
         MaterialFailed
         """
-        self._mean.add(form, nodal, out, slots)
-        self._hourglasses.add(form, nodal, out, slots)
+        for part in self._energies:
+            part.add(form, nodal, out, slots)
 
     def local(self, form: Form, *x: Array) -> Array:
         """Return a form of each element apart, as its local function does, for gathered arrays [m, 8, 3]."""
-        return self._mean.local(form, *x) + self._hourglasses.local(form, *x)
+        return _sum(part.local(form, *x) for part in self._energies)
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, 8, 3]."""
-        return self._mean.value(x) + self._hourglasses.value(x)
+        return _sum(part.value(x) for part in self._energies)
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return self._mean.total(q) + self._hourglasses.total(q)
+        return sum(part.total(q) for part in self._energies)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [8, 3]; infinite where it is inverted."""
-        return self._mean.local_value(stencil, x) + self._hourglasses.local_value(stencil, x)
+        return sum(part.local_value(stencil, x) for part in self._energies)
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return functions of one element: compiled for laws of invariants, else evaluated in Python."""
         if isinstance(self._mean, LawElements):
-            return self._mean.lattice_functions(axes, self._hourglasses.constants)
+            return self._mean.lattice_functions(axes)
         return super().lattice_functions(axes)
+
+    @property
+    def _energies(self) -> tuple[ElementForms, ...]:
+        """What sums up to the energy: compiled loops have both parts of it."""
+        return (self._mean,) if self._hourglasses is None else (self._mean, self._hourglasses)
 
     # -- strain and stress, for output: those of the mean deformation ---------------------------------------------
 
@@ -123,6 +134,13 @@ class StabilizedHexahedra(ElementEnergy):
         InvertedElement, MaterialFailed
         """
         return self._mean.cauchy(q)
+
+
+def _sum(parts: Iterable[Array]) -> Array:
+    first, *others = parts
+    for other in others:
+        first = first + other
+    return first
 
 
 def undeformed_elasticities(material: Material, fibres: Array | None) -> Array:

@@ -10,6 +10,8 @@ from scipy.sparse.linalg import spsolve
 import symplex as sx
 from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem.assembly import Pattern
+from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.zero_energy import zero_energy_elements, zero_energy_reason
 from symplex.meshes.generate import box
 
 # -- equilibria -------------------------------------------------------------------------------------------------------
@@ -312,3 +314,22 @@ def test_parts_of_a_body_keep_their_formulation():
     for name in ("full", "stabilized", "mean-dilatation"):
         solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], sx.NeoHookean(1.0, 1.0, 1.0), formulation=name)
         assert solid.restrict([1]).formulation == name
+
+
+# -- zero-energy modes of reduced integration ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cells", "formulation", "strained"), [((1, 1, 1), "reduced", 6), ((1, 1, 1), "full", 0)])
+def test_motions_that_reduced_integration_does_not_see_are_named(cells, formulation, strained):
+    mesh = sx.quadratic(box((0.2, 0.1, 0.1), cells, split="hexahedra"))
+    solid = Solid(mesh.points, mesh.cells["hexahedron20"], sx.NeoHookean(1e9, 1e9, 1000.0), formulation=formulation)
+    squares, shapes = np.linalg.eigh(np.asarray(solid.hessian(mesh.points[solid.nodes]))[0])
+    none = np.flatnonzero(np.abs(squares) < 1e-10 * squares[-1])
+    assert len(none) == 6 + strained
+    for mode in none:  # of one frequency any mixture is found: none of all twelve is rigid
+        motion = np.empty(mesh.points.shape)
+        motion[solid.nodes[0]] = shapes[:, mode].reshape(20, 3)
+        reason = zero_energy_reason({"block": solid}, mesh.points, motion)
+        assert (reason is not None and "1 of 'block'" in reason) == (strained > 0)
+    rigid = 2.0 + np.cross([0.3, -0.2, 0.5], mesh.points)
+    assert zero_energy_elements(solid, mesh.points, rigid) == 0
