@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
 _PLAIN = "#c9ced6"
-_OBSTACLE = "#8a94a3"
+OBSTACLE_COLOUR = "#8a94a3"
 # Of bodies where each has its own, one after the other and again from the first one.
-_BODIES = ("#5b8fd0", "#e39a4a", "#6bb36b", "#c46a6a", "#9a7fc4", "#c2b04a", "#5fb3b3", "#b57b9e")
+BODY_COLOURS = ("#5b8fd0", "#e39a4a", "#6bb36b", "#c46a6a", "#9a7fc4", "#c2b04a", "#5fb3b3", "#b57b9e")
 _BODY = "body"  # the field by which each body has a colour of its own
 _EDGES = "#1c2833"
 _WIDTH, _POINT = 3.0, 14.0  # of bars and of points, in pixels
@@ -41,6 +41,7 @@ _FIELDS = {
     "gap": ("gap", "m"),
 }
 _FRAMES_FOR_BOUNDS = 60
+_MOST = 0.995  # of the values of a frame are on the scale
 
 
 @final
@@ -80,11 +81,11 @@ class Scene:
         self._field = _source(series, field)
         self._bodies = {name: block for name, block in series.blocks.items() if not block.is_obstacle}
         self._obstacles = [block for block in series.blocks.values() if block.is_obstacle]
-        self._grids = {name: _grid(block, series.points[block.nodes]) for name, block in self._bodies.items()}
+        self._grids = {name: grid_of(block, series.points[block.nodes]) for name, block in self._bodies.items()}
         self._section = self._section_at(series.frame(chosen[0]))
-        self._surfaces = {} if self._section else {name: _surface(grid) for name, grid in self._grids.items()}
+        self._surfaces = {} if self._section else {name: surface_of(grid) for name, grid in self._grids.items()}
         own = enumerate(self._bodies) if field == _BODY else ()
-        self.legend = {name: _BODIES[k % len(_BODIES)] for k, name in own}
+        self.legend = {name: BODY_COLOURS[k % len(BODY_COLOURS)] for k, name in own}
         self._survey(field, chosen)
 
     # -- what is shown ----------------------------------------------------------------------------------------
@@ -143,14 +144,14 @@ class Scene:
             return []
         joined = np.concatenate(values)
         # A few corner elements would otherwise leave the rest of the picture dark.
-        return [(float(joined.min()), float(np.quantile(joined, 0.995)), float(joined.max()))]
+        return [(float(joined.min()), float(np.quantile(joined, _MOST)), float(joined.max()))]
 
     def _set_colours(self, field: str, ranges: Sequence[tuple[float, float, float]]) -> None:
         lows, highs, tops = zip(*ranges, strict=True) if ranges else ([0.0], [1.0], [1.0])
         low, high, top = min(lows), max(highs), max(tops)
-        low = 0.0 if 0 <= low < 0.2 * high else low
+        low = _from_zero(low, high)
         self.is_clipped = top > high * (1 + 1e-6) > 0
-        words, unit = _FIELDS.get(field, (field.replace("_", " "), ""))
+        words, unit = words_of(field)
         self._scale, unit = si_scale(max(abs(low), abs(high)), unit)
         self.label = f"{words} ({unit})" if unit else words
         self.limits = (low * self._scale, (high if high > low else low + 1.0) * self._scale)
@@ -218,6 +219,29 @@ class Scene:
         return self._camera.aspect
 
 
+def words_of(field: str) -> tuple[str, str]:
+    """Return words for a field, and its unit."""
+    return _FIELDS.get(field, (field.replace("_", " "), ""))
+
+
+def named_limits(frames: NDArray) -> tuple[float, float]:
+    """Return the ends of the scale for values [frames, …], of which some may be NaN."""
+    frames = frames.reshape(len(frames), -1)
+    frames = frames[:, ~np.isnan(frames).all(axis=0)]
+    if not frames.size:
+        return 0.0, 1.0
+    low, high = float(frames.min()), max(float(np.quantile(one, _MOST)) for one in frames)
+    if low < 0:  # of what may have either sign, few are left out at either end
+        low = min(float(np.quantile(one, 1 - _MOST)) for one in frames)
+    low = _from_zero(low, high)
+    return low, high if high > low else low + 1.0
+
+
+def _from_zero(low: float, high: float) -> float:
+    """Return where a scale begins: at zero, if the least value is near it."""
+    return 0.0 if 0 <= low < 0.2 * high else low
+
+
 def colours() -> Colormap:
     """Return the colours of the scale, none so dark or so light that edges or the surface are lost in them."""
     from matplotlib import colormaps
@@ -241,7 +265,8 @@ def _source(series: Series, field: str) -> tuple[str, str]:
     raise RenderError(f"{series.path.name} has no field '{field}'; it has: {', '.join(known)}.")
 
 
-def _grid(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid:
+def grid_of(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid:
+    """Return the grid of the cells of a block with points [n_b, 3] in m."""
     import pyvista
 
     sizes = np.diff(block.offsets)
@@ -249,7 +274,7 @@ def _grid(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid
     return pyvista.UnstructuredGrid(cells, block.vtk_types, np.asarray(points, float))
 
 
-class _Surface(NamedTuple):
+class Surface(NamedTuple):
     """The surface of a grid, and the nodes and cells of the grid that it is made of."""
 
     mesh: pyvista.PolyData
@@ -257,14 +282,15 @@ class _Surface(NamedTuple):
     cells: NDArray[np.integer]
 
 
-def _surface(grid: pyvista.UnstructuredGrid) -> _Surface:
+def surface_of(grid: pyvista.UnstructuredGrid) -> Surface:
+    """Return the surface of a grid."""
     # The indices that VTK can pass by itself are wrong on quadratic cells, whose faces it divides at their nodes.
     numbered = grid.copy(deep=False)
     numbered.point_data["node"], numbered.cell_data["cell"] = np.arange(grid.n_points), np.arange(grid.n_cells)
     mesh = numbered.extract_surface(pass_pointid=False, pass_cellid=False, algorithm=None)
     nodes, cells = np.array(mesh.point_data["node"]), np.array(mesh.cell_data["cell"])
     mesh.clear_data()
-    return _Surface(mesh, nodes, cells)
+    return Surface(mesh, nodes, cells)
 
 
 def _show(plotter: pyvista.Plotter, name: str, mesh: pyvista.DataSet, **look: Any) -> pyvista.Actor | None:
@@ -281,10 +307,10 @@ def _show(plotter: pyvista.Plotter, name: str, mesh: pyvista.DataSet, **look: An
 def _show_obstacle(plotter: pyvista.Plotter, name: str, block: Block, plane: Plane | None) -> None:
     assert block.points is not None
     if plane is not None:
-        line = _grid(block, block.points).slice(normal=plane.normal, origin=plane.origin)
-        _show(plotter, name, line, color=_OBSTACLE, line_width=4, lighting=False)
+        line = grid_of(block, block.points).slice(normal=plane.normal, origin=plane.origin)
+        _show(plotter, name, line, color=OBSTACLE_COLOUR, line_width=4, lighting=False)
     elif name not in plotter.actors:
-        _show(plotter, name, _grid(block, block.points), color=_OBSTACLE, opacity=0.35, lighting=False)
+        _show(plotter, name, grid_of(block, block.points), color=OBSTACLE_COLOUR, opacity=0.35, lighting=False)
 
 
 def _facing(block: Block, bodies: NDArray[np.float64]) -> NDArray[np.float64] | None:
