@@ -110,7 +110,7 @@ def draw_snapshots(
         folder.refuse_links()
     series = read_series(folder.series)
     output = output or folder.snapshots
-    return render_snapshots(series, output, times=times, field=field or _field(series), view=_upright(view, folder))
+    return render_snapshots(series, output, times=times, field=field or shown_field(series), view=upright(view, folder))
 
 
 def draw_film(
@@ -135,8 +135,8 @@ def draw_film(
     path = render_film(
         series,
         path,
-        field=field or _field(series),
-        view=_upright(view, folder),
+        field=field or shown_field(series),
+        view=upright(view, folder),
         progress=lambda part: show("the film", part),
     )
     if kind == "mp4" and path.suffix != ".mp4":
@@ -194,7 +194,7 @@ def _section(word: str) -> tuple[str, Triple | None]:
     return axis, (x, y, z)
 
 
-def _upright(view: View | None, folder: Folder) -> View:
+def upright(view: View | None, folder: Folder) -> View:
     """Return a view in which the gravity of a run points down, if the view leaves open what points up."""
     view = view or View()
     if view.up is not None:
@@ -209,6 +209,6 @@ def _upright(view: View | None, folder: Folder) -> View:
     return replace(view, up=(-x, -y, -z))
 
 
-def _field(series: Series) -> str:
+def shown_field(series: Series) -> str:
     """Return what colours show where nothing is asked for."""
     return next((name for name in ("von_mises", "axial_force") if name in series.cell_fields), "displacement")

@@ -41,6 +41,55 @@ class _Panel(NamedTuple):
     log: bool = False
 
 
+class Curve(NamedTuple):
+    """One curve of a plot.
+
+    Attributes
+    ----------
+    name : str
+        Words for it.
+    colour : str
+        As ``#1f4e79``.
+    y : float64 [rows]
+        In the unit of the plot.
+    """
+
+    name: str
+    colour: str
+    y: np.ndarray
+
+
+class Plotted(NamedTuple):
+    """A plot of a history over time as numbers, for others to draw.
+
+    Attributes
+    ----------
+    title, unit : str
+    log : bool
+        Whether its axis is logarithmic.
+    curves : list of Curve
+    """
+
+    title: str
+    unit: str
+    log: bool
+    curves: list[Curve]
+
+
+def plotted(history: Rows) -> list[Plotted]:
+    """Return the plots of a history that `plot_history` draws, as numbers."""
+    found = []
+    for panel in _panels({"": history}):
+        by_name = panel.values(panel, history)
+        largest = max((float(np.abs(y).max(initial=0.0)) for y in by_name.values()), default=0.0)
+        scale, unit = (1.0, "") if panel.log else si_scale(largest, panel.unit)
+        described = {column.name: column for column in panel.columns}
+        several = len(panel.columns) > 1
+        curves = [Curve(_words(described[k]), _colour(panel, described[k], 0, several), y * scale) for k, y in by_name.items()]
+        found.append(Plotted(panel.title, unit, panel.log, curves))
+    return found
+
+
 @checked
 def plot_history(
     history: Rows, path: str | Path, *, title: str | None = None, stages: Mapping[str, float] | None = None
@@ -226,5 +275,5 @@ def _colour(panel: _Panel, column: Column, run: int, several_columns: bool) -> s
     if column.vector and column.name[-1] in AXES:
         return _AXIS_COLOURS[AXES.index(column.name[-1])]
     if column.name == "total" and not panel.log:
-        return "black"
+        return "#000000"
     return _RUN_COLOURS[panel.columns.index(column) % len(_RUN_COLOURS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from symplex.meshes.series.frames import Series
 _FEWEST = 24
 _LEVEL = 6  # of compression
 _STEPS = 65535  # between the least and the largest number of 16 bits
-_TRIED = 6  # times that frames are thinned further, where they take more room than their first ones let expect
-_SAMPLED = 4  # frames by which it is estimated how much room all take
 
 Floats = NDArray[np.float32]
 
@@ -33,23 +32,30 @@ class Packed:
     ----------
     header : dict
         What is where in the data, and what it is; plain JSON.
-    data : bytes
-        Arrays, each compressed by itself, in a row.
     frames : list of int
         The frames of the series that are in it.
-    has_inside : bool
-        Whether the cells inside bodies are in it, so that it can be cut open.
+    resolution : float
+        By how much displacements differ at least, in m.
+    is_hollow : bool
+        Whether the inside of bodies was left out.
     """
 
     header: dict[str, Any]
-    data: bytes
     frames: list[int]
-    has_inside: bool
+    resolution: float
+    is_hollow: bool
 
 
 @dataclass
-class _Arrays:
-    """Arrays that are put behind each other, and where each is."""
+class Arrays:
+    """Arrays that are compressed and put behind each other.
+
+    Attributes
+    ----------
+    parts : list of bytes
+    size : int
+        Bytes of all, and of what is before them.
+    """
 
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
@@ -71,14 +77,15 @@ class _Arrays:
         return described | ({"over_time": True} if over_time else {})
 
 
-def pack_series(series: Series, fields: Sequence[str] | None, max_bytes: int) -> Packed:
-    """Return a series in as many bytes as there may be, in base64.
+def pack_series(series: Series, fields: Sequence[str] | None, arrays: Arrays, max_bytes: int) -> Packed:
+    """Append a series to arrays that in base64 may have so many bytes in all.
 
     If there is more, first frames are left out, evenly, then the inside of bodies, then more frames.
 
     Parameters
     ----------
     series : Series
+    arrays : Arrays
     fields : sequence of str, optional
         Those of the series that can be shown; the displacement always can. Default: all.
     max_bytes : int
@@ -95,45 +102,47 @@ def pack_series(series: Series, fields: Sequence[str] | None, max_bytes: int) ->
     names = _chosen_fields(series, fields)
     room = max_bytes * 3 // 4  # base64 has four letters for three bytes
     whole = browser_mesh(series, with_inside=True)
-    for mesh in (whole, browser_mesh(series, with_inside=False)) if whole.has_inside else (whole,):
-        last = not mesh.has_inside
-        found = _packed(series, mesh, names, room, 2 if last else min(len(series), _FEWEST))
+    hollow = (browser_mesh(series, with_inside=False) for _ in range(whole.has_inside))
+    for mesh in chain([whole], hollow):
+        is_hollow = whole.has_inside and not mesh.has_inside
+        fewest = 2 if is_hollow or not whole.has_inside else _FEWEST
+        found = _packed(series, mesh, names, Arrays([], arrays.size), room, min(fewest, len(series)))
         if found is not None:
-            return found
+            packed, header, chosen = found
+            arrays.parts += packed.parts
+            arrays.size = packed.size
+            return Packed(header, chosen, header["displacement"]["step"], is_hollow)
     raise RenderError(
-        f"two frames of {series.path.name} take more than {max_bytes / 1e6:.3g} MB; give a larger --max-size or fewer --fields."
+        f"two frames of {series.path.name} take more than {max_bytes / 1e6:.3g} MB; give a larger --max-size, or fewer "
+        "--fields."
     )
 
 
-def _packed(series: Series, mesh: BrowserMesh, names: Sequence[str], room: int, fewest: int) -> Packed | None:
-    """Return a series in so many bytes, None if it has fewer frames than there should be at least."""
+def _packed(
+    series: Series, mesh: BrowserMesh, names: Sequence[str], arrays: Arrays, room: int, fewest: int
+) -> tuple[Arrays, dict[str, Any], list[int]] | None:
+    """Return a series within so many bytes and its frames, None if there would be fewer of these than so many."""
     n = len(series)
-    still = _Arrays()
-    header = mesh.add_to(still)
-    room -= still.size
-    sampled = sorted({0, 1, n // 2, min(n // 2 + 1, n - 1)} & set(range(n)))
-    if room <= 0:
+    header = mesh.add_to(arrays)
+    if arrays.size >= room:
         return None
+    sampled = sorted({min(i, n - 1) for i in (0, 1, n // 2, n // 2 + 1)})
     moments = {i: mesh.frame(series.frame(i), names) for i in sampled}
-    wanted = n
-    trial = _Arrays()
+    trial = Arrays()
     _add_frames(trial, mesh, names, [moments[i] for i in sampled])
-    wanted = min(n, int(room / max(trial.size / len(sampled), 1.0)) + 1)
-    for _ in range(_TRIED):
-        if wanted < min(fewest, n):
-            return None
+    wanted = min(n, int((room - arrays.size) * len(sampled) / max(trial.size, 1)) + 1)
+    while wanted >= fewest:
         chosen = np.unique(np.linspace(0, n - 1, wanted).round().astype(int)).tolist()
-        for i in chosen:
-            if i not in moments:
-                moments[i] = mesh.frame(series.frame(i), names)
-        moving = _Arrays([], still.size)
-        described = _add_frames(moving, mesh, names, [moments[i] for i in chosen])
-        if moving.size - still.size <= room:
-            times = series.times[chosen].tolist()
-            data = b"".join([*still.parts, *moving.parts])
-            header |= described | {"times": times, "frames": n, "scale_colours": _scale_colours(), "has_inside": mesh.has_inside}
-            return Packed(header, data, chosen, mesh.has_inside)
-        wanted = min(wanted - 1, int(wanted * room / (moving.size - still.size)))
+        moments |= {i: mesh.frame(series.frame(i), names) for i in chosen if i not in moments}
+        moving = Arrays([], arrays.size)
+        header |= _add_frames(moving, mesh, names, [moments[i] for i in chosen])
+        if moving.size <= room:
+            arrays.parts += moving.parts
+            arrays.size = moving.size
+            header |= {"times": series.times[chosen].tolist(), "scale_colours": _scale_colours()}
+            return arrays, header, chosen
+        # Frames that are farther apart differ more than those by which it was estimated.
+        wanted = min(wanted - 1, int(wanted * (room - arrays.size) / (moving.size - arrays.size)))
     return None
 
 
@@ -149,7 +158,7 @@ def _chosen_fields(series: Series, fields: Sequence[str] | None) -> list[str]:
 
 
 def _add_frames(
-    arrays: _Arrays, mesh: BrowserMesh, names: Sequence[str], moments: Sequence[Mapping[str, Floats]]
+    arrays: Arrays, mesh: BrowserMesh, names: Sequence[str], moments: Sequence[Mapping[str, Floats]]
 ) -> dict[str, Any]:
     """Append what differs between frames, and return what it is."""
     moved = np.stack([moment["displacement"] for moment in moments])
@@ -191,5 +200,5 @@ def _described(name: str, kind: str, values: NDArray) -> dict[str, Any]:
 
 
 def _scale_colours() -> list[list[int]]:
-    """Return the colours of the scale, and those of bodies."""
+    """Return the red, green and blue of the colours of the scale, up to 255."""
     return (np.array(colours()(np.arange(256)))[:, :3] * 255).round().astype(int).tolist()

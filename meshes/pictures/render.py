@@ -301,12 +301,17 @@ def _evenly(n: int, wanted: int) -> list[int]:
     return np.unique(np.linspace(0, max(n - 1, 0), min(n, wanted)).round().astype(int)).tolist()
 
 
+def time_unit(times: NDArray[np.float64]) -> tuple[float, str, int]:
+    """Return the factor, the unit and the digits behind the point in which times in s are told apart."""
+    scale, unit = si_scale(float(np.abs(times).max(initial=0.0)), "s")
+    gap = float(np.diff(times * scale).min(initial=np.inf))
+    return scale, unit, int(np.clip(np.ceil(-np.log10(gap) - 1e-9), 0, 6)) if np.isfinite(gap) else 2
+
+
 def _time_labels(series: Series) -> Callable[[int], str]:
     """Return a function that writes the time of a frame, in one unit for the whole series."""
-    scale, unit = si_scale(float(np.abs(series.times).max(initial=0.0)), "s")
+    scale, unit, digits = time_unit(series.times)
     times = series.times * scale
-    gap = float(np.diff(times).min(initial=np.inf))
-    digits = int(np.clip(np.ceil(-np.log10(gap) - 1e-9), 0, 6)) if np.isfinite(gap) else 2
     return lambda i: f"t = {times[i]:.{digits}f} {unit}"
 
 

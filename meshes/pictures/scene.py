@@ -64,6 +64,7 @@ class Scene:
         Ends of the colour scale in that unit.
     is_clipped : bool
         Whether a few values lie above the scale.
+    camera : Camera
     legend : dict of str to str
         The colours of bodies by name, where each has its own and there is no scale.
 
@@ -135,7 +136,7 @@ class Scene:
         self._set_colours(field, colours_in)
         low, high = np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
         facing = [n for block in self._obstacles if (n := _facing(block, (low + high) / 2)) is not None]
-        self._camera = Camera(self._view, low, high, facing)
+        self.camera = Camera(self._view, low, high, facing)
 
     def _range(self, frame: Frame) -> list[tuple[float, float, float]]:
         """Return the least value of the field, one that few exceed, and the greatest, if there are any."""
@@ -167,14 +168,14 @@ class Scene:
             self._show_body(plotter, name, points, self._values(frame, name), plane)
         for k, block in enumerate(self._obstacles):
             _show_obstacle(plotter, f"obstacle {k}", block, plane)
-        self._camera.aim(plotter, plane)
+        self.camera.aim(plotter, plane)
         plotter.render()
         return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
 
     def _moved(self, frame: Frame) -> dict[str, NDArray[np.float64]]:
-        """Return the positions [n_b, 3] of the nodes of each body in m."""
+        """Return the positions [n_b, 3] of the nodes of each body in m, with displacements enlarged."""
         return {
-            name: self._series.points[block.nodes] + frame.displacement[block.nodes]
+            name: self._series.points[block.nodes] + self._view.scale * frame.displacement[block.nodes]
             for name, block in self._bodies.items()
         }
 
@@ -211,12 +212,12 @@ class Scene:
         if actor is not None and not is_thin:
             # Where edges are short, they only blacken the picture.
             length = float(np.sqrt(shown.area / max(shown.n_cells, 1)))
-            actor.GetProperty().SetEdgeVisibility(length >= 5 * self._camera.pixel(plotter))
+            actor.GetProperty().SetEdgeVisibility(length >= 5 * self.camera.pixel(plotter))
 
     @property
     def aspect(self) -> float:
         """Height of the scene over its width, between ½ and 1½."""
-        return self._camera.aspect
+        return self.camera.aspect
 
 
 def words_of(field: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,8 @@ class View:
         bodies beside each other, a place from which it cuts as many as it can.
     zoom : float, default 1
         Above 1 shows less, larger.
+    scale : float, default 1
+        By how much displacements are enlarged.
     """
 
     direction: tuple[float, float, float] | None = None
@@ -50,6 +52,7 @@ class View:
     section: str | tuple[float, float, float] | None = None
     origin: tuple[float, float, float] | None = None
     zoom: float = 1.0
+    scale: float = 1.0
 
     def normal(self) -> Vector | None:
         """Return the unit normal of the section, or None.
@@ -90,6 +93,17 @@ class Camera:
         least = _LEAST * self._size
         self._half_width = max(float(np.abs(spread @ self._right).max()), least) * 1.08 / view.zoom
         self._half_height = max(float(np.abs(spread @ self._up).max()), least) * 1.08 / view.zoom
+
+    def plain(self) -> dict[str, Any]:
+        """Return where it is and what it sees, for others to draw: directions, and lengths in m."""
+        return {
+            "eye": self._eye.tolist(),
+            "up": self._up.tolist(),
+            "centre": self._centre.tolist(),
+            "half_width": self._half_width,
+            "half_height": self._half_height,
+            "size": self._size,
+        }
 
     @property
     def aspect(self) -> float:

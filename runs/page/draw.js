@@ -11,12 +11,12 @@ float valueOf(uint node, uint cell) { return texel(values, atNodes ? node : cell
 `;
 const PAINT = `#version 300 es
 precision highp float;
-uniform sampler2D scale; uniform vec2 limits; uniform vec4 plane; uniform vec3 eye; uniform vec4 plain; uniform float light;
+uniform sampler2D scale; uniform vec2 limits; uniform vec4 plane; uniform vec3 eye; uniform vec4 plain; uniform float light; uniform bool coloured;
 in vec3 x; in float value; out vec4 colour;
 void main() {
   if (dot(plane.xyz, x) > plane.w) discard;
   vec4 c = plain;
-  if (value > ${(0.5 * -1e30).toExponential()}) c = vec4(texture(scale, vec2((value - limits.x) / (limits.y - limits.x) * 0.996 + 0.002, 0.5)).rgb, plain.a);
+  if (coloured && value > ${(0.5 * -1e30).toExponential()}) c = vec4(texture(scale, vec2((value - limits.x) / (limits.y - limits.x) * 0.996 + 0.002, 0.5)).rgb, plain.a);
   vec3 across = cross(dFdx(x), dFdy(x));
   float along = length(across) > 0.0 ? abs(dot(normalize(across), normalize(eye))) : 1.0;
   colour = vec4(c.rgb * mix(1.0, 0.42 + 0.62 * along, light), c.a);
@@ -59,7 +59,7 @@ void main() { x = place(corner.x); value = valueOf(corner.x, corner.y); gl_Point
 };
 
 class Drawing {
-  constructor(canvas, colours) {
+  constructor(canvas, colours, bodies) {
     const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
     if (!gl) throw new Error("this browser has no WebGL 2, so the bodies cannot be shown; the histories can.");
     this.gl = gl;
@@ -67,8 +67,9 @@ class Drawing {
     this.programs = Object.fromEntries(Object.entries(SHADERS).map(([name, parts]) => [name, this.program(...parts)]));
     this.textures = {};
     this.buffers = {};
-    const rgba = new Uint8Array(colours.flatMap((rgb) => [...rgb, 255]));
-    this.scale = this.texture(gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE, 256, 1, rgba, gl.LINEAR);
+    const ramp = (one, filter) => this.texture(gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE, 256, 1, new Uint8Array(one.flatMap((rgb) => [...rgb, 255])), filter);
+    this.scale = ramp(colours, gl.LINEAR);
+    this.ofBodies = ramp(Array.from({ length: 256 }, (_, k) => bodies[Math.floor((k * bodies.length) / 256)]), gl.NEAREST);
     gl.enable(gl.DEPTH_TEST);
     gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
   }
@@ -131,7 +132,7 @@ class Drawing {
     this.look = look;
   }
 
-  draw(kind, name, { colour, light = 1, width = 1, nearer = 0, cut = true, first = 0, count = null, through = false }) {
+  draw(kind, name, { colour, light = 1, width = 1, nearer = 0, cut = true, first = 0, count = null, through = false, coloured = true }) {
     const gl = this.gl, one = this.buffers[name], n = count ?? (one ? one.n - first : 0);
     if (!one || n <= 0) return;
     const program = this.programs[kind], look = this.look, at = (key) => gl.getUniformLocation(program, key);
@@ -142,7 +143,7 @@ class Drawing {
       gl.uniform1i(at(key), k);
     });
     gl.activeTexture(gl.TEXTURE3);
-    gl.bindTexture(gl.TEXTURE_2D, this.scale);
+    gl.bindTexture(gl.TEXTURE_2D, look.ofBodies ? this.ofBodies : this.scale);
     gl.uniform1i(at("scale"), 3);
     gl.activeTexture(gl.TEXTURE0);
     gl.uniformMatrix4fv(at("camera"), false, look.camera);
@@ -153,6 +154,7 @@ class Drawing {
     gl.uniform3fv(at("eye"), look.eye);
     gl.uniform4fv(at("plain"), colour);
     gl.uniform1f(at("light"), light);
+    gl.uniform1i(at("coloured"), coloured ? 1 : 0);
     gl.uniform2f(at("window"), this.canvas.width, this.canvas.height);
     gl.uniform1f(at("width"), width * (window.devicePixelRatio || 1));
     gl.uniform1f(at("nearer"), nearer);

@@ -18,7 +18,7 @@ async function open() {
   arrays.displacement_numbers = await unpack(bytes, displacement);
   motion = new Motion({ displacement }, arrays);
   try {
-    drawing = new Drawing(byId("view"), motion.scale_colours);
+    drawing = new Drawing(byId("view"), motion.scale_colours, motion.bodies.map((one) => rgba(one.colour).slice(0, 3).map((x) => 255 * x)));
   } catch (error) {
     byId("trouble").textContent = error.message;
     byId("trouble").hidden = false;
@@ -26,7 +26,12 @@ async function open() {
   camera = new Camera(header.camera);
   state.factor = header.factor;
   byId("factor").value = header.factor;
+  if (header.cut.across) [byId("cut").value, byId("across").value] = ["plane", header.cut.across];
   box = motion.box(state.factor);
+  if (header.cut.place !== null && header.cut.across) {
+    const k = "xyz".indexOf(header.cut.across);
+    byId("place").value = (1000 * (header.cut.place - box[0][k])) / (box[1][k] - box[0][k]);
+  }
   if (drawing) setUpDrawing();
   setUpControls();
   chooseField(Math.max(0, motion.fields.findIndex((one) => one.name === header.field)));
@@ -116,8 +121,7 @@ function draw() {
   drawing.table("values", values, 1);
   const plane = cut(), wires = byId("wires").checked, faces = byId("faces").checked;
   const matrix = camera.matrix(width, height);
-  // Edges that are shorter than a few pixels only blacken the picture.
-  const look = { camera: matrix, factor: state.factor, atNodes, limits: state.limits, eye: camera.eye, plane: plane ? [...plane.normal, plane.place] : null };
+  const look = { camera: matrix, factor: state.factor, atNodes, limits: state.limits, ofBodies: !field, eye: camera.eye, plane: plane ? [...plane.normal, plane.place] : null };
   let volumes = "volumes", edges = "edges";
   if (plane && motion.tetrahedra.length) {
     const x = motion.positions(state.factor);
@@ -142,8 +146,8 @@ function draw() {
     if (plane?.kind === "plane") drawing.draw("loose", "section", { colour: PLAIN, light: 0, cut: false });
   }
   if (wires && (!faces || edgesAreLong())) {
-    drawing.draw("lines", edges, { colour: EDGE, width: 1, nearer: near, cut: !whole, light: 0, ...ofEdges() });
-    if (plane?.kind === "plane" && faces) drawing.draw("looseLines", "section lines", { colour: EDGE, width: 1, nearer: near, cut: false, light: 0 });
+    drawing.draw("lines", edges, { colour: EDGE, coloured: false, width: 1, nearer: near, cut: !whole, light: 0 });
+    if (plane?.kind === "plane" && faces) drawing.draw("looseLines", "section lines", { colour: EDGE, coloured: false, width: 1, nearer: near, cut: false, light: 0 });
   }
   drawing.draw("lines", "bars", { colour: PLAIN, width: 3, light: 0 });
   drawing.draw("balls", "balls", { colour: PLAIN, width: 12, light: 0 });
@@ -155,17 +159,21 @@ function valuesShown() {
   const field = motion.fields[state.field];
   if (field) return motion.values(field, state.component);
   const out = new Float32Array(motion.nCells); // a number for each body
-  for (let i = 0; i < out.length; i++) out[i] = motion.cell_block[i];
+  for (let i = 0; i < out.length; i++) out[i] = motion.cell_block[i] + 0.5;
   return out;
 }
 
+// Whether edges are longer than a few pixels: shorter ones only blacken the picture.
 function edgesAreLong() {
-  const box = camera.start.size, n = Math.max(motion.edges.length / 3, 1);
-  const mean = box / Math.sqrt(n);
-  return mean >= (8 * camera.half(1)) / byId("view").clientHeight;
+  const x = motion.points, n = motion.edges.length / 3, every = Math.max(1, Math.floor(n / 200));
+  let sum = 0, counted = 0;
+  for (let i = 0; i < n; i += every, counted++) {
+    const a = 3 * motion.edges[3 * i + 1], b = 3 * motion.edges[3 * i + 2];
+    sum += Math.hypot(x[a] - x[b], x[a + 1] - x[b + 1], x[a + 2] - x[b + 2]);
+  }
+  const view = byId("view"), pixel = (2 * camera.half(view.clientWidth / view.clientHeight)) / view.clientHeight;
+  return sum / Math.max(counted, 1) >= 5 * pixel;
 }
-
-const ofEdges = () => ({});
 
 // -- fields and their scale ----------------------------------------------------------------------------------------------
 
@@ -183,7 +191,7 @@ function chooseComponent(c) {
   state.component = c;
   byId("component").value = c;
   const field = motion.fields[state.field];
-  setLimits(field ? field.limits[c] : [0, Math.max(1, motion.bodies.length - 1)]);
+  setLimits(field ? field.limits[c] : [0, motion.bodies.length]);
 }
 
 function setLimits(limits) {
@@ -211,7 +219,7 @@ function showKey(field, unit) {
     const names = add("names");
     for (const body of motion.bodies) {
       const row = add("", names), dot_ = document.createElement("i");
-      dot_.style.background = colourOf(state.limits, motion.bodies.indexOf(body));
+      dot_.style.background = body.colour;
       row.append(dot_, body.name);
     }
     return;
@@ -227,11 +235,6 @@ function showKey(field, unit) {
   }
   const component = state.component > 0 ? ` ${byId("component").selectedOptions[0].text}` : "";
   words.textContent = (component ? field.name.replaceAll("_", " ") + component : field.words) + (unit ? ` (${unit})` : "");
-}
-
-function colourOf(limits, value) {
-  const k = Math.round(255 * ((value - limits[0]) / (limits[1] - limits[0])));
-  return `rgb(${motion.scale_colours[Math.min(255, Math.max(0, k))]})`;
 }
 
 // -- time ----------------------------------------------------------------------------------------------------------------
