@@ -48,7 +48,7 @@ from symplex.meshes.generate import cube_mesh as cube_mesh
 from symplex.meshes.mesh import Mesh as Mesh
 from symplex.meshes.mesh import merge as merge
 from symplex.meshes.midside_nodes import quadratic as quadratic
-from symplex.meshes.pictures.render import render_film as render_film
+from symplex.meshes.pictures.film import render_film as render_film
 from symplex.meshes.pictures.render import render_snapshots as render_snapshots
 from symplex.meshes.pictures.view import View as View
 from symplex.meshes.series.series import open_series as open_series

@@ -12,6 +12,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import AXES, ENERGIES, Column, constant_totals
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
+from symplex.meshes.pictures.words import check_dpi, check_size
 from symplex.runs.history import Rows, columns_of
 from symplex.time.totals import relative_energy_changes
 from symplex.units import si_scale
@@ -25,6 +26,8 @@ _RUN_COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d"
 _STYLES = ("-", "--", ":", "-.")
 # Where energies are larger than their changes by this factor, the changes are plotted.
 _OFFSET = 10.0
+_DPI, _LEAST, _LEAST_INCHES = 120, 64, 2.5
+_NARROW = 7.0  # inches; on narrower paper plots are not side by side
 
 
 def _columns(panel: _Panel, history: Rows) -> dict[str, np.ndarray]:
@@ -85,14 +88,23 @@ def plotted(history: Rows) -> list[Plotted]:
         scale, unit = (1.0, "") if panel.log else si_scale(largest, panel.unit)
         described = {column.name: column for column in panel.columns}
         several = len(panel.columns) > 1
-        curves = [Curve(_words(described[k]), _colour(panel, described[k], 0, several), y * scale) for k, y in by_name.items()]
+        curves = [
+            Curve(_words(described[k]), _colour(panel, described[k], 0, several), y * scale) for k, y in by_name.items()
+        ]
         found.append(Plotted(panel.title, unit, panel.log, curves))
     return found
 
 
 @checked
 def plot_history(
-    history: Rows, path: str | Path, *, title: str | None = None, stages: Mapping[str, float] | None = None
+    history: Rows,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    stages: Mapping[str, float] | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    dpi: float | None = None,
 ) -> Path:
     """Plot everything in a history into one picture.
 
@@ -106,6 +118,10 @@ def plot_history(
     title : str, optional
     stages : mapping of str to float, optional
         The times in s at which stages begin, by name: lines mark them.
+    width, height : int, optional
+        Of the picture in pixels. Default: 13 inches wide, and as high as the plots ask for.
+    dpi : float, default 120
+        Pixels in an inch, in which letters and lines have their sizes.
 
     Returns
     -------
@@ -117,11 +133,19 @@ def plot_history(
     OutputError
         If the history has no rows or no energies, or the picture cannot have the suffix of the path or be written.
     """
-    return _plotted({"": history}, path, title, {} if stages is None else stages)
+    return _plotted({"": history}, path, title, {} if stages is None else stages, _Sheet(width, height, dpi or _DPI))
 
 
 @checked
-def compare_histories(histories: Mapping[str, Rows], path: str | Path, *, title: str | None = None) -> Path:
+def compare_histories(
+    histories: Mapping[str, Rows],
+    path: str | Path,
+    *,
+    title: str | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    dpi: float | None = None,
+) -> Path:
     """Plot several histories over each other, one line style each; see `plot_history`.
 
     Parameters
@@ -129,34 +153,61 @@ def compare_histories(histories: Mapping[str, Rows], path: str | Path, *, title:
     histories : mapping of str to history
         Histories by label.
     """
-    return _plotted(histories, path, title, {})
+    return _plotted(histories, path, title, {}, _Sheet(width, height, dpi or _DPI))
 
 
-def _plotted(histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float]) -> Path:
+class _Sheet(NamedTuple):
+    """The size of a picture, where it is given, in pixels."""
+
+    width: int | None
+    height: int | None
+    dpi: float
+
+    def inches(self, rows: int, titled: bool) -> tuple[float, float]:
+        """Return the width and the height of a picture with so many rows of plots."""
+        width = 13.0 if self.width is None else self.width / self.dpi
+        height = 3.4 * rows + (0.5 if titled else 0) if self.height is None else self.height / self.dpi
+        return width, height
+
+
+def _plotted(
+    histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float], sheet: _Sheet
+) -> Path:
     path = Path(path)
     require_format(path)
+    try:
+        check_dpi(sheet.dpi)
+        check_size(sheet.width or _LEAST, sheet.height)
+    except ValueError as error:
+        raise OutputError(f"{path.name}: {error}") from None
+    if min(sheet.inches(1, False)) < _LEAST_INCHES:
+        raise OutputError(
+            f"{path.name}: {sheet.width or sheet.height} pixels at {sheet.dpi:g} dpi are too few for its letters; "
+            f"it is to be at least {_LEAST_INCHES:g} inches wide and high."
+        )
     _require(histories, path)
     with plain_style():
-        save_figure(_figure(histories, title, stages), path)
+        save_figure(_figure(histories, title, stages, sheet), path)
     return path
 
 
-def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float]) -> Figure:
+def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float], sheet: _Sheet) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     panels = _panels(histories)
-    rows = -(-len(panels) // 2)
-    figure = Figure(figsize=(13, 3.4 * rows + (0.5 if title else 0)), dpi=120, layout="constrained")
+    size = sheet.inches(-(-len(panels) // 2), bool(title))
+    columns = 2 if size[0] >= _NARROW else 1
+    figure = Figure(figsize=size, dpi=sheet.dpi, layout="constrained")
     FigureCanvasAgg(figure)
-    grid = np.atleast_1d(figure.subplots(rows, 2, sharex=True)).ravel()
+    grid = np.atleast_1d(figure.subplots(-(-len(panels) // columns), columns, sharex=True)).ravel()
     scale, unit = si_scale(max(float(np.abs(h["t"]).max()) for h in histories.values()), "s")
     for axes, panel in zip(grid, panels, strict=False):
         _draw(axes, panel, histories, scale)
         _mark(axes, {name: begin * scale for name, begin in stages.items()})
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
-    for axes in grid[max(0, len(panels) - 2) : len(panels)]:
+    for axes in grid[max(0, len(panels) - columns) : len(panels)]:
         axes.set_xlabel(f"time ({unit})")
         axes.tick_params(labelbottom=True)
     if title:

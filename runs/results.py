@@ -40,6 +40,7 @@ class Folder:
         self.summary = self.path / "summary.json"
         self.plot = self.path / "history.png"
         self.snapshots = self.path / "snapshots.png"
+        self.snapshot = self.path / "snapshot.png"
         self._lock = self.path / ".lock"
         self._lock_file: IO[bytes] | None = None  # while it is held
 
@@ -119,7 +120,7 @@ class Folder:
     def _files(self) -> list[Path]:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
-        pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
+        pictures = [self.plot, self.snapshots, self.snapshot, self.film("mp4"), self.film("gif")]
         history = [self.history, declaration_of(self.history)]
         whole = [self.checkpoint, self.summary, *history, self.scenario, *pictures, *indices]
         asides = [aside_of(path) for path in whole]

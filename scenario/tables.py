@@ -27,6 +27,7 @@ from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
+from symplex.scenario.pictures import ViewTable
 from symplex.scenario.quantities import FilePath, Table
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.sampling import Run, Sampled
@@ -49,6 +50,7 @@ class Output(Table):
     fields: list[OutputField] = Field(default=list(get_args(OutputField)))
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
+    view: ViewTable = Field(default_factory=ViewTable)
 
 
 @dataclass(frozen=True)

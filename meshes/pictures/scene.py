@@ -159,16 +159,26 @@ class Scene:
 
     # -- drawing ----------------------------------------------------------------------------------------------
 
-    def draw(self, plotter: pyvista.Plotter, i: int) -> NDArray[np.uint8]:
-        """Return the picture [height, width, 3] of frame i."""
+    def draw(self, plotter: pyvista.Plotter, i: int, *, part: float = 0.0, density: float = 1.0) -> NDArray[np.uint8]:
+        """Return the picture [height, width, 3] of frame i.
+
+        Parameters
+        ----------
+        plotter : Plotter
+        i : int
+        part : float, default 0
+            What part of its way the camera has gone, from 0 to 1.
+        density : float, default 1
+            By how much lines are wider than they are on a screen, in pixels.
+        """
         frame = self._series.frame(i)
         moved = self._moved(frame)
         plane = None if self._section is None else self._section.plane(moved)
         for name, points in moved.items():
-            self._show_body(plotter, name, points, self._values(frame, name), plane)
+            self._show_body(plotter, name, points, self._values(frame, name), plane, density)
         for k, block in enumerate(self._obstacles):
-            _show_obstacle(plotter, f"obstacle {k}", block, plane)
-        self.camera.aim(plotter, plane)
+            _show_obstacle(plotter, f"obstacle {k}", block, plane, density)
+        self.camera.aim(plotter, plane, part)
         plotter.render()
         return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
 
@@ -186,6 +196,7 @@ class Scene:
         points: NDArray[np.float64],
         values: NDArray | None,
         plane: Plane | None,
+        density: float,
     ) -> None:
         at_points = self._field[0] == "point"
         if plane is None:
@@ -204,15 +215,18 @@ class Scene:
         if values is not None:
             look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
         light = {"lighting": plane is None, "ambient": 0.45, "diffuse": 0.65}
-        edges = {"edge_color": _EDGES, "edge_opacity": 0.55, "line_width": 1.0}
+        edges = {"edge_color": _EDGES, "edge_opacity": 0.55, "line_width": density}
         is_thin = dimension_of(next(iter(self._bodies[name].cells), "tetra")) < 2
         if is_thin:
-            light, edges = {"lighting": False}, {"line_width": _WIDTH, "point_size": _POINT, **_ROUND}
+            light, edges = (
+                {"lighting": False},
+                {"line_width": _WIDTH * density, "point_size": _POINT * density, **_ROUND},
+            )
         actor = _show(plotter, f"body {name}", shown, **look, **light, **edges)
         if actor is not None and not is_thin:
             # Where edges are short, they only blacken the picture.
             length = float(np.sqrt(shown.area / max(shown.n_cells, 1)))
-            actor.GetProperty().SetEdgeVisibility(length >= 5 * self.camera.pixel(plotter))
+            actor.GetProperty().SetEdgeVisibility(length >= 5 * density * self.camera.pixel(plotter))
 
     @property
     def aspect(self) -> float:
@@ -305,11 +319,11 @@ def _show(plotter: pyvista.Plotter, name: str, mesh: pyvista.DataSet, **look: An
     return actor if mesh.n_points else None
 
 
-def _show_obstacle(plotter: pyvista.Plotter, name: str, block: Block, plane: Plane | None) -> None:
+def _show_obstacle(plotter: pyvista.Plotter, name: str, block: Block, plane: Plane | None, density: float) -> None:
     assert block.points is not None
     if plane is not None:
         line = grid_of(block, block.points).slice(normal=plane.normal, origin=plane.origin)
-        _show(plotter, name, line, color=OBSTACLE_COLOUR, line_width=4, lighting=False)
+        _show(plotter, name, line, color=OBSTACLE_COLOUR, line_width=4 * density, lighting=False)
     elif name not in plotter.actors:
         _show(plotter, name, grid_of(block, block.points), color=OBSTACLE_COLOUR, opacity=0.35, lighting=False)
 

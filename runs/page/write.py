@@ -34,6 +34,8 @@ from symplex.runs.result import Result, read_result
 from symplex.runs.results import Folder
 
 _SCRIPTS = ("data.js", "cutting.js", "draw.js", "plots.js", "page.js")
+MAX_SIZE = 20.0  # MB
+_MARK = b"<!-- made by symplex view -->"
 _PAGE = 60_000  # bytes of all but the arrays
 _ROWS = 3000  # of a curve; of longer ones the least and the largest value of each part is kept
 
@@ -46,7 +48,8 @@ def write_page(
     field: str | None = None,
     fields: Sequence[str] | None = None,
     view: View | None = None,
-    max_size: float = 20.0,
+    max_size: float = MAX_SIZE,
+    overwrite: bool = False,
 ) -> Path:
     """Write a run to one HTML file, which any browser with WebGL 2 opens from the disk, and return the file.
 
@@ -65,16 +68,24 @@ def write_page(
     max_size : float, default 20
         Size of the file in MB (10⁶ bytes). To fit, frames are left out, and if need be what is inside of bodies.
 
+    overwrite : bool, default False
+        Whether a file that is there may be replaced; a page of an earlier time always may.
+
     Raises
     ------
     OutputError
-        If there is no run, neither its frames nor its history can be read, or the file cannot be written.
+        If there is no run, neither its frames nor its history can be read, or the file is there and no page, or cannot
+        be written.
     RenderError
         If there is no such field, or the page cannot be made so small.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{path}: a page is written as .html, not '{path.suffix}'.")
+    if path.exists() and not overwrite and not _is_page(path):
+        raise OutputError(
+            f"{path} is there, and is no page of symplex; replace it with --overwrite, or give another name."
+        )
     if not max_size > 0:
         raise OutputError(f"the size of a page is above 0 MB, not {max_size:g}.")
     run = read_result(result)
@@ -98,6 +109,15 @@ def write_page(
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
     return path
+
+
+def _is_page(path: Path) -> bool:
+    """Return whether a file is a page that was written here before."""
+    try:
+        with path.open("rb") as file:
+            return _MARK in file.read(len(_MARK) + 20)
+    except OSError:
+        return False
 
 
 def _title(run: Result) -> str:
@@ -229,7 +249,7 @@ def _model(
 ) -> dict[str, Any]:
     """Return what is shown of the bodies."""
     folder = Folder.of_run(run.path)
-    view = upright(view, folder)
+    view = upright(view or View(), folder)
     shown = field or shown_field(series)
     scene = Scene(series, shown, replace(view, section=None), [0, len(series) - 1])
     packed = pack_series(series, fields, arrays, max_bytes - _PAGE)
