@@ -5,7 +5,7 @@ import pytest
 
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.generate import box
-from symplex.meshes.pictures import render
+from symplex.meshes.pictures import film, render
 from symplex.meshes.pictures.section import Section
 from symplex.meshes.pictures.view import View, _axes
 from symplex.meshes.series.series import Block, open_series, read_series
@@ -57,7 +57,7 @@ def test_snapshots(series, tmp_path, view, capfd):
 def test_film(series, tmp_path):
     import imageio.v2 as imageio
 
-    path = render.render_film(series, tmp_path / "film.gif", field="speed", size=(320, 200))
+    path = film.render_film(series, tmp_path / "film.gif", field="speed", size=(320, 200))
     assert path.suffix == ".gif"
     assert len(imageio.mimread(path)) == 8
 
@@ -74,7 +74,7 @@ def test_unknown_fields_and_times_are_refused(series, tmp_path):
     with pytest.raises(OutputError, match="a picture is written as"):
         render.render_still(series, tmp_path / "x.vtkhdf")
     with pytest.raises(RenderError, match=r"written as \.mp4 or \.gif"):
-        render.render_film(series, tmp_path / "film.avi")
+        film.render_film(series, tmp_path / "film.avi")
     assert not list(tmp_path.iterdir())
 
 
