@@ -53,6 +53,7 @@ from symplex.meshes.pictures.render import render_snapshots as render_snapshots
 from symplex.meshes.pictures.view import View as View
 from symplex.meshes.series.series import open_series as open_series
 from symplex.meshes.series.series import read_series as read_series
+from symplex.runs.conservation_report import conservation as conservation
 from symplex.runs.history import read_history as read_history
 from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.result import read_result as read_result

@@ -19,6 +19,7 @@ from symplex.commands import (
     mesh,
     plot,
     render,
+    report,
     run,
     view,
 )
@@ -34,6 +35,7 @@ _COMMANDS = (  # in the order in which the help has them
     plot,
     render,
     view,
+    report,
     mesh,
 )
 
@@ -54,6 +56,7 @@ examples:
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
+  symplex report drop-results                      what of energy and momenta the run has kept
   symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/
   symplex info part.msh                            what is in a mesh file or a results folder
   symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh

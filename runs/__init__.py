@@ -5,6 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".conservation_report": ("Conservation", "conservation"),
         ".history": ("read_history",),
         ".plots": ("compare_histories", "plot_history"),
         ".result": ("Result", "ResultFrame", "read_result"),

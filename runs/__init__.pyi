@@ -1,6 +1,8 @@
 """A run in a results folder: what it was computed from, what it keeps, and what it shows."""
 
 # Made by tests/write_stubs.py.
+from symplex.runs.conservation_report import Conservation as Conservation
+from symplex.runs.conservation_report import conservation as conservation
 from symplex.runs.history import read_history as read_history
 from symplex.runs.plots import compare_histories as compare_histories
 from symplex.runs.plots import plot_history as plot_history

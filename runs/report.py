@@ -63,6 +63,7 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         if name in summary and name not in _OF_HEAT:
             sampled = " (at the samples)" if name.startswith(("peak_", "least_")) else ""
             rows.append((name.replace("_", " "), f"{si(summary[name], unit, 4)}{sampled}"))
+    rows += _kept(summary.get("conservation", ()))
     rows.append(("wall time", _wall_time(summary["wall_time"])))
     rows.append(("results", f"{folder}: {', '.join(_files(Path(folder)))}"))
     return table(rows)
@@ -75,6 +76,21 @@ def _stage(stage: Mapping[str, Any]) -> tuple[str, str]:
         return called(stage["name"]), f"{span}: not reached"
     total = f"total energy {si(stage['energy_end'], 'J', 6)} at its end"
     return called(stage["name"]), f"{span}: {total}, balance within {si(stage['balance_change'], 'J', 2)}"
+
+
+_TOLD = {"round-off": "kept to round-off", "solver": "kept to the tolerance of the solver"}
+
+
+def _kept(parts: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return rows on what a run has kept, by verdict."""
+    rows = []
+    for number, part in enumerate(parts):
+        found: dict[str, list[str]] = {}
+        for name, one in part["kept"].items():
+            found.setdefault(_TOLD.get(one["verdict"], ""), []).append(name.replace("_", " "))
+        of = f"{called(part['stage']) if part['stage'] else f'part {number + 1}'}, " if len(parts) > 1 else ""
+        rows += [(f"{of}{words}", ", ".join(names)) for words, names in found.items() if words]
+    return rows
 
 
 def called(stage: str) -> str:

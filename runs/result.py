@@ -66,31 +66,36 @@ class Result:
     Parameters
     ----------
     folder : Folder
+
+    Attributes
+    ----------
+    folder : Folder
+        The names of its files.
     """
 
     def __init__(self, folder: Folder):
-        self._folder = folder
+        self.folder = folder
 
     @property
     def path(self) -> Path:
         """The results folder."""
-        return self._folder.path
+        return self.folder.path
 
     @cached_property
     def scenario_text(self) -> str:
         """The text of the scenario as it was run."""
-        with damage_reported(self._folder.scenario, "scenario", "put the file there that was run"):
-            return read_whole(self._folder.scenario).decode("utf-8")
+        with damage_reported(self.folder.scenario, "scenario", "put the file there that was run"):
+            return read_whole(self.folder.scenario).decode("utf-8")
 
     @cached_property
     def scenario(self) -> Scenario:
         """The scenario as it was run; the paths of files in it are relative to where it was."""
-        return Scenario.parse(self.scenario_text, self._folder.scenario)
+        return Scenario.parse(self.scenario_text, self.folder.scenario)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of ``summary.json``, empty if the run was killed before it was written."""
-        return self._folder.read_summary()
+        return self.folder.read_summary()
 
     @property
     def status(self) -> str:
@@ -100,7 +105,7 @@ class Result:
     @cached_property
     def history(self) -> History:
         """Energies, momenta and the like over time, the columns [rows] by name, with what they are in ``columns``."""
-        return read_history(self._folder.history)
+        return read_history(self.folder.history)
 
     @cached_property
     def probes(self) -> Mapping[str, History]:
@@ -111,7 +116,7 @@ class Result:
     @cached_property
     def series(self) -> Series:
         """The frames as they are in the file."""
-        return read_series(self._folder.series)
+        return read_series(self.folder.series)
 
     @property
     def times(self) -> Array:

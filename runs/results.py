@@ -38,9 +38,11 @@ class Folder:
         self.history = self.path / "history.csv"
         self.checkpoint = self.path / "checkpoint.npz"
         self.summary = self.path / "summary.json"
+        self.conservation = self.path / "conservation.json"
         self.plot = self.path / "history.png"
         self.snapshots = self.path / "snapshots.png"
         self.snapshot = self.path / "snapshot.png"
+        self.conservation_plot = self.path / "conservation.png"
         self._lock = self.path / ".lock"
         self._lock_file: IO[bytes] | None = None  # while it is held
 
@@ -120,9 +122,16 @@ class Folder:
     def _files(self) -> list[Path]:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
-        pictures = [self.plot, self.snapshots, self.snapshot, self.film("mp4"), self.film("gif")]
+        pictures = [
+            self.plot,
+            self.snapshots,
+            self.snapshot,
+            self.conservation_plot,
+            self.film("mp4"),
+            self.film("gif"),
+        ]
         history = [self.history, declaration_of(self.history)]
-        whole = [self.checkpoint, self.summary, *history, self.scenario, *pictures, *indices]
+        whole = [self.checkpoint, self.summary, self.conservation, *history, self.scenario, *pictures, *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1])]
         return [*whole, *asides, *logs, *files_beside(indices[0])]

@@ -18,6 +18,7 @@ from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
+from symplex.runs.conservation_report import write_expected
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import (
@@ -319,6 +320,7 @@ class _Run:
         self._columns = list(RowsOfRun(self._problem, motion).row(state))
         history = opened.enter_context(HistoryWriter(folder.history, self._described(motion)))
         series = opened.enter_context(open_series(folder.series, self._drawn.points, self._drawn.blocks))
+        write_expected(self._problem, folder.conservation)
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series

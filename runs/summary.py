@@ -18,6 +18,7 @@ from symplex.base.columns import Column
 from symplex.base.version import VERSION
 from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
+from symplex.runs.conservation_report import report_of, write_report
 from symplex.runs.history import Rows, columns_of, read_history
 from symplex.runs.results import Folder
 from symplex.scenario.joined_parts import joined_cells
@@ -171,6 +172,10 @@ def summarize(
         summary |= _of_history(problem, history, summary["mass"])
         if isinstance(problem.integrator, Stages):
             summary["stages"] = list(_stages(problem, history))
+        if len(history["t"]) > 1:
+            report = report_of(problem, history, folder)
+            write_report(report, folder.conservation)
+            summary["conservation"] = report.verdicts()
     return summary
 
 

@@ -41,6 +41,11 @@ class Motion(ABC):
     system: System
     _method: Integrator  # that has started it, or gone on with it
 
+    @property
+    def method(self) -> Integrator:
+        """The method that has started it, or gone on with it."""
+        return self._method
+
     @abstractmethod
     def advance(self, t: float) -> State:
         """Move to the time t in s (not before the present) and return the state there."""

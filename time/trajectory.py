@@ -72,6 +72,8 @@ class Trajectory(Summarized):
         In kg m/s.
     angular_momentum : float64 [k, 3], [k, 1] in the plane, [k, 0] on a line
         About the origin, in kg m²/s.
+    motion : Motion, optional
+        That it was recorded from, at its end.
     """
 
     t: Array
@@ -80,6 +82,7 @@ class Trajectory(Summarized):
     energies: dict[str, Array]
     momentum: Array
     angular_momentum: Array
+    motion: Motion | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass
@@ -98,9 +101,11 @@ class Recorder:
     _energies: list[dict[str, float]] = field(default_factory=list)
     _momenta: list[Array] = field(default_factory=list)
     _angular_momenta: list[Array] = field(default_factory=list)
+    _motion: Motion | None = None
 
     def __call__(self, motion: Motion, state: State) -> None:
         """Keep a state, its energies and its momenta."""
+        self._motion = motion
         self._states.append(state)
         self._energies.append(motion.energies(state))
         self._momenta.append(motion.system.momentum(state))
@@ -116,6 +121,7 @@ class Recorder:
             energies={name: np.array([row[name] for row in self._energies]) for name in names},
             momentum=np.array(self._momenta),
             angular_momentum=np.array(self._angular_momenta),
+            motion=self._motion,
         )
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.files import reason_of, write_whole
 from symplex.base.streams import printable
-from symplex.errors import OutputError
+from symplex.errors import OutputError, SymplexError
 from symplex.meshes.pictures.packed import Arrays, pack_series
 from symplex.meshes.pictures.render import time_unit
 from symplex.meshes.pictures.scene import Scene
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.series import Series
+from symplex.runs.conservation_picture import draw
+from symplex.runs.conservation_report import conservation
 from symplex.runs.history import History, Rows, columns_of
 from symplex.runs.pictures import shown_field, upright
 from symplex.runs.plots import plotted
@@ -36,7 +39,7 @@ from symplex.runs.results import Folder
 _SCRIPTS = ("data.js", "cutting.js", "draw.js", "plots.js", "page.js")
 MAX_SIZE = 20.0  # MB
 _MARK = b"<!-- made by symplex view -->"
-_PAGE = 60_000  # bytes of all but the arrays
+_PAGE = 80_000  # bytes of all but the arrays and what is said
 _ROWS = 3000  # of a curve; of longer ones the least and the largest value of each part is kept
 
 
@@ -100,7 +103,8 @@ def write_page(
         header |= {"no_model": there, "model": None, "note": there}
     else:
         times = there.times
-        header |= _model(run, there, arrays, field, fields, view, int(max_size * 1e6))
+        taken = len(json.dumps(header)) + _PAGE
+        header |= _model(run, there, arrays, field, fields, view, int(max_size * 1e6) - taken)
     header["note"] = " ".join([header["note"], *missed])
     factor, unit, digits = time_unit(times)
     header["time_unit"] = {"factor": factor, "unit": unit, "digits": digits}
@@ -213,17 +217,26 @@ def _plain_unit(unit: str) -> str:
 
 def _texts(run: Result) -> list[dict[str, str]]:
     """Return what is said of the run, each with the title of its tab."""
-    told: dict[str, Callable[[], str]] = {
-        "summary": lambda: result_report(run.path),
-        "scenario": lambda: run.scenario_text,
+    told: dict[str, Callable[[], dict[str, str]]] = {
+        "summary": lambda: {"words": result_report(run.path)},
+        "conservation": lambda: _conservation(run),
+        "scenario": lambda: {"words": run.scenario_text},
     }
     found = []
-    for title, words in told.items():
+    for title, told_so in told.items():
         try:
-            found.append({"title": title, "words": words()})
-        except OutputError as error:
+            found.append({"title": title} | told_so())
+        except SymplexError as error:  # one that is damaged keeps no other from being told
             found.append({"title": title, "words": str(error)})
     return found
+
+
+def _conservation(run: Result) -> dict[str, str]:
+    """Return the conservation report in words, and as a picture."""
+    report = conservation(run)
+    with TemporaryDirectory() as folder:
+        picture = draw(report, Path(folder) / "conservation.png").read_bytes()
+    return {"words": report.text(), "picture": "data:image/png;base64," + base64.b64encode(picture).decode("ascii")}
 
 
 # -- bodies --------------------------------------------------------------------------------------------------------
@@ -252,7 +265,7 @@ def _model(
     view = upright(view or View(), folder)
     shown = field or shown_field(series)
     scene = Scene(series, shown, replace(view, section=None), [0, len(series) - 1])
-    packed = pack_series(series, fields, arrays, max_bytes - _PAGE)
+    packed = pack_series(series, fields, arrays, max_bytes)
     at_first = "velocity" if shown == "speed" else shown
     n = len(packed.frames)
     said = [f"{n} frames" if n == len(series) else f"{n} of {len(series)} frames, for a small file"]

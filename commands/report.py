@@ -1,0 +1,27 @@
+"""``symplex report``."""
+
+from __future__ import annotations
+
+import argparse
+
+from symplex.commands.common import add_command, told
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    report = add_command(commands, "report", _report, "tell what of energy and momenta a run has kept")
+    report.add_argument("result", metavar="RESULT", help="results folder")
+    report.add_argument("--output", metavar="FILE", help="picture (.png, .pdf, .svg); default: RESULT/conservation.png")
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from symplex.runs.conservation_report import conservation, write_report
+    from symplex.runs.result import read_result
+
+    result = read_result(arguments.result)
+    folder = result.folder
+    report = conservation(result)
+    folder.refuse_links()
+    write_report(report, folder.conservation)
+    picture = report.plot(arguments.output or folder.conservation_plot)
+    return told(f"{report.text()}\n  {folder.conservation}, {picture}")
