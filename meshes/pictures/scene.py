@@ -171,16 +171,21 @@ class Scene:
         density : float, default 1
             By how much lines are wider than they are on a screen, in pixels.
         """
+        plane = self.show(plotter, i, density=density)
+        self.camera.aim(plotter, plane, part)
+        plotter.render()
+        return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
+
+    def show(self, plotter: pyvista.Plotter, i: int, *, density: float = 1.0, cut: Plane | None = None) -> Plane | None:
+        """Show frame i, with what is beyond a plane cut away, and return the plane of the section if there is one."""
         frame = self._series.frame(i)
         moved = self._moved(frame)
         plane = None if self._section is None else self._section.plane(moved)
         for name, points in moved.items():
-            self._show_body(plotter, name, points, self._values(frame, name), plane, density)
+            self._show_body(plotter, name, points, self._values(frame, name), plane, density, cut)
         for k, block in enumerate(self._obstacles):
             _show_obstacle(plotter, f"obstacle {k}", block, plane, density)
-        self.camera.aim(plotter, plane, part)
-        plotter.render()
-        return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
+        return plane
 
     def _moved(self, frame: Frame) -> dict[str, NDArray[np.float64]]:
         """Return the positions [n_b, 3] of the nodes of each body in m, with displacements enlarged."""
@@ -197,9 +202,10 @@ class Scene:
         values: NDArray | None,
         plane: Plane | None,
         density: float,
+        cut: Plane | None,
     ) -> None:
         at_points = self._field[0] == "point"
-        if plane is None:
+        if plane is None and cut is None:
             surface = self._surfaces[name]
             shown, points = surface.mesh.copy(deep=False), points[surface.nodes]
             if values is not None:
@@ -211,6 +217,8 @@ class Scene:
             (shown.point_data if at_points else shown.cell_data)["shown"] = values * self._scale
         if plane is not None:
             shown = shown.slice(normal=plane.normal, origin=plane.origin)
+        elif cut is not None:
+            shown = shown.clip(normal=cut.normal, origin=cut.origin)
         look: dict[str, Any] = {"color": self.legend.get(name, _PLAIN)}
         if values is not None:
             look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
@@ -225,13 +233,18 @@ class Scene:
         actor = _show(plotter, f"body {name}", shown, **look, **light, **edges)
         if actor is not None and not is_thin:
             # Where edges are short, they only blacken the picture.
-            length = float(np.sqrt(shown.area / max(shown.n_cells, 1)))
+            length = float(np.sqrt(_area(shown) / max(shown.n_cells, 1)))
             actor.GetProperty().SetEdgeVisibility(length >= 5 * density * self.camera.pixel(plotter))
 
     @property
     def aspect(self) -> float:
         """Height of the scene over its width, between ½ and 1½."""
         return self.camera.aspect
+
+
+def _area(mesh: pyvista.DataSet) -> float:
+    """Return the area of a surface; of a filled body about that of its surface for so many cells."""
+    return float(mesh.area) if mesh.is_all_triangles or not hasattr(mesh, "celltypes") else 6 * mesh.volume ** (2 / 3)
 
 
 def words_of(field: str) -> tuple[str, str]:
