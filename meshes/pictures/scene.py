@@ -218,7 +218,8 @@ class Scene:
         if plane is not None:
             shown = shown.slice(normal=plane.normal, origin=plane.origin)
         elif cut is not None:
-            shown = shown.clip(normal=cut.normal, origin=cut.origin)
+            clipped = shown.clip(normal=cut.normal, origin=cut.origin)
+            shown = clipped.extract_surface(pass_pointid=False, pass_cellid=False, algorithm=None)
         look: dict[str, Any] = {"color": self.legend.get(name, _PLAIN)}
         if values is not None:
             look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
@@ -233,18 +234,13 @@ class Scene:
         actor = _show(plotter, f"body {name}", shown, **look, **light, **edges)
         if actor is not None and not is_thin:
             # Where edges are short, they only blacken the picture.
-            length = float(np.sqrt(_area(shown) / max(shown.n_cells, 1)))
+            length = float(np.sqrt(shown.area / max(shown.n_cells, 1)))
             actor.GetProperty().SetEdgeVisibility(length >= 5 * density * self.camera.pixel(plotter))
 
     @property
     def aspect(self) -> float:
         """Height of the scene over its width, between ½ and 1½."""
         return self.camera.aspect
-
-
-def _area(mesh: pyvista.DataSet) -> float:
-    """Return the area of a surface; of a filled body about that of its surface for so many cells."""
-    return float(mesh.area) if mesh.is_all_triangles or not hasattr(mesh, "celltypes") else 6 * mesh.volume ** (2 / 3)
 
 
 def words_of(field: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -21,9 +21,19 @@ from symplex.meshes.series.frames import Series
 if TYPE_CHECKING:
     import pyvista
 
-KEYS = "space: play   ← →: frame   c: cut   e: edges   r: all of it   q: close"
+KEYS = "space: play   arrows: frame   c: cut   e: edges   r: all of it   q: close"
 _SIZE = (1100, 750)
 _BETWEEN = 50  # ms between frames
+_UNSEEN = ("vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow")  # what VTK falls back to, in memory
+_BAR = {
+    "position_x": 0.86,
+    "position_y": 0.25,
+    "height": 0.55,
+    "width": 0.07,
+    "title_font_size": 15,
+    "label_font_size": 12,
+}
+_SLIDER = {"slider_width": 0.015, "tube_width": 0.003, "title_height": 0.018}
 _SAMPLED = 8  # frames that decide the colour scale
 
 
@@ -76,13 +86,13 @@ class Window:
         if field != self.field:
             self.field = field
             self._scene = self._scene_of(field)
-            self._plotter.clear_actors()
+            self._clear()
             self.draw()
 
     def show_cut(self, cut: Plane | None) -> None:
         """Cut away what is on the side of a plane to which its normal points, or show all."""
         self.cut = cut
-        self._plotter.clear_actors()
+        self._clear()
         self.draw()
 
     def show_edges(self, shown: bool) -> None:
@@ -94,8 +104,8 @@ class Window:
         """Draw everything."""
         self._scene.show(self._plotter, self.index, cut=self.cut)
         if not self._edges:
-            for actor in self._plotter.actors.values():
-                if hasattr(actor, "GetProperty"):
+            for name, actor in self._plotter.actors.items():
+                if name.startswith("body "):
                     actor.GetProperty().SetEdgeVisibility(False)
         t = self._series.times[self.index] * self._scale
         self._plotter.add_text(
@@ -104,6 +114,15 @@ class Window:
         self._plotter.add_text(KEYS, name="the keys", position="lower_edge", font_size=8)
         self._show_key()
         self._plotter.render()
+
+    def _clear(self) -> None:
+        """Remove what is shown of bodies, and the colour bar; widgets stay."""
+        for name in [*self._plotter.actors]:
+            if name.startswith(("body ", "obstacle ")):
+                self._plotter.remove_actor(name, render=False)
+        for title in [*self._plotter.scalar_bars.keys()]:
+            self._plotter.remove_scalar_bar(title, render=False)
+        self._plotter.remove_legend(render=False)
 
     def _show_key(self) -> None:
         """Show the colour bar, or the names of bodies."""
@@ -115,7 +134,7 @@ class Window:
             return
         for name, actor in self._plotter.actors.items():
             if name.startswith("body ") and actor.mapper.scalar_visibility:
-                self._plotter.add_scalar_bar(self._scene.label, mapper=actor.mapper, vertical=True)
+                self._plotter.add_scalar_bar(self._scene.label, mapper=actor.mapper, vertical=True, **_BAR)
                 return
 
     def _scene_of(self, field: str) -> Scene:
@@ -146,6 +165,9 @@ def open_window(series: Series, field: str, view: View, title: str, instead: str
     import pyvista
 
     plotter = pyvista.Plotter(window_size=list(_SIZE), title=title, lighting="light kit")
+    if plotter.render_window.GetClassName() in _UNSEEN:
+        plotter.close()
+        raise RenderError(f"no window can be opened here: the display has no OpenGL; {instead}.")
     plotter.background_color = pyvista.Color("white")
     window = Window(series, field, view, plotter)
     add_widgets(window, plotter, series)
@@ -155,7 +177,8 @@ def open_window(series: Series, field: str, view: View, title: str, instead: str
 def add_widgets(window: Window, plotter: pyvista.Plotter, series: Series) -> None:
     """Add what a window is steered with: sliders for time and field, a plane to move, and keys."""
     n = len(series)
-    playing = False
+    playing, edges = False, True
+    knife: Any = None  # the widget of the plane
 
     def step(by: int) -> None:
         window.show_frame((window.index + by) % n)
@@ -170,19 +193,19 @@ def add_widgets(window: Window, plotter: pyvista.Plotter, series: Series) -> Non
         playing = not playing
 
     def toggle_cut() -> None:
-        if plotter.plane_widgets:
-            plotter.clear_plane_widgets()
+        nonlocal knife
+        if knife is not None:
+            knife.Off()
+            knife = None
             window.show_cut(None)
             return
         plane = window.cut or Plane(np.array([1.0, 0.0, 0.0]), np.array(plotter.center))
-        plotter.add_plane_widget(
+        knife = plotter.add_plane_widget(
             lambda normal, origin: window.show_cut(Plane(np.array(normal), np.array(origin))),
             normal=tuple(plane.normal),
             origin=tuple(plane.origin),
             interaction_event="end",
         )
-
-    edges = True
 
     def toggle_edges() -> None:
         nonlocal edges
@@ -198,6 +221,7 @@ def add_widgets(window: Window, plotter: pyvista.Plotter, series: Series) -> Non
         pointa=(0.05, 0.09),
         pointb=(0.6, 0.09),
         interaction_event="always",
+        **_SLIDER,
     )
     fields = window.fields
     plotter.add_text_slider_widget(
@@ -206,6 +230,8 @@ def add_widgets(window: Window, plotter: pyvista.Plotter, series: Series) -> Non
         value=fields.index(window.field) if window.field in fields else 0,
         pointa=(0.66, 0.09),
         pointb=(0.95, 0.09),
+        interaction_event="end",
+        color="black",
     )
     for key, action in (
         ("space", toggle_play),
