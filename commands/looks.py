@@ -87,7 +87,7 @@ def look_of(arguments: argparse.Namespace, default: ViewTable) -> Look:
     return Look(
         field=wanted("field", default.field),
         view=view,
-        times=wanted("times", default.times),
+        times=wanted("times", default.times and list(default.times)),
         width=width,
         height=height,
         dpi=wanted("dpi", default.dpi),

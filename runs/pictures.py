@@ -59,7 +59,7 @@ class Look:
     def of(cls, table: ViewTable) -> Look:
         """Return what a scenario says."""
         width, height = table.size or (None, None)
-        return cls(table.field, table.view(), table.times, width, height, table.dpi)
+        return cls(table.field, table.view(), table.times and list(table.times), width, height, table.dpi)
 
 
 class _TooLong(Exception):

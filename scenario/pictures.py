@@ -61,7 +61,7 @@ class ViewTable(Table):
     up: _Direction = "auto"
     slice: Annotated[str | None, _word("section", section_of)] = None
     scale: Annotated[float, not_negative("1")] = 1.0
-    times: Annotated[list[float] | None, numbers("s")] = None
+    times: Annotated[tuple[float, ...] | None, numbers("s")] = None
     size: Annotated[tuple[int, int] | None, Quantity(_size)] = None
     dpi: Annotated[float | None, Quantity(_dpi)] = None
     to: _Direction = "auto"

@@ -183,7 +183,7 @@ function chooseField(k) {
   const field = motion.fields[k], n = field ? field.limits.length : 1;
   const names = n === 4 ? ["size", "x", "y", "z"] : ["size", ...Array.from({ length: n - 1 }, (_, c) => String(c + 1))];
   byId("component").replaceChildren(...names.map((name, c) => new Option(name, c)));
-  byId("component-label").hidden = n === 1;
+  byId("component-label").style.visibility = n === 1 ? "hidden" : "visible"; // it keeps its room
   chooseComponent(0);
 }
 

@@ -126,7 +126,7 @@ def test_frames_are_left_out_and_then_the_inside_for_a_small_page(folder, tmp_pa
     assert not thinned.is_hollow
     assert hollow.is_hollow
     with pytest.raises(RenderError, match=r"take more than .* MB; give a larger --max-size"):
-        packed.pack_series(series, None, packed.Arrays(), 2000)
+        packed.pack_series(series, None, packed.Arrays(), 500)
     path = write_page(folder, tmp_path / "small.html", max_size=0.27)
     assert path.stat().st_size <= 270_000
 
