@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_origin
 import numpy as np
 from scipy.sparse import issparse
 
+from symplex.base.representation import Described
 from symplex.errors import InvalidArgument
 
 Checked = TypeVar("Checked", bound=Callable[..., Any])
@@ -85,7 +86,7 @@ def described(value: Any) -> str:
     """Return what a value is, in few words."""
     if isinstance(value, np.ndarray) and value.size > 4:
         return f"an array of shape {value.shape} of {value.dtype}"
-    if type(value).__repr__ is object.__repr__:
+    if type(value).__repr__ in (object.__repr__, Described.__repr__):
         return f"a {type(value).__name__}"
     try:
         return _REPR.repr(value)

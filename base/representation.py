@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from html import escape
+from reprlib import recursive_repr
+from textwrap import shorten
 
 import numpy as np
 
 _MOST = 8  # numbers of an array that are printed
 _LONGEST = 8  # names of a list that are printed
+_LETTERS = 200  # of a part
 
 
 def shape_of(array: np.ndarray) -> str:
@@ -30,17 +33,35 @@ def table_html(title: str, rows: Iterable[tuple[str, str]]) -> str:
     return f"<table><caption>{escape(title)}</caption><tbody>{body}</tbody></table>"
 
 
+class Described:
+    """An object that prints its class and its public attributes, in one line."""
+
+    @recursive_repr("…")
+    def __repr__(self) -> str:
+        given = ((name, value) for name, value in vars(self).items() if not name.startswith("_"))
+        return _one_line(type(self).__name__, given)
+
+
 class Summarized:
     """A dataclass that prints the shapes of its arrays, where they are long, and of mappings only the names."""
 
+    @recursive_repr("…")
     def __repr__(self) -> str:
         given = ((field.name, getattr(self, field.name)) for field in fields(self) if field.repr)  # pyright: ignore
-        return f"{type(self).__name__}({', '.join(f'{name}={_summary(value)}' for name, value in given)})"
+        return _one_line(type(self).__name__, given)
+
+
+def _one_line(name: str, given: Iterable[tuple[str, object]]) -> str:
+    return f"{name}({', '.join(f'{key}={_summary(value)}' for key, value in given)})"
 
 
 def _summary(value: object) -> str:
-    if isinstance(value, np.ndarray) and value.size > _MOST:
-        return shape_of(value)
+    if isinstance(value, np.ndarray):
+        return shape_of(value) if value.size > _MOST else " ".join(repr(value).split())
     if isinstance(value, Mapping):
         return f"{{{names(map(str, value)) if value else ''}}}"
-    return repr(value)
+    if isinstance(value, list | tuple | set | frozenset) and len(value) > _LONGEST:
+        return f"{type(value).__name__} of {len(value)}"
+    if callable(value) and hasattr(value, "__qualname__"):
+        return value.__qualname__
+    return shorten(repr(value), _LETTERS, placeholder=" …")

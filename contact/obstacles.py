@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
@@ -20,7 +21,7 @@ from symplex.fem.measures.relative import axes_from, core, distance, faces
 _ORTHONORMAL = 1e-9  # how far axes may be from it
 
 
-class Obstacle(ABC):
+class Obstacle(Summarized, ABC):
     """A rigid body that does not deform. Where its gap g(x) is positive is admissible.
 
     Attributes
@@ -61,7 +62,7 @@ class Obstacle(ABC):
 
 @checked
 @final
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class HalfSpace(Obstacle):
     """The half-space (x − O)·n < 0, bounded by a plane; g = (x − O)·n.
 
@@ -135,7 +136,7 @@ class _Round(Obstacle):
 
 @checked
 @final
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Sphere(_Round):
     """A solid ball (a disc in the plane), g = |x − c| − R; or a vessel, g = R − |x − c|.
 
@@ -175,7 +176,7 @@ class Sphere(_Round):
 
 @checked
 @final
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Cylinder(_Round):
     """A round bar without ends, or a pipe: g = ±(l − R), l the distance of x from a line in space.
 
@@ -222,7 +223,7 @@ class Cylinder(_Round):
 
 @checked
 @final
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Capsule(_Round):
     """A round bar with hemispheres for ends: g = ±(l − R), l the distance of x from a segment.
 
@@ -268,7 +269,7 @@ class Capsule(_Round):
 
 @checked
 @final
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Box(Obstacle):
     """A block with sharp edges, or a container; a rectangle in the plane.
 

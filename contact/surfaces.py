@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
@@ -32,8 +33,8 @@ _PIECES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Surface(Copyable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Surface(Summarized, Copyable):
     """The surfaces of one or several bodies in three dimensions, made of triangles.
 
     Made by `Surface.of` from a mesh, by `Surface.from_triangles` and by `Surface.join`. All rows are sorted, so that

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.files import write_whole
+from symplex.base.representation import Summarized
 from symplex.decks.deck import Deck, Missed
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
@@ -28,8 +29,8 @@ _LIGHTEST = 1e-3  # kg/m³
 _REPORT = "import.txt"
 
 
-@dataclass(frozen=True)
-class Imported:
+@dataclass(frozen=True, repr=False)
+class Imported(Summarized):
     """What was made of a deck.
 
     Attributes

@@ -10,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from symplex.base.representation import Described
 from symplex.errors import InvalidSystem, SymplexError
 
 
-class Copyable:
+class Copyable(Described):
     """A base of systems and their parts: copied as any object is, with one sentence where it cannot be pickled.
 
     Copies share the functions of the original, of whatever kind. A pickle holds their names only, by which another

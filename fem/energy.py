@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from symplex.base.columns import Column
+from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
@@ -38,8 +39,8 @@ _OPTIONAL: dict[OptionalFunction, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class LatticeFunctions:
+@dataclass(frozen=True, repr=False)
+class LatticeFunctions(Summarized):
     """Compiled local functions of an energy, for integrators that visit one stencil at a time.
 
     Each address is that of a C function (``numba.cfunc(...).address``); ``x`` are the k·dim coordinates of one

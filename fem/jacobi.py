@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray, Pattern
@@ -21,7 +22,7 @@ from symplex.fem.forms import Form
 
 @checked
 @final
-class JacobiCoordinates:
+class JacobiCoordinates(Described):
     """Where each particle is relative to the centre of mass of all particles before it.
 
     q'_j = q_(j+1) − Σ_(i≤j) m_i q_i / s_j,  s_j = Σ_(i≤j) m_i  (eq. 37, j = 1 … N − 1), and the centre of mass of all.

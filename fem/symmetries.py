@@ -16,7 +16,7 @@ import numpy as np
 
 from symplex.errors import SymplexError
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.energy import RIGID, Array, Energy
+from symplex.fem.energy import RIGID, Array, Energy, IntArray
 from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.measures.composition import MeasureEnergy, MeasureLaw
 from symplex.fem.measures.constraints import Constraint
@@ -160,7 +160,7 @@ class _Sampler:
             rows.append(self._resultant(q, force))
         return np.array(rows).reshape(-1, 6)
 
-    def _of_stencils(self, local: MeasureLaw | Constraint, nodes: Array, moved: Sequence[Array]) -> Array:
+    def _of_stencils(self, local: MeasureLaw | Constraint, nodes: IntArray, moved: Sequence[Array]) -> Array:
         rows = []
         for q in moved:
             x = q[nodes]

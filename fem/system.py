@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +25,10 @@ from symplex.fem.masses import Masses
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State as State
+
+if TYPE_CHECKING:
+    from symplex.meshes.pictures.picture import Picture
+    from symplex.meshes.pictures.view import View
 
 # A load: f(t, q, v) -> nodal forces [n, dim] in N. What has a potential is an Energy instead.
 Load = Callable[[float, Array, Array], Array]
@@ -138,6 +143,29 @@ class System(Masses):
         for what, parts in (("loads", self.loads), ("moving supports", self.moving.motions)):
             rows += [(what, names(parts))] if parts else []
         return rows
+
+    def plot(self, state: State, field: str | None = None, view: View | None = None) -> Picture:
+        """Return a picture of its solids, bars and other parts at a state, which notebooks show.
+
+        Solids are drawn as their elements, energies of two nodes as lines, and where there are neither all nodes; nodes
+        that are held or moved by supports as points.
+
+        Parameters
+        ----------
+        state : State
+            Where its nodes are.
+        field : {"speed", "acceleration"}, optional
+            What colours show; default: each part in a colour of its own.
+        view : View, optional
+
+        Raises
+        ------
+        RenderError
+            If nothing can be drawn here, or there is no such field.
+        """
+        from symplex.fem.pictures import picture_of_system
+
+        return picture_of_system(self, state, field, view)
 
     # -- forces of loads --------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,10 @@ from symplex.base.arguments import checked
 from symplex.base.representation import names, table_html
 from symplex.errors import MeshError
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells, require_kind
+
+if TYPE_CHECKING:
+    from symplex.meshes.pictures.picture import Picture
+    from symplex.meshes.pictures.view import View
 
 
 @checked
@@ -52,6 +57,28 @@ class Mesh:
             ends = zip(self.points.min(axis=0), self.points.max(axis=0), strict=True)
             rows.append(("box in m", " × ".join(f"{low:.4g} … {high:.4g}" for low, high in ends)))
         return table_html("Mesh", [*rows, ("groups", names(self.groups))])
+
+    def plot(self, groups: bool = False, view: View | None = None, width: int = 900) -> Picture:
+        """Return a picture of the mesh, which notebooks show.
+
+        Parameters
+        ----------
+        groups : bool, default False
+            Whether groups have colours of their own. A cell in several groups has that of the smallest; groups of
+            points are drawn as points.
+        view : View, optional
+            From where it is seen.
+        width : int, default 900
+            In pixels.
+
+        Raises
+        ------
+        RenderError
+            If nothing can be drawn here, or there are no cells.
+        """
+        from symplex.meshes.pictures.picture import picture_of_mesh
+
+        return picture_of_mesh(self, groups, view, width)
 
     def _counts(self) -> list[tuple[str, int]]:
         """Return how many points there are, and cells of each type."""

@@ -98,7 +98,7 @@ class Conservation:
         """
         from symplex.runs.conservation_picture import draw
 
-        return draw(self, Path(path))
+        return draw(self, Path(path))  # pyright: ignore[reportArgumentType]
 
     def __repr__(self) -> str:
         found = "; ".join(f"{name}: {words}" for part in self.parts for name, words, _ in words_of(part.quantities))

@@ -371,9 +371,8 @@ def _ledger(rows: PartRows) -> tuple[dict[str, float], dict[str, float], dict[st
     for name, force in rows.expected.constant_forces.items():
         impulses[name] = _three(span * np.pad(np.array(force), (0, 3 - len(force))))
     if "contact_force_x" in rows.rows:
-        impulses["contact with obstacles, at the samples"] = _three(
-            trapezoid(rows.vector("contact_force"), rows.t, axis=0)
-        )
+        contact = trapezoid(rows.vector("contact_force"), rows.t, axis=0)
+        impulses["contact with obstacles, at the samples"] = _three(contact)
     for name, value in impulses.items():
         left = left - np.array(value) if name != "change" else left
     return energies, works, impulses | {"other": _three(left)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +26,8 @@ from symplex.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     import pyvista
+
+    from symplex.meshes.pictures.picture import Picture
 
 Array = NDArray[np.float64]
 
@@ -150,6 +152,46 @@ class Result:
         """Yield all frames, each read when it is its turn."""
         for i in range(len(self.times)):
             yield ResultFrame.of(self.series, i)
+
+    # -- pictures for notebooks -------------------------------------------------------------------------------
+
+    def plot(self, title: str | None = None) -> Picture:
+        """Return a picture of the histories, which notebooks show.
+
+        Raises
+        ------
+        OutputError
+            If the history cannot be read, or has no rows.
+        """
+        from symplex.runs.notebooks import plot_of
+
+        with suppress(OutputError):
+            title = title or self.summary.get("title")
+        return plot_of(self.history, title)
+
+    def snapshots(self, times: Sequence[float] | None = None, **options: Any) -> Picture:
+        """Return a picture of some frames, by default six; for more options see `symplex.render_snapshots`.
+
+        Raises
+        ------
+        OutputError, RenderError
+            As `symplex.render_snapshots`.
+        """
+        from symplex.runs.notebooks import pictures_of
+
+        return pictures_of(self.series, times, **options)
+
+    def film(self, **options: Any) -> Picture:
+        """Return a film, made anew; for the options see `symplex.render_film`.
+
+        Raises
+        ------
+        OutputError, RenderError
+            As `symplex.render_film`.
+        """
+        from symplex.meshes.pictures.picture import film_of
+
+        return film_of(self.series, **options)
 
     # -- for people -------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.representation import names, table_html
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
@@ -53,6 +54,23 @@ class Scenario:
     path: Path
     text: str
     tables: Tables
+
+    def __repr__(self) -> str:
+        return f"Scenario({'; '.join(f'{name} {value}' for name, value in self._rows())})"
+
+    def _repr_html_(self) -> str:
+        return table_html("Scenario", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return what it describes, as a table for people."""
+        tables = self.tables
+        rows = [("file", str(self.path)), *([("title", tables.title)] if tables.title else [])]
+        rows += [("integrator", names(dict.fromkeys(table.kind for table in tables.integrators)))]
+        rows += [("duration", f"{self.times[-1]:.6g} s, {len(self.times) - 1:,} samples")]
+        for what in ("body", "truss", "rigid", "obstacle", "contact", "load", "support", "stage"):
+            listed = [getattr(table, "name", None) or what for table in getattr(tables, what, ())]
+            rows += [(what, names(listed))] if listed else []
+        return rows
 
     @classmethod
     @checked

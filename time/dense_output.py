@@ -8,6 +8,7 @@ from typing import cast, final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Described
 from symplex.fem.energy import Array
 from symplex.fem.system import State
 
@@ -27,7 +28,7 @@ _EXPONENTS = np.arange(6)
 
 @final
 @checked
-class Interpolant:
+class Interpolant(Described):
     """The motion between two states: the quintic polynomials with the positions, velocities and accelerations of both.
 
     For a motion that is smooth in between, the error is of sixth order in the interval for positions, fifth for

@@ -41,6 +41,9 @@ class Motion(ABC):
     system: System
     _method: Integrator  # that has started it, or gone on with it
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._method!r}; {self.system!r})"
+
     @property
     def method(self) -> Integrator:
         """The method that has started it, or gone on with it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion
+
+if TYPE_CHECKING:
+    from symplex.meshes.pictures.picture import Picture
 
 # What is called with the motion and its state at each of the wanted times.
 Observer = Callable[[Motion, State], None]
@@ -84,6 +88,32 @@ class Trajectory(Summarized):
     angular_momentum: Array
     motion: Motion | None = field(default=None, repr=False, compare=False)
 
+    def plot(self, title: str | None = None) -> Picture:
+        """Return a picture of the energies and momenta over time, which notebooks show.
+
+        Raises
+        ------
+        OutputError
+            If nothing has been recorded.
+        """
+        from symplex.runs.notebooks import plot_of_trajectory
+
+        return plot_of_trajectory(self, title)
+
+    def film(self, **options: Any) -> Picture:
+        """Return a film of the motion, which notebooks show; see `symplex.render_film` for the options.
+
+        Solids and bars are drawn, coloured by their speed.
+
+        Raises
+        ------
+        RenderError
+            If nothing can be drawn here, or it was put together by hand and knows no system.
+        """
+        from symplex.runs.notebooks import film_of_trajectory
+
+        return film_of_trajectory(self, **options)
+
 
 @dataclass
 class Recorder:
@@ -97,11 +127,14 @@ class Recorder:
     >>> recorder.trajectory().energies["total"]
     """
 
-    _states: list[State] = field(default_factory=list)
-    _energies: list[dict[str, float]] = field(default_factory=list)
-    _momenta: list[Array] = field(default_factory=list)
-    _angular_momenta: list[Array] = field(default_factory=list)
-    _motion: Motion | None = None
+    _states: list[State] = field(default_factory=list, repr=False)
+    _energies: list[dict[str, float]] = field(default_factory=list, repr=False)
+    _momenta: list[Array] = field(default_factory=list, repr=False)
+    _angular_momenta: list[Array] = field(default_factory=list, repr=False)
+    _motion: Motion | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"Recorder({len(self._states)} states)"
 
     def __call__(self, motion: Motion, state: State) -> None:
         """Keep a state, its energies and its momenta."""

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked, described, is_real
+from symplex.base.representation import Described
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.mass import nodal_masses, require_points
 from symplex.fem.copying import Copyable
@@ -143,7 +144,7 @@ class NodalForce(DeadLoad):
 # -- functions of time ---------------------------------------------------------------------------------------
 
 
-class ProportionalLoad(ABC):
+class ProportionalLoad(Described, ABC):
     """Forces on some nodes that change with time but keep their direction, f(t) = factor(t) · forces.
 
     Attributes
@@ -251,7 +252,7 @@ class SurfaceTraction(ProportionalLoad):
 
 @checked
 @final
-class Pressure:
+class Pressure(Described):
     """A pressure on faces that turns and grows with them (follower), F_a = −p(t) ∫ N_a n da.
 
     Parameters

@@ -51,6 +51,10 @@ class TimeFunction(Copyable):
     smooth: bool = True
     span: tuple[float, float] = (-math.inf, math.inf)
 
+    def __repr__(self) -> str:
+        kind = "smooth" if self.smooth else "with kinks"
+        return f"TimeFunction({kind}, known from {self.span[0]:g} s to {self.span[1]:g} s)"
+
     @classmethod
     @checked
     def differenced(cls, value: Function, resolution: float) -> TimeFunction:

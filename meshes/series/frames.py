@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.files import WAY_OUT, damage_reported, reason_of
+from symplex.base.representation import Described, Summarized, names
 from symplex.errors import OutputError
 from symplex.meshes.pictures.patch import covering
 
@@ -51,8 +52,8 @@ _NODES = {
 }
 
 
-@dataclass(frozen=True)
-class Block:
+@dataclass(frozen=True, repr=False)
+class Block(Summarized):
     """A named part of a series: cells of a body, or an obstacle that does not move.
 
     Attributes
@@ -160,7 +161,7 @@ class Frame(NamedTuple):
     cell_data: dict[str, dict[str, Floats]]
 
 
-class SeriesWriter(ABC):
+class SeriesWriter(Described, ABC):
     """Appends frames to a series; a context manager.
 
     Parameters
@@ -351,6 +352,12 @@ class Series(ABC):
 
     def __len__(self) -> int:
         return len(self.times)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.path.name!r}: {len(self)} frames, {len(self.points)} points; "
+            f"blocks: {names(self.blocks)})"
+        )
 
     def frame(self, i: int) -> Frame:
         """Return frame i; negative from the end.

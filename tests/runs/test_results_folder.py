@@ -152,7 +152,7 @@ def test_overwriting_removes_all_of_the_run_before_and_nothing_else(finished, ne
     frames = {name for name in ours if name.startswith("motion/")}
     assert ours - frames == {
         *(".lock", "checkpoint.npz", "history.csv", "history.json", f"motion.{next_series}", "scenario.toml"),
-        "summary.json",
+        *("conservation.json", "summary.json"),
     }
     assert bool(frames) == (next_series == "pvd")
     assert len(read_series(out / f"motion.{next_series}")) == 5

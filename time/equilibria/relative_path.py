@@ -9,14 +9,15 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.base.representation import Summarized
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.rigid_rotation import angle_about, axis_of, centre_of_mass, centrifugal, in_space, rotation
 
 
 @final
-@dataclass(frozen=True)
-class RelativeEquilibrium:
+@dataclass(frozen=True, repr=False)
+class RelativeEquilibrium(Summarized):
     """A body in steady rotation, and its exact motion.
 
     Attributes
@@ -103,8 +104,8 @@ class RelativeEquilibrium:
 
 
 @final
-@dataclass(frozen=True)
-class RelativePath:
+@dataclass(frozen=True, repr=False)
+class RelativePath(Summarized):
     """A computed motion, measured against a relative equilibrium.
 
     Attributes

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Summarized
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -31,8 +32,8 @@ _ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
 
 
 @final
-@dataclass(frozen=True)
-class StaticEquilibrium:
+@dataclass(frozen=True, repr=False)
+class StaticEquilibrium(Summarized):
     """A system at rest.
 
     Attributes
@@ -62,8 +63,8 @@ class StaticEquilibrium:
 
 
 @final
-@dataclass(frozen=True)
-class EquilibriumPath:
+@dataclass(frozen=True, repr=False)
+class EquilibriumPath(Summarized):
     """Equilibria along a path.
 
     Attributes

@@ -15,6 +15,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -29,8 +30,8 @@ _STUCK_AFTER = 1000  # events without any time between them
 
 
 @checked
-@dataclass(frozen=True)
-class EnergyStepping(Integrator):
+@dataclass(frozen=True, repr=False)
+class EnergyStepping(Summarized, Integrator):
     """Energy-stepping: straight lines from level to level of the potential energy.
 
     The potential V is replaced by the terraces V_h = h ⌊V/h + o⌋, and the motion under V_h is followed exactly. On a

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.representation import Summarized
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.events.lattice_choice import require_lattice, spread
@@ -23,8 +24,8 @@ from symplex.time.totals import LATTICE_TOTAL
 
 
 @checked
-@dataclass(frozen=True)
-class ForceStepping(Integrator):
+@dataclass(frozen=True, repr=False)
+class ForceStepping(Summarized, Integrator):
     """Force-stepping by events (Definition 2.1 of the paper, without its Algorithm 2).
 
     The potential V is replaced by V_h, linear on the simplices of a Kuhn triangulation of configuration space,

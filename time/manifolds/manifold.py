@@ -16,6 +16,7 @@ from typing import Generic, TypeVar, final
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Described
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.time.composition import substeps
@@ -44,7 +45,7 @@ SystemT = TypeVar("SystemT")
 StateT = TypeVar("StateT", bound=ManifoldState)
 
 
-class ManifoldMethod(ABC, Generic[SystemT, StateT]):
+class ManifoldMethod(Described, ABC, Generic[SystemT, StateT]):
     """A one-step method for one kind of system, as a small immutable object.
 
     Attributes

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array
@@ -133,7 +134,7 @@ class BodyState(ManifoldState):
 
 @checked
 @final
-class RigidBody:
+class RigidBody(Described):
     """A body that turns about a fixed point in a potential.
 
     Parameters
@@ -230,7 +231,7 @@ class RelaxedState(ManifoldState):
 
 @checked
 @final
-class RelaxedBody:
+class RelaxedBody(Described):
     """A rigid body whose R is any matrix, held near the rotations by a stiff potential.
 
     L = ½ tr(Ṙ D Ṙᵀ) − V(R) − ½ ω² |RᵀR − I|²,  D = ½ tr(J) I − J; of the paper, with J = I, D = ½ I.

@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import System
@@ -38,7 +39,7 @@ _parts: WeakKeyDictionary[System, dict[tuple[frozenset[str], tuple[int, ...]], t
 
 @checked
 @final
-class ModifiedForce:
+class ModifiedForce(Described):
     """Accelerations −M⁻¹∇Ṽ, forces −∇Ṽ and energies Ṽ of a system for steps of any size and sign.
 
     Any explicit method that takes forces can take these instead: velocity Verlet becomes `ZhangSkeel`, and RATTLE and

@@ -1,0 +1,54 @@
+"""Pictures of systems: their solids, bars and supports at a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symplex.errors import RenderError
+from symplex.fem.energy import Energy, IntArray
+from symplex.fem.solids.solid import Solid
+from symplex.meshes.pictures.picture import Picture, Still, picture_of_still
+from symplex.meshes.pictures.view import View
+from symplex.meshes.series.frames import Block
+
+if TYPE_CHECKING:
+    from symplex.fem.system import State, System
+
+_FIELDS = {"speed": ("velocity", "v"), "acceleration": ("acceleration", "a")}  # in a series, in a state
+_SUPPORTED = "supports"
+
+
+def picture_of_system(system: System, state: State, field: str | None, view: View | None) -> Picture:
+    """Return a picture of a system; see `System.plot`."""
+    if field is not None and field not in _FIELDS:
+        raise RenderError(f"a system has no field '{field}'; take {' or '.join(_FIELDS)}.")
+    blocks = blocks_of(system)
+    if (held := np.flatnonzero(system.fixed.any(axis=1))).size and field is None:
+        blocks[_SUPPORTED] = _points(held)
+    fields = {}
+    if field is not None:
+        name, values = _FIELDS[field]
+        fields[name] = np.zeros((system.n_nodes, 3))
+        fields[name][:, : system.dim] = getattr(state, values)
+    return picture_of_still(Still(state.q, blocks, fields), field=field or "body", view=view)
+
+
+def blocks_of(system: System) -> dict[str, Block]:
+    """Return what of a system is drawn, by the names of its energies: if nothing, its nodes."""
+    blocks = {name: block for name, energy in system.energies.items() if (block := _block(energy)) is not None}
+    return blocks or {"nodes": _points(np.arange(system.n_nodes))}
+
+
+def _block(energy: Energy) -> Block | None:
+    """Return what is drawn of an energy: nothing of those of single nodes, as gravity and obstacles."""
+    if isinstance(energy, Solid):
+        return Block.of({energy.kind: energy.nodes})
+    if len(energy.nodes) and energy.nodes.shape[1] == 2:
+        return Block.of({"line": energy.nodes})
+    return None
+
+
+def _points(nodes: IntArray) -> Block:
+    return Block.of({"vertex": np.asarray(nodes, np.int32)[:, None]})
