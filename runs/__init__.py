@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".conservation_report": ("Conservation", "conservation"),
         ".history": ("read_history",),
+        ".page.write": ("write_page",),
         ".plots": ("compare_histories", "plot_history"),
         ".result": ("Result", "ResultFrame", "read_result"),
         ".run": ("simulate",),

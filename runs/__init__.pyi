@@ -4,6 +4,7 @@
 from symplex.runs.conservation_report import Conservation as Conservation
 from symplex.runs.conservation_report import conservation as conservation
 from symplex.runs.history import read_history as read_history
+from symplex.runs.page.write import write_page as write_page
 from symplex.runs.plots import compare_histories as compare_histories
 from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.result import Result as Result

@@ -27,7 +27,7 @@ function distances(x, normal, place) {
   return out;
 }
 
-// The section: corners of triangles as [x, y, z, value] each, and lines between cells as pairs of [x, y, z].
+// The section: corners of triangles as [x, y, z, value] each, and lines between cells likewise.
 function section(motion, x, normal, place, values, atNodes) {
   const d = distances(x, normal, place), tets = motion.tetrahedra, bits = motion.tetrahedron_edges;
   const corners = new Numbers(Float32Array), lines = new Numbers(Float32Array);
@@ -61,7 +61,7 @@ function section(motion, x, normal, place, values, atNodes) {
       let outer = 0;
       for (let i = 0; i < f.length; i++)
         for (let j = 0; j < i; j++) outer += (bits[t] >> edgeBit(f[i], f[j])) & 1;
-      if (outer >= 2) lines.push(...points[k].slice(0, 3), ...points[next].slice(0, 3));
+      if (outer >= 2) lines.push(...points[k], ...points[next]);
     }
   }
   return { corners: corners.used, lines: lines.used };

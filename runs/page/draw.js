@@ -24,13 +24,13 @@ void main() {
 const SHADERS = {
   // Corners of triangles: node and cell.
   surface: [COMMON + `
-in uvec2 corner; out vec3 x; out float value;
-void main() { x = place(corner.x); value = valueOf(corner.x, corner.y); gl_Position = camera * vec4(x, 1.0); }`, PAINT],
+uniform float nearer; in uvec2 corner; out vec3 x; out float value;
+void main() { x = place(corner.x); value = valueOf(corner.x, corner.y); gl_Position = camera * vec4(x, 1.0) - vec4(0.0, 0.0, nearer, 0.0); }`, PAINT],
   // Corners of triangles that are no nodes: of sections and obstacles.
   loose: [COMMON + `
-in vec4 corner; out vec3 x; out float value;
-void main() { x = corner.xyz; value = corner.w; gl_Position = camera * vec4(x, 1.0); }`, PAINT],
-  // Lines of some width, a rectangle for each: its ends as node and cell, or as places.
+uniform float nearer; in vec4 corner; out vec3 x; out float value;
+void main() { x = corner.xyz; value = corner.w; gl_Position = camera * vec4(x, 1.0) - vec4(0.0, 0.0, nearer, 0.0); }`, PAINT],
+  // Lines of some width, a rectangle for each, by its ends as node and cell.
   lines: [COMMON + `
 uniform vec2 window; uniform float width, nearer;
 in uvec4 ends; out vec3 x; out float value;
@@ -40,16 +40,6 @@ void main() {
   vec4 a = camera * vec4(p, 1.0), b = camera * vec4(q, 1.0);
   vec2 d = (b.xy - a.xy) * window; d = length(d) > 0.0 ? normalize(d) : vec2(1.0, 0.0);
   x = last ? q : p; value = last ? valueOf(ends.z, ends.w) : valueOf(ends.x, ends.y);
-  gl_Position = (last ? b : a) + vec4(side * width * vec2(-d.y, d.x) / window, -nearer, 0.0);
-}`, PAINT],
-  looseLines: [COMMON + `
-uniform vec2 window; uniform float width, nearer;
-in vec3 first; in vec3 second; out vec3 x; out float value;
-void main() {
-  int k = gl_VertexID; bool last = k == 1 || k == 2 || k == 4; float side = k == 0 || k == 1 || k == 3 ? 1.0 : -1.0;
-  vec4 a = camera * vec4(first, 1.0), b = camera * vec4(second, 1.0);
-  vec2 d = (b.xy - a.xy) * window; d = length(d) > 0.0 ? normalize(d) : vec2(1.0, 0.0);
-  x = last ? second : first; value = ${(-1e30).toExponential()};
   gl_Position = (last ? b : a) + vec4(side * width * vec2(-d.y, d.x) / window, -nearer, 0.0);
 }`, PAINT],
   balls: [COMMON + `
@@ -132,7 +122,7 @@ class Drawing {
     this.look = look;
   }
 
-  draw(kind, name, { colour, light = 1, width = 1, nearer = 0, cut = true, first = 0, count = null, through = false, coloured = true }) {
+  draw(kind, name, { colour, light = 1, width = 1, nearer = 0, cut = true, first = 0, count = null, through = false, coloured = true, thin = false }) {
     const gl = this.gl, one = this.buffers[name], n = count ?? (one ? one.n - first : 0);
     if (!one || n <= 0) return;
     const program = this.programs[kind], look = this.look, at = (key) => gl.getUniformLocation(program, key);
@@ -172,16 +162,12 @@ class Drawing {
     if (through) { gl.enable(gl.BLEND); gl.depthMask(false); }
     if (kind === "surface" || kind === "balls") {
       read("corner", 2, 8, 0, true, 0);
-      gl.drawArrays(kind === "balls" ? gl.POINTS : gl.TRIANGLES, first, n);
+      gl.drawArrays(kind === "balls" ? gl.POINTS : thin ? gl.LINES : gl.TRIANGLES, first, n);
     } else if (kind === "loose") {
       read("corner", 4, 16, 0, false, 0);
-      gl.drawArrays(gl.TRIANGLES, first, n);
-    } else if (kind === "lines") {
-      read("ends", 4, 16, 0, true, 1);
-      gl.drawArraysInstanced(gl.TRIANGLES, 0, 6, n);
+      gl.drawArrays(thin ? gl.LINES : gl.TRIANGLES, first, n);
     } else {
-      read("first", 3, 24, 0, false, 1);
-      read("second", 3, 24, 12, false, 1);
+      read("ends", 4, 16, 0, true, 1);
       gl.drawArraysInstanced(gl.TRIANGLES, 0, 6, n);
     }
     for (const place of used) { gl.vertexAttribDivisor(place, 0); gl.disableVertexAttribArray(place); }

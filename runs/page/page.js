@@ -89,7 +89,7 @@ function setUpDrawing() {
   drawing.table("points", points, 4);
   drawing.buffer("volumes", corners(motion.triangles, 4, 0, motion.volume_triangles), 2);
   drawing.buffer("shells", corners(motion.triangles, 4, motion.volume_triangles), 2);
-  drawing.buffer("edges", corners(motion.edges, 3), 4);
+  drawing.buffer("edges", corners(motion.edges, 3), 2);
   drawing.buffer("bars", corners(motion.lines, 3), 4);
   drawing.buffer("balls", corners(motion.vertices, 2), 2);
   const still = new Numbers(Float32Array);
@@ -128,12 +128,12 @@ function draw() {
     if (plane.kind === "plane") {
       const found = section(motion, x, plane.normal, plane.place, values, atNodes);
       drawing.buffer("section", found.corners, 4);
-      drawing.buffer("section lines", found.lines, 6);
+      drawing.buffer("section lines", found.lines, 4);
       state.sectionTriangles = found.corners.length / 12;
     } else {
       const kept = keptCells(motion, x, plane.normal, plane.place);
       drawing.buffer("kept", kept.triangles, 2);
-      drawing.buffer("kept edges", kept.edges, 4);
+      drawing.buffer("kept edges", kept.edges, 2);
       state.keptTriangles = kept.triangles.length / 6;
       [volumes, edges] = ["kept", "kept edges"];
     }
@@ -146,8 +146,8 @@ function draw() {
     if (plane?.kind === "plane") drawing.draw("loose", "section", { colour: PLAIN, light: 0, cut: false });
   }
   if (wires && (!faces || edgesAreLong())) {
-    drawing.draw("lines", edges, { colour: EDGE, coloured: false, width: 1, nearer: near, cut: !whole, light: 0 });
-    if (plane?.kind === "plane" && faces) drawing.draw("looseLines", "section lines", { colour: EDGE, coloured: false, width: 1, nearer: near, cut: false, light: 0 });
+    drawing.draw("surface", edges, { colour: EDGE, coloured: false, thin: true, nearer: near, cut: !whole, light: 0 });
+    if (plane?.kind === "plane" && faces) drawing.draw("loose", "section lines", { colour: EDGE, coloured: false, thin: true, nearer: near, cut: false, light: 0 });
   }
   drawing.draw("lines", "bars", { colour: PLAIN, width: 3, light: 0 });
   drawing.draw("balls", "balls", { colour: PLAIN, width: 12, light: 0 });
