@@ -40,7 +40,7 @@ NOT_CALLED = {
     *("BodyState", "PlanarState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
     *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
-    *("Imported", "Modes"),
+    *("Imported", "Modes", "write_page"),
 }
 
 # -- what arguments are replaced by -------------------------------------------------------------------------------
