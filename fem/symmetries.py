@@ -299,7 +299,7 @@ def _rest(basis: Array, aligned: Sequence[Array]) -> list[Array]:
         left = left - np.outer(direction, direction @ left)
     vectors, values, _ = np.linalg.svd(left, full_matrices=False)
     chosen = [vectors[:, k] for k, value in enumerate(values) if value > 1e-5]
-    return [one * np.sign(one[np.argmax(np.abs(one))]) for one in chosen]
+    return [one * np.sign(one[np.argmax(np.abs(one) > 1e-3)]) for one in chosen]  # the first component positive
 
 
 def _triple(vector: Array) -> tuple[float, float, float]:

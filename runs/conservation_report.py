@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
+from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, reason_of, write_whole
 from symplex.base.representation import table_html
 from symplex.errors import InvalidArgument, OutputError, SymplexError
@@ -24,13 +25,15 @@ from symplex.runs.results import Folder
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 from symplex.time.stages import Stages
+from symplex.time.totals import kept_energy
 from symplex.time.trajectory import Trajectory
 
 _NAMED = 6  # rows of a ledger in a line
 
 
+@checked
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Conservation:
     """What a motion has kept, part by part; see `conservation`.
 
@@ -108,6 +111,7 @@ class Conservation:
         return table_html(f"Conservation: {self.title}" if self.title else "Conservation", self.rows())
 
 
+@checked
 def conservation(of: Result | Trajectory | str | Path) -> Conservation:
     """Return what a motion has kept: the invariants that its method declares, with the floor of round-off beside them.
 
@@ -183,7 +187,10 @@ def trajectory_history(trajectory: Trajectory) -> History:
     for name in ("steps", "events"):
         if name in counts and len(trajectory.t) > 1:
             rows[name] = np.linspace(0.0, counts[name], len(trajectory.t))
-    return History(rows, {column.name: column for column in trajectory.motion.columns})
+    columns = {column.name: column for column in trajectory.motion.columns if column.name in rows}
+    watched = kept_energy(trajectory.motion.method.energy, columns.values())
+    columns[watched] = replace(columns[watched], watched=True)
+    return History(rows, columns)
 
 
 # -- of a run ---------------------------------------------------------------------------------------------------------
@@ -193,7 +200,7 @@ def report_of(problem: Problem, history: Rows, folder: Folder) -> Conservation:
     """Return the report of a run, given what it was computed from, its history and its folder."""
     try:
         expected = _read_expected(folder)
-    except (FileNotFoundError, OutputError):  # of an earlier version, or damaged; it is written anew
+    except OutputError:  # of an earlier version, or damaged; it is written anew
         expected = expected_of(problem)
     return Conservation(problem.scenario.tables.title, tuple(kept(history, expected)), history)
 
@@ -220,7 +227,7 @@ def _of_result(result: Result) -> Conservation:
 
 def _stored(result: Result) -> list[Expected]:
     """Return what a run can keep, as it was written at its beginning; of earlier versions, of what is known of it."""
-    with suppress(FileNotFoundError):
+    if result.folder.conservation.exists():
         return _read_expected(result.folder)
     with suppress(SymplexError):
         return expected_of(result.scenario.build())
@@ -258,7 +265,7 @@ def _plain_part(part: Part) -> dict[str, Any]:
     found["expected"] = {"name": part.expected.name, "integrator": part.expected.integrator}
     for one, quantity in zip(found["quantities"], part.quantities, strict=True):
         one["relative"] = quantity.relative
-    return found
+    return json.loads(json.dumps(found))  # with lists for tuples
 
 
 # -- in words ---------------------------------------------------------------------------------------------------------

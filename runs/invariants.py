@@ -293,10 +293,11 @@ def kept(history: Rows, expected: Sequence[Expected]) -> list[Part]:
 def _part(rows: PartRows) -> Part:
     of_energy = {column.name: column for column, _ in rows.energies()}
     of_momenta = {one.name: one for one in rows.expected.momenta}
+    meant = next(iter(of_energy), "")  # the watched one; of histories without a declaration the first
     quantities = []
     for name, (values, scale, floor) in rows.curves().items():
-        if (column := of_energy.get(name)) is not None:
-            declared, unit, changed_by = column.watched and "energy" in rows.expected.conserves, "J", ()
+        if name in of_energy:
+            declared, unit, changed_by = name == meant and "energy" in rows.expected.conserves, "J", ()
         else:
             one = of_momenta[name]
             what, unit = ("angular momentum", "kg m²/s") if one.is_angular else ("momentum", "N s")

@@ -27,7 +27,9 @@ def plot_of_trajectory(trajectory: Trajectory, title: str | None = None) -> Pict
     """Return a picture of a trajectory's energies and momenta; see `Trajectory.plot`."""
     if not len(trajectory.t):
         raise OutputError("the trajectory has no states; there is nothing to plot.")
-    return plot_of(trajectory_history(trajectory), title)
+    history = trajectory_history(trajectory)
+    told = {name: rows for name, rows in history.items() if history.columns[name].kind != "count"}
+    return plot_of(History(told, history.columns), title)
 
 
 def film_of_trajectory(trajectory: Trajectory, **options: Any) -> Picture:

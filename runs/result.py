@@ -60,6 +60,7 @@ def read_result(path: str | Path) -> Result:
     return Result(Folder.of_run(path))
 
 
+@checked
 class Result:
     """A run that has been made, in its results folder; see `read_result`.
 
@@ -125,6 +126,7 @@ class Result:
         """Times [frames] of the frames in s."""
         return self.series.times
 
+    @checked
     def frame(self, t: float | None = None, *, index: int | None = None) -> ResultFrame:
         """Return the stored frame that is nearest to a time, or of a number; without both, the last one.
 
@@ -219,6 +221,7 @@ class Result:
         return rows
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class ResultFrame:
     """One stored moment of a run.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from symplex.base.files import reason_of, write_whole
 from symplex.errors import OutputError, RenderError
-from symplex.meshes.kinds import dimension_of
-from symplex.meshes.mesh import Mesh
+from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
+from symplex.meshes.mesh import Mesh, rows_among
 from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.pictures.view import View
@@ -155,11 +155,31 @@ def _by_group(mesh: Mesh) -> dict[str, Block]:
                 left &= ~chosen
         if left.any() and (dimension_of(kind) != 2 or not mesh.volume_types):  # loose faces are of bodies
             blocks.setdefault(_OTHERS, {})[kind] = cells[left]
-    found = {name: Block.of(cells) for name, cells in blocks.items()}
+    of_faces = [{kind: rows for kind, rows in one.items() if dimension_of(kind) == 2} for one in blocks.values()]
+    faces = np.concatenate([face_corners({}), *map(face_corners, of_faces)])
+    found = {name: Block.of(_shown(mesh, cells, faces)) for name, cells in blocks.items()}
+    found = {name: block for name, block in found.items() if len(block.nodes)}
     for name, nodes in mesh.point_groups.items():
         if name not in found and len(nodes):
             found[name] = Block.of({"vertex": np.asarray(nodes, np.int32)[:, None]})
     return found
+
+
+def _shown(mesh: Mesh, cells: dict[str, NDArray[np.int32]], faces: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
+    """Return cells with those that fill a volume replaced by their faces on the boundary that no group has."""
+    volume = {kind: rows for kind, rows in cells.items() if dimension_of(kind) == 3}
+    if not volume:
+        return cells
+    shown = {kind: rows for kind, rows in cells.items() if kind not in volume}
+    own = face_corners(faces_of_cells(volume))
+    for kind, boundary in mesh.boundary_faces.items():
+        corners = face_corners({kind: boundary})
+        free = rows_among(corners, own)
+        if len(faces):
+            free &= ~rows_among(corners, faces)
+        if free.any():
+            shown[kind] = np.concatenate([shown[kind], boundary[free]]) if kind in shown else boundary[free]
+    return shown or {"vertex": np.empty((0, 1), np.int32)}
 
 
 def film_of(series: Series, suffix: str = ".mp4", **options: Any) -> Picture:

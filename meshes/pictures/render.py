@@ -214,7 +214,8 @@ def plotter_of(width: int, height: int) -> Iterator:
     import pyvista
 
     with _quiet():
-        plotter = pyvista.Plotter(off_screen=True, window_size=[width, height], lighting="light kit")
+        # In a notebook it would show itself.
+        plotter = pyvista.Plotter(off_screen=True, notebook=False, window_size=[width, height], lighting="light kit")
         plotter.background_color = pyvista.Color("white")
         # Order-independent transparency costs as much as all the rest; only obstacles are transparent.
         plotter.renderer.SetUseOIT(False)

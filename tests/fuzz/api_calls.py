@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import symplex as sx
+from symplex.runs.results import Folder
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 CELLS = np.array([[0, 1, 2, 3]], np.int32)
@@ -90,6 +91,11 @@ def furnish() -> None:
     Path("drop.toml").write_text(SCENARIO, "utf-8")
     Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
     sx.save_mesh(BLOCK, "box.msh")
+    Path("results").mkdir(exist_ok=True)
+    Path("results/scenario.toml").write_text(SCENARIO, "utf-8")
+    momenta = ",".join(f"{name}_{axis}" for name in ("momentum", "angular_momentum") for axis in "xyz")
+    rows = "\n".join(f"{t},1.0,1.0,0,0,0,0,0,0" for t in (0.0, 1.0))
+    Path("results/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
     Path("deck.inp").write_text(DECK, "utf-8")
     with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.meshes.Block.of({"tetra": CELLS})}) as series:
         series.append(0.0, np.zeros((4, 3)), {}, {})
@@ -617,6 +623,23 @@ def calls() -> dict[str, Call]:
         "project": _call(sx.constraints.project, system=system(), constraints={"rod": ROD}, state=ring),
         "quadratic": _call(sx.quadratic, mesh=MESH),
         "read_history": _call(sx.read_history, path="history.csv"),
+        "read_result": _call(sx.read_result, lambda made: repr(made), path="results"),
+        "Result": _call(sx.runs.Result, lambda made: repr(made), folder=Folder("results")),
+        "ResultFrame": _call(
+            sx.runs.ResultFrame,
+            lambda made: made["displacement"],
+            t=0.0,
+            index=0,
+            points=POINTS,
+            displacement=0.0 * POINTS,
+            point_fields={},
+            cell_fields={},
+            blocks={"body": sx.meshes.Block.of({"tetra": CELLS})},
+        ),
+        "conservation": _call(sx.conservation, lambda made: made.text(), of="results"),
+        "Conservation": _call(
+            sx.runs.Conservation, lambda made: made.text(), title="A title", parts=(), history={"t": np.zeros(2)}
+        ),
         "read_mesh": _call(sx.read_mesh, path="box.msh", scale=1.0, keep_unconnected=True),
         "read_series": _call(sx.read_series, path="motion.vtkhdf"),
         "repair_series": _call(sx.meshes.repair_series, path="motion.vtkhdf"),

@@ -1,0 +1,43 @@
+"""All that public functions and classes make prints itself in one line."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+_PATH = Path(__file__).parents[1] / "fuzz" / "api_calls.py"
+
+
+def test_all_public_objects_are_one_line(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("api_calls_for_representation", _PATH)
+    assert spec is not None
+    assert spec.loader is not None
+    api = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, api)
+    spec.loader.exec_module(api)
+    monkeypatch.chdir(tmp_path)
+    api.furnish()
+    seen, long = 0, {}
+    for name, call in api.calls().items():
+        if not isinstance(call.function, type):  # results of functions are of these, or plain
+            continue
+        made = call.function(**call.arguments)
+        told = repr(made)
+        seen += 1
+        if len(told) > 700 or "\n" in told or " object at 0x" in told:
+            long[name] = told[:200]
+    assert not long
+    assert seen > 60
+
+
+def test_what_repeats_itself_ends():
+    from symplex.base.representation import Described
+
+    class Loop(Described):
+        pass
+
+    loop = Loop()
+    loop.itself = loop
+    assert repr(loop) == "Loop(itself=…)"
+    loop.many = {"a": 1}
+    loop.long = list(range(100))
+    assert repr(loop) == "Loop(itself=…, many={a}, long=list of 100)"
