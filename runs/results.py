@@ -37,6 +37,7 @@ class Folder:
         self.scenario = self.path / "scenario.toml"
         self.history = self.path / "history.csv"
         self.checkpoint = self.path / "checkpoint.npz"
+        self.start = self.path / "start.npz"
         self.summary = self.path / "summary.json"
         self.conservation = self.path / "conservation.json"
         self.plot = self.path / "history.png"
@@ -131,7 +132,8 @@ class Folder:
             self.film("gif"),
         ]
         history = [self.history, declaration_of(self.history)]
-        whole = [self.checkpoint, self.summary, self.conservation, *history, self.scenario, *pictures, *indices]
+        whole = [self.checkpoint, self.start, self.summary, self.conservation, *history, self.scenario, *pictures]
+        whole += indices
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1])]
         return [*whole, *asides, *logs, *files_beside(indices[0])]
