@@ -68,7 +68,7 @@ _FAMILY_OF = {
         "View",
     ),
     "outputs": ("stress", "nodal_stress", "reactions"),
-    "runs": ("simulate", "plot_history", "read_history", "read_result", "conservation"),
+    "runs": ("simulate", "plot_history", "read_history", "read_result", "conservation", "write_page"),
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),

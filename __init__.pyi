@@ -52,13 +52,14 @@ from symplex.meshes.generate import cube_mesh as cube_mesh
 from symplex.meshes.mesh import Mesh as Mesh
 from symplex.meshes.mesh import merge as merge
 from symplex.meshes.midside_nodes import quadratic as quadratic
-from symplex.meshes.pictures.render import render_film as render_film
+from symplex.meshes.pictures.film import render_film as render_film
 from symplex.meshes.pictures.render import render_snapshots as render_snapshots
 from symplex.meshes.pictures.view import View as View
 from symplex.meshes.series.series import open_series as open_series
 from symplex.meshes.series.series import read_series as read_series
 from symplex.runs.conservation_report import conservation as conservation
 from symplex.runs.history import read_history as read_history
+from symplex.runs.page.write import write_page as write_page
 from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.result import read_result as read_result
 from symplex.runs.run import simulate as simulate

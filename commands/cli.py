@@ -23,8 +23,10 @@ from symplex.commands import (
     report,
     response,
     run,
+    view,
 )
 from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
+from symplex.commands.looks import DIRECTIONS
 from symplex.errors import StepFailed, SymplexError
 
 _COMMANDS = (  # in the order in which the help has them
@@ -36,6 +38,7 @@ _COMMANDS = (  # in the order in which the help has them
     info,
     plot,
     render,
+    view,
     report,
     mesh,
 )
@@ -105,7 +108,7 @@ def _with_signs(argv: Sequence[str]) -> list[str]:
     """Join a direction with a minus, as in ``--view -x``, to its option: argparse would see another option in it."""
     words: list[str] = []
     for word in argv:
-        if words and words[-1] in ("--view", "--up") and re.match(r"-[xyz\d.]", word):
+        if words and words[-1] in DIRECTIONS and re.match(r"-[xyz\d.]", word):
             words[-1] += f"={word}"
         else:
             words.append(word)

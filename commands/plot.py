@@ -6,6 +6,7 @@ import argparse
 
 from symplex.base.streams import say
 from symplex.commands.common import OK, add_command
+from symplex.commands.looks import add_size, size_words
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -15,11 +16,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     plot.add_argument(
         "--output", metavar="FILE", help="picture (.png, .pdf, .svg); default: RESULT/history.png, or comparison.png"
     )
+    add_size(plot)
 
 
 def _plot(arguments: argparse.Namespace) -> int:
     from symplex.runs.pictures import draw_plot
     from symplex.runs.results import Folder
 
-    say(str(draw_plot([Folder.of_run(result) for result in arguments.results], arguments.output)))
+    folders = [Folder.of_run(result) for result in arguments.results]
+    width, height = size_words(arguments.size)
+    say(str(draw_plot(folders, arguments.output, width=width, height=height, dpi=arguments.dpi)))
     return OK

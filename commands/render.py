@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from symplex.base.streams import say
 from symplex.commands.common import OK, add_command
+from symplex.commands.looks import add_look, add_size, look_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
-    render = add_command(commands, "render", _render, "draw snapshots and a film of a run")
+    render = add_command(commands, "render", _render, "draw snapshots of a run, and a film if it is asked for")
     render.add_argument("result", metavar="RESULT", help="results folder")
-    fields = "von_mises (default), displacement, speed, contact_force, contact_pressure, body …"
-    render.add_argument("--field", help=f"what colours show: {fields}")
-    render.add_argument("--times", type=float, nargs="+", metavar="T", help="times of the snapshots in s")
-    render.add_argument("--view", default="auto", help="direction to the eye: x, -x, y … or three numbers 1,-2,0.5")
+    add_look(render)
+    moments = render.add_mutually_exclusive_group()
+    moments.add_argument("--times", type=float, nargs="+", metavar="T", help="times of the snapshots in s")
+    moments.add_argument("--at", type=float, metavar="T", help="one picture, of the time T in s: RESULT/snapshot.png")
+    add_size(render)
+    render.add_argument("--output", metavar="FILE", help="snapshots (.png, .pdf, .svg); default: RESULT/snapshots.png")
     render.add_argument(
-        "--up", help="what points up, as --view; default: against gravity, or z, or y over a floor across y"
+        "--film",
+        nargs="?",
+        choices=["auto", "mp4", "gif", "none"],
+        const="auto",
+        default="none",
+        help="draw a film as well; without a format .mp4, or .gif where no .mp4 can be made",
     )
-    render.add_argument(
-        "--slice",
-        metavar="AXIS[=M]",
-        help="show the section across x, y or z, mid-body or at a place: z=0.05",
-    )
-    render.add_argument("--film", choices=["auto", "mp4", "gif", "none"], default="auto", help="format of the film")
-    render.add_argument("--output", metavar="FILE", help="snapshots; default: RESULT/snapshots.png")
+    render.add_argument("--orbit", type=float, metavar="DEGREES", help="let the camera of the film go round the bodies")
+    render.add_argument("--to", metavar="DIRECTION", help="let the camera of the film go there, a direction as --view")
 
 
 def _render(arguments: argparse.Namespace) -> int:
-    from symplex.runs.pictures import draw_film, draw_snapshots, view_of
+    from symplex.runs.pictures import draw_film, draw_snapshots, view_table
     from symplex.runs.results import Folder
 
-    folder, view = Folder.of_run(arguments.result), view_of(arguments.view, arguments.slice, arguments.up)
-    field, output = arguments.field, arguments.output
-    say(str(draw_snapshots(folder, field=field, view=view, times=arguments.times, output=output)))
+    folder = Folder.of_run(arguments.result)
+    look, output = look_of(arguments, view_table(folder)), arguments.output
+    if arguments.at is not None:
+        stills, output = replace(look, times=[arguments.at]), output or folder.snapshot
+    else:
+        stills = look
+    say(str(draw_snapshots(folder, stills, output)))
     if arguments.film != "none":
-        say(str(draw_film(folder, arguments.film, field=field, view=view)))
+        say(str(draw_film(folder, arguments.film, look)))
     return OK

@@ -11,7 +11,7 @@ from symplex.meshes.location import weights_in_cells as weights_in_cells
 from symplex.meshes.mesh import Mesh as Mesh
 from symplex.meshes.mesh import merge as merge
 from symplex.meshes.midside_nodes import quadratic as quadratic
-from symplex.meshes.pictures.render import render_film as render_film
+from symplex.meshes.pictures.film import render_film as render_film
 from symplex.meshes.pictures.render import render_snapshots as render_snapshots
 from symplex.meshes.pictures.view import View as View
 from symplex.meshes.series.frames import Block as Block

@@ -8,6 +8,7 @@ __all__, __getattr__, __dir__ = public(
         ".conservation_report": ("Conservation", "conservation"),
         ".history": ("read_history",),
         ".modes": ("ModesFound", "find_modes", "save_modes"),
+        ".page.write": ("write_page",),
         ".plots": ("compare_histories", "plot_history", "plot_probes"),
         ".probe_files": ("read_probe", "read_probes"),
         ".result": ("Result", "ResultFrame", "read_result"),

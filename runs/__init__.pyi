@@ -7,6 +7,7 @@ from symplex.runs.history import read_history as read_history
 from symplex.runs.modes import ModesFound as ModesFound
 from symplex.runs.modes import find_modes as find_modes
 from symplex.runs.modes import save_modes as save_modes
+from symplex.runs.page.write import write_page as write_page
 from symplex.runs.plots import compare_histories as compare_histories
 from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.plots import plot_probes as plot_probes

@@ -22,6 +22,7 @@ from symplex.scenario.scenario import Scenario
 
 # What may change before a run is resumed.
 _FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
+_FREE_TABLE = "output.view."
 _AGAIN = "or start anew with --overwrite or another --output"
 _LONGEST = 40  # letters of a value in a message
 _MESHES = "meshes"
@@ -94,7 +95,7 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
         ) from error
     before, now = _flat(stored), _flat(tomllib.loads(scenario.text.replace("\r\n", "\n")))
     for key in [*before, *now]:
-        if key in _FREE:
+        if key in _FREE or key.startswith(_FREE_TABLE):
             continue
         old, new = (_as_text(values, key) for values in (before, now))
         if (key in before) != (key in now) or before[key] != now[key]:

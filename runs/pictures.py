@@ -3,36 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, NamedTuple
 
 from symplex.base.streams import printable
 from symplex.errors import OutputError, RenderError, SymplexError
-from symplex.meshes.pictures.render import render_film, render_snapshots
+from symplex.meshes.pictures.film import render_film
+from symplex.meshes.pictures.render import is_rendering, render_snapshots
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.series import Series, read_series
 from symplex.runs.history import read_history
 from symplex.runs.plots import compare_histories, plot_history, plot_probes
 from symplex.runs.probe_files import read_probes
 from symplex.runs.results import Folder
+from symplex.scenario.pictures import ViewTable
 from symplex.scenario.scenario import Scenario
 
 Show = Callable[[str, float], None]
 
-Triple = tuple[float, float, float]
+# A film is drawn unasked if it takes at most so many seconds, or this part of the time that the run has taken.
+_SHORT, _PART = 1.0, 0.2
+_FILM_WIDTH = 800  # pixels
+_FROM_ANYWHERE = View()
+_TOLD = 3  # frames of a film after which it is known how long it takes
 
-_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-_DIRECTIONS = {**_AXES, **{f"-{axis}": (-x, -y, -z) for axis, (x, y, z) in _AXES.items()}}
+
+@dataclass(frozen=True)
+class Look:
+    """How pictures of a run are to look.
+
+    Attributes
+    ----------
+    field : str, optional
+        What colours show; default: the von Mises stress, the axial force, or the displacement.
+    view : View, default View()
+        If it leaves open what points up, gravity points down.
+    times : sequence of float, optional
+        Of the snapshots, in s; default: six, evenly spaced.
+    width, height : int, optional
+        Of a picture, and of the film, in pixels.
+    dpi : float, optional
+        Pixels in an inch of the snapshots.
+    """
+
+    field: str | None = None
+    view: View = _FROM_ANYWHERE
+    times: Sequence[float] | None = None
+    width: int | None = None
+    height: int | None = None
+    dpi: float | None = None
+
+    @classmethod
+    def of(cls, table: ViewTable) -> Look:
+        """Return what a scenario says."""
+        width, height = table.size or (None, None)
+        return cls(table.field, table.view(), table.times and list(table.times), width, height, table.dpi)
 
 
-def draw_all(folder: Folder, *, film: str, title: str = "", show: Show = lambda picture, part: None) -> str:
-    """Draw all pictures of a run and return why some were skipped, if they were.
+class _TooLong(Exception):
+    """A film would take too long; how many seconds."""
+
+
+class Drawn(NamedTuple):
+    """What was left out of the pictures of a run: why some were skipped, and why there is no film; else empty."""
+
+    skipped: str = ""
+    no_film: str = ""
+
+
+def draw_all(
+    folder: Folder,
+    *,
+    film: str,
+    seconds: float,
+    look: Look | None = None,
+    title: str = "",
+    show: Show = lambda picture, part: None,
+) -> Drawn:
+    """Draw all pictures of a run, and return what was left out.
 
     Parameters
     ----------
     folder : Folder
     film : {"auto", "mp4", "gif", "none"}
+        With ``auto`` there is a film if it is drawn in a second, or in a fifth of the time that the run has taken.
+    seconds : float
+        How long that was.
+    look : Look, optional
     title : str, optional
         Over the plot.
     show : callable, optional
@@ -41,19 +101,31 @@ def draw_all(folder: Folder, *, film: str, title: str = "", show: Show = lambda 
     try:
         show(folder.plot.name, 0.0)
         history, stages = read_history(folder.history), _stages(folder.read_summary())
-        plot_history(history, folder.plot, title=title or None, stages=stages)
-        if probes := read_probes(folder.path):
-            plot_probes(probes, folder.probe_plot, title=title or None)
+        with ThreadPoolExecutor(1) as aside:  # whether anything can be drawn, a process of its own finds out meanwhile
+            aside.submit(is_rendering)
+            plot_history(history, folder.plot, title=title or None, stages=stages)
+            if probes := read_probes(folder.path):
+                plot_probes(probes, folder.probe_plot, title=title or None)
         show(folder.snapshots.name, 0.0)
-        draw_snapshots(folder)
+        draw_snapshots(folder, look)
         if film != "none":
-            draw_film(folder, film, show=show)
+            draw_film(folder, film, look, show=show, most=max(_SHORT, _PART * seconds) if film == "auto" else None)
+    except _TooLong as error:
+        again = f"symplex render {folder.path} --film"
+        return Drawn(no_film=f"it would take about {error.args[0]:.0f} s; draw it with: {again}")
     except (RenderError, OutputError) as error:
-        return str(error)
-    return ""
+        return Drawn(str(error))
+    return Drawn()
 
 
-def draw_plot(folders: Sequence[Folder], output: str | Path | None = None) -> Path:
+def draw_plot(
+    folders: Sequence[Folder],
+    output: str | Path | None = None,
+    *,
+    width: int | None = None,
+    height: int | None = None,
+    dpi: float | None = None,
+) -> Path:
     """Plot the history of one run, or those of several over each other, and return the file.
 
     Parameters
@@ -61,6 +133,10 @@ def draw_plot(folders: Sequence[Folder], output: str | Path | None = None) -> Pa
     folders : sequence of Folder
     output : path-like, optional
         Default: ``history.png`` in the folder of one run, ``comparison.png`` here for several.
+    width, height : int, optional
+        Of the picture in pixels.
+    dpi : float, optional
+        Pixels in an inch.
 
     Raises
     ------
@@ -72,12 +148,13 @@ def draw_plot(folders: Sequence[Folder], output: str | Path | None = None) -> Pa
             folders[0].refuse_links()
         summary = folders[0].read_summary()
         history, title = read_history(folders[0].history), summary.get("title")
-        return plot_history(history, output or folders[0].plot, title=title, stages=_stages(summary))
+        output, stages = output or folders[0].plot, _stages(summary)
+        return plot_history(history, output, title=title, stages=stages, width=width, height=height, dpi=dpi)
     names = [folder.path.resolve().name for folder in folders]
     names = names if len(set(names)) == len(names) else [str(folder.path) for folder in folders]
     labels = [printable(name) for name in names]  # fonts have no letters for what is no UTF-8
     histories = {label: read_history(folder.history) for label, folder in zip(labels, folders, strict=True)}
-    return compare_histories(histories, output or "comparison.png")
+    return compare_histories(histories, output or "comparison.png", width=width, height=height, dpi=dpi)
 
 
 def _stages(summary: Mapping[str, Any]) -> dict[str, float]:
@@ -90,39 +167,39 @@ def _stages(summary: Mapping[str, Any]) -> dict[str, float]:
     return found if len(found) > 1 else {}
 
 
-def draw_snapshots(
-    folder: Folder,
-    *,
-    field: str | None = None,
-    view: View | None = None,
-    times: Sequence[float] | None = None,
-    output: str | Path | None = None,
-) -> Path:
+def draw_snapshots(folder: Folder, look: Look | None = None, output: str | Path | None = None) -> Path:
     """Draw snapshots of a run, by default to ``snapshots.png`` in its folder, and return the file.
-
-    Gravity points down, unless the view says what points up.
 
     Raises
     ------
     RenderError
         If nothing can be drawn here, there is no such field, or a section meets no body.
     OutputError
-        If the frames cannot be read, a time is outside the run, or the picture cannot be written.
+        If the frames cannot be read, a time is outside the run, or the picture cannot be written, or not in this size.
     """
+    look = look or Look()
     if output is None:
         folder.refuse_links()
     series = read_series(folder.series)
-    output = output or folder.snapshots
-    return render_snapshots(series, output, times=times, field=field or _field(series), view=_upright(view, folder))
+    return render_snapshots(
+        series,
+        output or folder.snapshots,
+        times=look.times,
+        field=look.field or shown_field(series),
+        view=upright(look.view, folder),
+        width=look.width,
+        height=look.height,
+        dpi=look.dpi,
+    )
 
 
 def draw_film(
     folder: Folder,
     kind: str = "auto",
+    look: Look | None = None,
     *,
-    field: str | None = None,
-    view: View | None = None,
     show: Show = lambda picture, part: None,
+    most: float | None = None,
 ) -> Path:
     """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file.
 
@@ -132,74 +209,45 @@ def draw_film(
         As `draw_snapshots`; also if an .mp4 is asked for and cannot be encoded here.
     """
     folder.refuse_links()
+    look = look or Look()
     series = read_series(folder.series)
     path = folder.film("gif" if kind == "gif" else "mp4")
     show("the film", 0.0)
+    begun, frames = perf_counter(), 0
+
+    def progress(part: float) -> None:
+        nonlocal frames
+        frames += 1
+        needed = (perf_counter() - begun) / part
+        if most is not None and frames == _TOLD and needed > most:
+            raise _TooLong(needed)
+        show("the film", part)
+
+    width = look.width or _FILM_WIDTH
+    height = look.height or width * 5 // 8
     path = render_film(
         series,
         path,
-        field=field or _field(series),
-        view=_upright(view, folder),
-        progress=lambda part: show("the film", part),
+        field=look.field or shown_field(series),
+        view=upright(look.view, folder),
+        size=(width + width % 2, height + height % 2),  # encoders take even numbers
+        progress=progress,
     )
     if kind == "mp4" and path.suffix != ".mp4":
         raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {path} was written instead.")
     return path
 
 
-def view_of(direction: str, section: str | None = None, up: str | None = None) -> View:
-    """Return a view from words.
-
-    Parameters
-    ----------
-    direction : str
-        ``auto``, or to the eye: an axis such as ``x`` or ``-y``, or three numbers such as ``1,-2,0.5``.
-    section : str, optional
-        Across which axis the bodies are cut, ``z``, and at will where, ``z=0.05``, in m.
-    up : str, optional
-        What points up, as ``direction``; ``auto`` is as without it.
-
-    Raises
-    ------
-    OutputError
-        If one is none of these.
-    """
-    axis, place = (None, None) if section is None else _section(section)
-    upwards = _direction(up or "auto", "upward direction")
-    return View(direction=_direction(direction, "view"), up=upwards, section=axis, origin=place)
-
-
-def _direction(word: str, what: str) -> Triple | None:
-    if word == "auto":
-        return None
-    if word in _DIRECTIONS:
-        return _DIRECTIONS[word]
+def view_table(folder: Folder) -> ViewTable:
+    """Return what the scenario of a run says on its pictures, nothing if it cannot be read."""
     try:
-        x, y, z = (float(number) for number in word.split(","))
-    except ValueError:
-        raise OutputError(
-            f"'{word}' is no {what}; take auto, {', '.join(_DIRECTIONS)}, or three numbers such as 1,-2,0.5."
-        ) from None
-    return x, y, z
+        return Scenario.read(folder.scenario).tables.output.view
+    except SymplexError:  # of another version
+        return ViewTable()
 
 
-def _section(word: str) -> tuple[str, Triple | None]:
-    """Return the axis across which a section is, and a point of it if there is one."""
-    axis, _, place = word.partition("=")
-    try:
-        normal = _AXES[axis]
-        at = float(place) if "=" in word else None
-    except (KeyError, ValueError):
-        raise OutputError(f"'{word}' is no section; take x, y or z, or with its place in m, such as z=0.05.") from None
-    if at is None:
-        return axis, None
-    x, y, z = (at if component else 0.0 for component in normal)
-    return axis, (x, y, z)
-
-
-def _upright(view: View | None, folder: Folder) -> View:
+def upright(view: View, folder: Folder) -> View:
     """Return a view in which the gravity of a run points down, if the view leaves open what points up."""
-    view = view or View()
     if view.up is not None:
         return view
     try:
@@ -217,6 +265,6 @@ def upright(view: View | None, scenario: Scenario) -> View:
     return replace(view, up=(-x, -y, -z))
 
 
-def _field(series: Series) -> str:
+def shown_field(series: Series) -> str:
     """Return what colours show where nothing is asked for."""
     return next((name for name in ("von_mises", "axial_force") if name in series.cell_fields), "displacement")

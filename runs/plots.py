@@ -12,6 +12,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import AXES, ENERGIES, Column, constant_totals
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
+from symplex.meshes.pictures.words import check_dpi, check_size
 from symplex.runs.history import Rows, columns_of
 from symplex.time.totals import relative_energy_changes
 from symplex.units import si_scale
@@ -26,6 +27,8 @@ _STYLES = ("-", "--", ":", "-.")
 # Where energies are larger than their changes by this factor, the changes are plotted.
 _OFFSET = 10.0
 _MOST_PANELS = 40  # in the picture of probes
+_DPI, _LEAST, _LEAST_INCHES = 120, 64, 2.5
+_NARROW = 7.0  # inches; on narrower paper plots are not side by side
 
 
 def _columns(panel: _Panel, history: Rows) -> dict[str, np.ndarray]:
@@ -42,9 +45,67 @@ class _Panel(NamedTuple):
     log: bool = False
 
 
+class Curve(NamedTuple):
+    """One curve of a plot.
+
+    Attributes
+    ----------
+    name : str
+        Words for it.
+    colour : str
+        As ``#1f4e79``.
+    y : float64 [rows]
+        In the unit of the plot.
+    """
+
+    name: str
+    colour: str
+    y: np.ndarray
+
+
+class Plotted(NamedTuple):
+    """A plot of a history over time as numbers, for others to draw.
+
+    Attributes
+    ----------
+    title, unit : str
+    log : bool
+        Whether its axis is logarithmic.
+    curves : list of Curve
+    """
+
+    title: str
+    unit: str
+    log: bool
+    curves: list[Curve]
+
+
+def plotted(history: Rows) -> list[Plotted]:
+    """Return the plots of a history that `plot_history` draws, as numbers."""
+    found = []
+    for panel in _panels({"": history}):
+        by_name = panel.values(panel, history)
+        largest = max((float(np.abs(y).max(initial=0.0)) for y in by_name.values()), default=0.0)
+        scale, unit = (1.0, "") if panel.log else si_scale(largest, panel.unit)
+        described = {column.name: column for column in panel.columns}
+        several = len(panel.columns) > 1
+        curves = [
+            Curve(_words(described[k]), _colour(panel, described[k], 0, several), y * scale) for k, y in by_name.items()
+        ]
+        found.append(Plotted(panel.title, unit, panel.log, curves))
+    return found
+
+
 @checked
 def plot_history(
-    history: Rows, path: str | Path, *, title: str | None = None, stages: Mapping[str, float] | None = None
+    history: Rows,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    stages: Mapping[str, float] | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    dpi: float | None = None,
 ) -> Path:
     """Plot everything in a history into one picture.
 
@@ -58,6 +119,10 @@ def plot_history(
     title : str, optional
     stages : mapping of str to float, optional
         The times in s at which stages begin, by name: lines mark them.
+    width, height : int, optional
+        Of the picture in pixels. Default: 13 inches wide, and as high as the plots ask for.
+    dpi : float, default 120
+        Pixels in an inch, in which letters and lines have their sizes.
 
     Returns
     -------
@@ -69,11 +134,19 @@ def plot_history(
     OutputError
         If the history has no rows or no energies, or the picture cannot have the suffix of the path or be written.
     """
-    return _plotted({"": history}, path, title, {} if stages is None else stages)
+    return _plotted({"": history}, path, title, {} if stages is None else stages, _Sheet(width, height, dpi or _DPI))
 
 
 @checked
-def compare_histories(histories: Mapping[str, Rows], path: str | Path, *, title: str | None = None) -> Path:
+def compare_histories(
+    histories: Mapping[str, Rows],
+    path: str | Path,
+    *,
+    title: str | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    dpi: float | None = None,
+) -> Path:
     """Plot several histories over each other, one line style each; see `plot_history`.
 
     Parameters
@@ -81,7 +154,7 @@ def compare_histories(histories: Mapping[str, Rows], path: str | Path, *, title:
     histories : mapping of str to history
         Histories by label.
     """
-    return _plotted(histories, path, title, {})
+    return _plotted(histories, path, title, {}, _Sheet(width, height, dpi or _DPI))
 
 
 @checked
@@ -115,41 +188,68 @@ def plot_probes(probes: Mapping[str, Rows], path: str | Path, *, title: str | No
         panels = [(panel, one) for one in shown for panel in _panels(one)]
         if not panels:
             raise OutputError(f"{path.name}: no column of the probes is one that is plotted.")
-        save_figure(_drawn(panels[:_MOST_PANELS], title, {}), path)
+        save_figure(_drawn(panels[:_MOST_PANELS], title, {}, _Sheet(None, None, _DPI)), path)
     return path
 
 
-def _plotted(histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float]) -> Path:
+class _Sheet(NamedTuple):
+    """The size of a picture, where it is given, in pixels."""
+
+    width: int | None
+    height: int | None
+    dpi: float
+
+    def inches(self, rows: int, titled: bool) -> tuple[float, float]:
+        """Return the width and the height of a picture with so many rows of plots."""
+        width = 13.0 if self.width is None else self.width / self.dpi
+        height = 3.4 * rows + (0.5 if titled else 0) if self.height is None else self.height / self.dpi
+        return width, height
+
+
+def _plotted(
+    histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float], sheet: _Sheet
+) -> Path:
     path = Path(path)
     require_format(path)
+    try:
+        check_dpi(sheet.dpi)
+        check_size(sheet.width or _LEAST, sheet.height)
+    except ValueError as error:
+        raise OutputError(f"{path.name}: {error}") from None
+    if min(sheet.inches(1, False)) < _LEAST_INCHES:
+        raise OutputError(
+            f"{path.name}: {sheet.width or sheet.height} pixels at {sheet.dpi:g} dpi are too few for its letters; "
+            f"it is to be at least {_LEAST_INCHES:g} inches wide and high."
+        )
     _require(histories, path)
     with plain_style():
-        save_figure(_figure(histories, title, stages), path)
+        save_figure(_figure(histories, title, stages, sheet), path)
     return path
 
 
-def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float]) -> Figure:
-    return _drawn([(panel, histories) for panel in _panels(histories)], title, stages)
+def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float], sheet: _Sheet) -> Figure:
+    return _drawn([(panel, histories) for panel in _panels(histories)], title, stages, sheet)
 
 
 def _drawn(
-    panels: Sequence[tuple[_Panel, Mapping[str, Rows]]], title: str | None, stages: Mapping[str, float]
+    panels: Sequence[tuple[_Panel, Mapping[str, Rows]]], title: str | None, stages: Mapping[str, float], sheet: _Sheet
 ) -> Figure:
     """Return the figure of plots, each of some histories."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = -(-len(panels) // 2)
-    figure = Figure(figsize=(13, 3.4 * rows + (0.5 if title else 0)), dpi=120, layout="constrained")
+    size = sheet.inches(-(-len(panels) // 2), bool(title))
+    columns = 2 if size[0] >= _NARROW else 1
+    figure = Figure(figsize=size, dpi=sheet.dpi, layout="constrained")
     FigureCanvasAgg(figure)
-    grid = np.atleast_1d(figure.subplots(rows, 2, sharex=True)).ravel()
+    grid = np.atleast_1d(figure.subplots(-(-len(panels) // columns), columns, sharex=True)).ravel()
     scale, unit = si_scale(max(float(np.abs(h["t"]).max()) for _, of in panels for h in of.values()), "s")
     for axes, (panel, histories) in zip(grid, panels, strict=False):
         _draw(axes, panel, histories, scale)
         _mark(axes, {name: begin * scale for name, begin in stages.items()})
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
-    for axes in grid[max(0, len(panels) - 2) : len(panels)]:
+    for axes in grid[max(0, len(panels) - columns) : len(panels)]:
         axes.set_xlabel(f"time ({unit})")
         axes.tick_params(labelbottom=True)
     if title:
@@ -270,5 +370,5 @@ def _colour(panel: _Panel, column: Column, run: int, several_columns: bool) -> s
     if column.vector and column.name[-1] in AXES:
         return _AXIS_COLOURS[AXES.index(column.name[-1])]
     if column.name == "total" and not panel.log:
-        return "black"
+        return "#000000"
     return _RUN_COLOURS[panel.columns.index(column) % len(_RUN_COLOURS)]

@@ -50,6 +50,7 @@ class Folder:
         self.plot = self.path / "history.png"
         self.probe_plot = self.path / "probes.png"
         self.snapshots = self.path / "snapshots.png"
+        self.snapshot = self.path / "snapshot.png"
         self.conservation_plot = self.path / "conservation.png"
         self._lock = self.path / ".lock"
         self._lock_file: IO[bytes] | None = None  # while it is held
@@ -130,7 +131,7 @@ class Folder:
     def _files(self) -> list[Path]:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
-        pictures = [self.plot, self.probe_plot, self.snapshots, self.conservation_plot]
+        pictures = [self.plot, self.probe_plot, self.snapshots, self.snapshot, self.conservation_plot]
         pictures += [self.film("mp4"), self.film("gif")]
         history = [self.history, declaration_of(self.history)]
         own = [self.checkpoint, self.start, self.summary, self.conservation, *history, self.scenario]

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
 from symplex.time.motion import Motion
 from symplex.time.totals import EnergyExchange
+
+if TYPE_CHECKING:
+    from symplex.runs.pictures import Drawn
 
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
@@ -284,9 +287,10 @@ class _Run:
         with stop.noted():
             summary = self._summarize(status, reason)
         if pictures and self._problem.scenario.tables.output.pictures and "t_end" in summary:
-            skipped = self._draw(stop)
+            drawn = self._draw(stop)
+            told = {"pictures_skipped": drawn.skipped, "film_skipped": drawn.no_film}
             with stop.noted():
-                summary = self._summarize(status, reason) | ({"pictures_skipped": skipped} if skipped else {})
+                summary = self._summarize(status, reason) | {name: why for name, why in told.items() if why}
                 self._folder.write_summary(summary)
         return summary
 
@@ -298,22 +302,31 @@ class _Run:
         self._folder.write_summary(summary)
         return summary
 
-    def _draw(self, stop: Stop) -> str:
-        """Draw all pictures; return why some were skipped, if they were."""
-        from symplex.runs.pictures import draw_all
+    def _draw(self, stop: Stop) -> Drawn:
+        """Draw all pictures; return what was left out, and why."""
+        from symplex.runs.pictures import Drawn, Look, draw_all
 
-        tables = self._problem.scenario.tables
+        tables, seconds = self._problem.scenario.tables, self._clock.total
         try:
             stop.raise_if_asked()  # at the last sample
+            look = Look.of(tables.output.view)
             with self._clock.part("pictures"), stop.noted(0):
-                skipped = draw_all(self._folder, film=tables.output.film, title=tables.title, show=self._shown.draw)
+                drawn = draw_all(
+                    self._folder,
+                    film=tables.output.film,
+                    seconds=seconds,
+                    look=look,
+                    title=tables.title,
+                    show=self._shown.draw,
+                )
         except KeyboardInterrupt:
-            skipped = f"stopped from outside; draw them with: symplex render {self._folder.path}"
+            drawn = Drawn(f"stopped from outside; draw them with: symplex render {self._folder.path}")
         finally:
             self._shown.end()
-        if skipped:
-            self._shown.say(f"pictures skipped: {skipped}")
-        return skipped
+        for what, why in (("pictures skipped", drawn.skipped), ("no film", drawn.no_film)):
+            if why:
+                self._shown.say(f"{what}: {why}")
+        return drawn
 
     # -- where it begins --------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
+from symplex.scenario.pictures import ViewTable
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.quantities import FilePath, Table, not_negative
 from symplex.scenario.response import ResponseTable
@@ -62,6 +63,7 @@ class Output(Table):
     frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
+    view: ViewTable = Field(default_factory=ViewTable)
 
 
 @dataclass(frozen=True)

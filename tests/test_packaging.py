@@ -57,10 +57,11 @@ def test_wheel_holds_all_modules_and_meshes(project, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
     wanted = modules_of(root, packages) | {path.relative_to(root).as_posix() for path in root.glob("meshes/*.msh")}
+    wanted |= {path.relative_to(root).as_posix() for path in root.glob("runs/page/*.*") if path.suffix != ".pyc"}
     wanted.add("py.typed")
     package = {name.removeprefix("symplex/") for name in inside if name.startswith("symplex/")}
     assert package == wanted
-    assert "meshes/bracket.msh" in wanted
+    assert {"meshes/bracket.msh", "runs/page/page.html", "runs/page/page.js"} <= wanted
     assert {name.split("/")[0] for name in inside} <= {"symplex", f"symplex-{symplex.__version__}.dist-info"}
 
 

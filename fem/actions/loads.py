@@ -252,7 +252,7 @@ class SurfaceTraction(ProportionalLoad):
 
 @checked
 @final
-class Pressure(DifferentiableLoad):
+class Pressure(DifferentiableLoad, Described):
     """A pressure on faces that turns and grows with them (follower), F_a = −p(t) ∫ N_a n da.
 
     Its derivative is not symmetric but for faces that close a surface, or end where nodes are fixed.

@@ -15,7 +15,8 @@ from symplex.base.files import reason_of, write_whole
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import Mesh, rows_among
-from symplex.meshes.pictures.render import render_film, render_snapshots
+from symplex.meshes.pictures.film import render_film
+from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.frames import Block, Frame, Series
 

@@ -1,4 +1,4 @@
-"""Pictures and films of a series, drawn off screen."""
+"""Pictures of a series, drawn off screen."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.files import reason_of, write_whole
-from symplex.errors import RenderError
+from symplex.errors import OutputError, RenderError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
 from symplex.meshes.pictures.scene import Scene, colours
 from symplex.meshes.pictures.view import View
+from symplex.meshes.pictures.words import check_dpi, check_size
 from symplex.meshes.series.frames import Series
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_DPI = 100
-# Pixels of the column with the colour bar, and of the line with the time.
-_BAR, _HEAD = 130, 44
+_DPI, _PRINT = 100, 300  # pixels in an inch, on screens and on paper
+_WIDTH = 1600  # hundredths of an inch
+_LEAST_WIDTH, _LEAST_DOWN, _NARROW = (
+    250,
+    60,
+    300,
+)  # of a picture, of what is drawn in it, and of one of several in a row
+# Hundredths of an inch of the column with the colour bar, and of the line with the time.
+BAR, _HEAD = 130, 44
 _NAMED, _LONGEST = 12, 14  # bodies at most whose colours are told, and letters of a name
-_FFMPEG = ["-preset", "veryfast"]
 # Draws a ball and exits; a driver that crashes takes only this process with it.
 _PROBE = """
 import vtkmodules.vtkRenderingOpenGL2
@@ -70,8 +73,10 @@ def render_snapshots(
     field: str = "von_mises",
     view: View | None = None,
     columns: int | None = None,
-    width: int = 1600,
     labels: Sequence[str] | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    dpi: float | None = None,
 ) -> Path:
     """Draw a panel of deformed snapshots with one colour scale.
 
@@ -89,8 +94,11 @@ def render_snapshots(
         The direction to look from, and whether a section is shown.
     columns : int, optional
         Pictures in a row.
-    width : int, default 1600
-        Width of the picture in pixels.
+    width, height : int, optional
+        Size of the picture in pixels. Default: 16 inches wide, and as high as what is shown asks for.
+    dpi : float, optional
+        Pixels in an inch, in which letters and lines have their sizes. Default: 100; 300 for ``.pdf`` and ``.svg``, in
+        which letters and colour bars are drawn by lines and the bodies by these pixels.
     labels : sequence of str, optional
         What is above each frame of the series instead of its time.
 
@@ -105,16 +113,42 @@ def render_snapshots(
         If nothing can be drawn here, the series has no such field or no frames, or a section meets no body.
     OutputError
         If a time is outside the series, a frame cannot be read, or the picture cannot have the suffix of the path or
-        be written.
+        be written, or not in this size.
     """
     path = Path(path)
     require_format(path)
-    chosen = _evenly(len(series), 6) if times is None else [series.index_at(t) for t in times]
+    dpi = dpi or (_PRINT if path.suffix.lower() in (".pdf", ".svg") else _DPI)
+    sheet = _sheet(path, width, height, dpi)
+    chosen = evenly(len(series), 6) if times is None else [series.index_at(t) for t in times]
     with plain_style():
         scene = Scene(series, field, view or View(), chosen)
         require_rendering()
-        save_figure(_panel(series, scene, chosen, columns, width, labels), path)
+        save_figure(_panel(series, scene, chosen, columns, sheet, labels), path)
     return path
+
+
+class _Sheet(NamedTuple):
+    """What pictures are drawn on: its size in hundredths of an inch, and how many pixels each has."""
+
+    width: int
+    height: int | None
+    density: float
+
+
+def _sheet(path: Path, width: int | None, height: int | None, dpi: float) -> _Sheet:
+    try:
+        check_dpi(dpi)
+        density = dpi / _DPI
+        width = round(_WIDTH * density) if width is None else width
+        check_size(width, height)
+    except ValueError as error:
+        raise OutputError(f"{path.name}: {error}") from None
+    if width < _LEAST_WIDTH * density:
+        raise OutputError(
+            f"{path.name}: {width} pixels are {width / dpi:.3g} inches at {dpi:g} dpi, too few for letters; it is to "
+            f"have at least {_LEAST_WIDTH / _DPI:g} inches, {int(_LEAST_WIDTH * density)} pixels."
+        )
+    return _Sheet(int(width / density), None if height is None else int(height / density), density)
 
 
 def _panel(
@@ -122,95 +156,30 @@ def _panel(
     scene: Scene,
     chosen: Sequence[int],
     columns: int | None,
-    width: int,
+    sheet: _Sheet,
     labels: Sequence[str] | None,
 ) -> Figure:
-    # At most four in a row, and rows of equal length.
-    columns = columns or -(-len(chosen) // -(-len(chosen) // 4))
+    # At most four in a row, and rows of equal length; fewer on narrow paper.
+    most = min(4, max(1, sheet.width // _NARROW))
+    columns = columns or -(-len(chosen) // -(-len(chosen) // most))
     rows = -(-len(chosen) // columns)
-    across = (width - _BAR) // columns
-    down = int(across * scene.aspect)
+    width, density = sheet.width, sheet.density
+    across = (width - BAR) // columns
+    down = int(across * scene.aspect) if sheet.height is None else max((sheet.height - 12) // rows - _HEAD, _LEAST_DOWN)
     height = rows * (down + _HEAD) + 12
-    time_label = _time_labels(series) if labels is None else labels.__getitem__
-    figure = _figure(width, height)
-    with _plotter(across, down) as plotter:
+    time_label = time_labels(series) if labels is None else labels.__getitem__
+    figure = figure_of(width, height, density)
+    with plotter_of(round(across * density), round(down * density)) as plotter:
         for k, i in enumerate(chosen):
             left, top = (k % columns) * across, (k // columns) * (down + _HEAD) + _HEAD
             axes = figure.add_axes((left / width, 1 - (top + down) / height, across / width, down / height))
-            axes.imshow(scene.draw(plotter, i), interpolation="none", aspect="auto")
+            axes.imshow(scene.draw(plotter, i, density=density), interpolation="none", aspect="auto")
             axes.set_axis_off()
             x, y = (left + across / 2) / width, 1 - (top - _HEAD / 2 + 4) / height
             figure.text(x, y, time_label(i), ha="center", va="center", fontsize=14)
     length = min(0.8, 520 / height)
-    _add_key(figure, scene, ((width - _BAR + 18) / width, 0.5 - length / 2, 20 / width, length))
+    add_key(figure, scene, ((width - BAR + 18) / width, 0.5 - length / 2, 20 / width, length))
     return figure
-
-
-@checked
-def render_film(
-    series: Series,
-    path: str | Path,
-    *,
-    field: str = "von_mises",
-    view: View | None = None,
-    max_frames: int = 61,
-    fps: int | None = None,
-    size: tuple[int, int] = (800, 500),
-    progress: Callable[[float], None] | None = None,
-) -> Path:
-    """Draw a film of the deformation.
-
-    Parameters
-    ----------
-    series, field, view
-        As for `render_snapshots`.
-    path : path-like
-        ``.mp4`` or ``.gif``. Without the package imageio-ffmpeg an .mp4 becomes a .gif of the same name.
-    max_frames : int, default 61
-        Of longer series so many frames are shown, evenly spaced.
-    fps : int, optional
-        Frames per second; by default 24, fewer if the film would be shorter than 4 s.
-    size : tuple of int, default (800, 500)
-        Pixels of a frame.
-    progress : callable, optional
-        Called after each frame with the part of the film that is done, up to 1.
-
-    Returns
-    -------
-    Path
-        The file that was written, which says whether it became a .gif.
-
-    Raises
-    ------
-    RenderError
-        As for `render_snapshots`, or if the film cannot be written.
-    """
-    path = Path(path)
-    if path.suffix not in (".mp4", ".gif"):
-        raise RenderError(f"{path}: a film is written as .mp4 or .gif, not '{path.suffix}'.")
-    if path.suffix == ".mp4" and not _has_ffmpeg():
-        path = path.with_suffix(".gif")
-    chosen = _evenly(len(series), max_frames)
-    scene = Scene(series, field, view or View(), chosen)
-    require_rendering()
-    width, height = size
-    speed = fps or max(2, min(24, len(chosen) // 4))
-    with plain_style(), _plotter(width - _BAR, height) as plotter, _film(path, speed) as add:
-        figure = _figure(_BAR, height)
-        _add_key(figure, scene, (0.12, 0.2, 0.14, 0.6))
-        strip = _pixels(figure)
-        time_label, time_figure = _time_labels(series), _figure(260, 40)
-        time_text = time_figure.text(0, 0.5, "", va="center", fontsize=17)
-        for k, i in enumerate(chosen):
-            image = np.concatenate([scene.draw(plotter, i), strip], axis=1)
-            time_text.set_text(time_label(i))
-            label = _pixels(time_figure)
-            corner = image[12 : 12 + label.shape[0], 16 : 16 + label.shape[1]]
-            np.minimum(corner, label, out=corner)  # the text, without its white paper
-            add(image)
-            if progress is not None:
-                progress((k + 1) / len(chosen))
-    return path
 
 
 @cache
@@ -229,6 +198,11 @@ def _probe() -> str:
     return f"a test picture ended with {ended}" + (f": {textwrap.shorten(lines[-1].rstrip('.'), 160)}" if lines else "")
 
 
+def is_rendering() -> bool:
+    """Return whether pictures can be drawn here; the first call draws one in a process of its own."""
+    return not _probe()
+
+
 def require_rendering() -> None:
     """Make sure that pictures can be drawn here; the first call draws one in a process of its own.
 
@@ -245,7 +219,7 @@ def require_rendering() -> None:
 
 
 @contextmanager
-def _plotter(width: int, height: int) -> Iterator:
+def plotter_of(width: int, height: int) -> Iterator:
     """Open an off-screen window, with what VTK says about a missing X server kept from the user."""
     import pyvista
 
@@ -278,16 +252,17 @@ def _quiet() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _figure(width: int, height: int) -> Figure:
+def figure_of(width: int, height: int, density: float = 1.0) -> Figure:
+    """Return a figure so many hundredths of an inch wide and high, each of so many pixels."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+    figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI * density, facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 
 
-def _add_key(figure: Figure, scene: Scene, place: tuple[float, float, float, float]) -> None:
+def add_key(figure: Figure, scene: Scene, place: tuple[float, float, float, float]) -> None:
     """Draw what colours mean: the colour bar of the field, or the names of bodies."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -307,70 +282,26 @@ def _add_key(figure: Figure, scene: Scene, place: tuple[float, float, float, flo
     bar.ax.tick_params(labelsize=11)
 
 
-def _evenly(n: int, wanted: int) -> list[int]:
+def evenly(n: int, wanted: int) -> list[int]:
     """Return up to ``wanted`` of n frames, evenly spaced, the first and the last among them."""
     return np.unique(np.linspace(0, max(n - 1, 0), min(n, wanted)).round().astype(int)).tolist()
 
 
-def _time_labels(series: Series) -> Callable[[int], str]:
+def time_unit(times: NDArray[np.float64]) -> tuple[float, str, int]:
+    """Return the factor, the unit and the digits behind the point in which times in s are told apart."""
+    scale, unit = si_scale(float(np.abs(times).max(initial=0.0)), "s")
+    gap = float(np.diff(times * scale).min(initial=np.inf))
+    return scale, unit, int(np.clip(np.ceil(-np.log10(gap) - 1e-9), 0, 6)) if np.isfinite(gap) else 2
+
+
+def time_labels(series: Series) -> Callable[[int], str]:
     """Return a function that writes the time of a frame, in one unit for the whole series."""
-    scale, unit = si_scale(float(np.abs(series.times).max(initial=0.0)), "s")
+    scale, unit, digits = time_unit(series.times)
     times = series.times * scale
-    gap = float(np.diff(times).min(initial=np.inf))
-    digits = int(np.clip(np.ceil(-np.log10(gap) - 1e-9), 0, 6)) if np.isfinite(gap) else 2
     return lambda i: f"t = {times[i]:.{digits}f} {unit}"
 
 
-def _pixels(figure: Figure) -> NDArray[np.uint8]:
+def pixels_of(figure: Figure) -> NDArray[np.uint8]:
+    """Return the picture [height, width, 3] of a figure."""
     figure.canvas.draw()
     return np.asarray(figure.canvas.buffer_rgba())[..., :3].copy()  # type: ignore[attr-defined]
-
-
-def _has_ffmpeg() -> bool:
-    try:
-        import imageio_ffmpeg
-
-        imageio_ffmpeg.get_ffmpeg_exe()
-    except (ImportError, RuntimeError):
-        return False
-    return True
-
-
-@contextmanager
-def _film(path: Path, fps: int) -> Iterator[Callable[[NDArray[np.uint8]], None]]:
-    """Open a film for writing and yield the function that adds a picture to it; it is there whole or not at all."""
-    try:
-        if path.suffix == ".gif":
-            film = BytesIO()
-            with _encoder(film, format="GIF", duration=1000 / fps, loop=0) as add:
-                yield add
-            write_whole(path, film.getvalue())
-            return
-        with TemporaryDirectory() as folder:
-            aside = Path(folder) / f"film{path.suffix}"
-            options = {"codec": "libx264", "quality": 8, "macro_block_size": 2, "output_params": _FFMPEG}
-            with _encoder(aside, fps=fps, **options) as add:
-                yield add
-            _check_film(aside)
-            write_whole(path, aside.read_bytes())
-    except (OSError, ValueError) as error:
-        raise RenderError(f"{path} cannot be written ({reason_of(error)}).") from error
-
-
-@contextmanager
-def _encoder(target: Path | BytesIO, **options: Any) -> Iterator[Callable[[NDArray[np.uint8]], None]]:
-    import imageio.v2 as imageio
-
-    film: Any = imageio.get_writer(target, **options)
-    with film:
-        yield film.append_data
-
-
-def _check_film(path: Path) -> None:
-    """Raise an OSError if a film cannot be played: its encoder does not tell when the disk was full."""
-    from imageio_ffmpeg import count_frames_and_secs
-
-    try:
-        count_frames_and_secs(path)
-    except RuntimeError:
-        raise OSError("the encoder could not finish; is the disk full?") from None

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
 _PLAIN = "#c9ced6"
-_OBSTACLE = "#8a94a3"
+OBSTACLE_COLOUR = "#8a94a3"
 # Of bodies where each has its own, one after the other and again from the first one.
-_BODIES = ("#5b8fd0", "#e39a4a", "#6bb36b", "#c46a6a", "#9a7fc4", "#c2b04a", "#5fb3b3", "#b57b9e")
+BODY_COLOURS = ("#5b8fd0", "#e39a4a", "#6bb36b", "#c46a6a", "#9a7fc4", "#c2b04a", "#5fb3b3", "#b57b9e")
 _BODY = "body"  # the field by which each body has a colour of its own
 _EDGES = "#1c2833"
 _WIDTH, _POINT = 3.0, 14.0  # of bars and of points, in pixels
@@ -41,6 +41,7 @@ _FIELDS = {
     "gap": ("gap", "m"),
 }
 _FRAMES_FOR_BOUNDS = 60
+_MOST = 0.995  # of the values of a frame are on the scale
 
 
 @final
@@ -63,6 +64,7 @@ class Scene:
         Ends of the colour scale in that unit.
     is_clipped : bool
         Whether a few values lie above the scale.
+    camera : Camera
     legend : dict of str to str
         The colours of bodies by name, where each has its own and there is no scale.
 
@@ -80,11 +82,11 @@ class Scene:
         self._field = _source(series, field)
         self._bodies = {name: block for name, block in series.blocks.items() if not block.is_obstacle}
         self._obstacles = [block for block in series.blocks.values() if block.is_obstacle]
-        self._grids = {name: _grid(block, series.points[block.nodes]) for name, block in self._bodies.items()}
+        self._grids = {name: grid_of(block, series.points[block.nodes]) for name, block in self._bodies.items()}
         self._section = self._section_at(series.frame(chosen[0]))
-        self._surfaces = {} if self._section else {name: _surface(grid) for name, grid in self._grids.items()}
+        self._surfaces = {} if self._section else {name: surface_of(grid) for name, grid in self._grids.items()}
         own = enumerate(self._bodies) if field == _BODY else ()
-        self.legend = {name: _BODIES[k % len(_BODIES)] for k, name in own}
+        self.legend = {name: BODY_COLOURS[k % len(BODY_COLOURS)] for k, name in own}
         self._survey(field, chosen)
 
     # -- what is shown ----------------------------------------------------------------------------------------
@@ -134,7 +136,7 @@ class Scene:
         self._set_colours(field, colours_in)
         low, high = np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
         facing = [n for block in self._obstacles if (n := _facing(block, (low + high) / 2)) is not None]
-        self._camera = Camera(self._view, low, high, facing)
+        self.camera = Camera(self._view, low, high, facing)
 
     def _range(self, frame: Frame) -> list[tuple[float, float, float]]:
         """Return the least value of the field, one that few exceed, and the greatest, if there are any."""
@@ -143,37 +145,52 @@ class Scene:
             return []
         joined = np.concatenate(values)
         # A few corner elements would otherwise leave the rest of the picture dark.
-        return [(float(joined.min()), float(np.quantile(joined, 0.995)), float(joined.max()))]
+        return [(float(joined.min()), float(np.quantile(joined, _MOST)), float(joined.max()))]
 
     def _set_colours(self, field: str, ranges: Sequence[tuple[float, float, float]]) -> None:
         lows, highs, tops = zip(*ranges, strict=True) if ranges else ([0.0], [1.0], [1.0])
         low, high, top = min(lows), max(highs), max(tops)
-        low = 0.0 if 0 <= low < 0.2 * high else low
+        low = _from_zero(low, high)
         self.is_clipped = top > high * (1 + 1e-6) > 0
-        words, unit = _FIELDS.get(field, (field.replace("_", " "), ""))
+        words, unit = words_of(field)
         self._scale, unit = si_scale(max(abs(low), abs(high)), unit)
         self.label = f"{words} ({unit})" if unit else words
         self.limits = (low * self._scale, (high if high > low else low + 1.0) * self._scale)
 
     # -- drawing ----------------------------------------------------------------------------------------------
 
-    def draw(self, plotter: pyvista.Plotter, i: int) -> NDArray[np.uint8]:
-        """Return the picture [height, width, 3] of frame i."""
+    def draw(self, plotter: pyvista.Plotter, i: int, *, part: float = 0.0, density: float = 1.0) -> NDArray[np.uint8]:
+        """Return the picture [height, width, 3] of frame i.
+
+        Parameters
+        ----------
+        plotter : Plotter
+        i : int
+        part : float, default 0
+            What part of its way the camera has gone, from 0 to 1.
+        density : float, default 1
+            By how much lines are wider than they are on a screen, in pixels.
+        """
+        plane = self.show(plotter, i, density=density)
+        self.camera.aim(plotter, plane, part)
+        plotter.render()
+        return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
+
+    def show(self, plotter: pyvista.Plotter, i: int, *, density: float = 1.0, cut: Plane | None = None) -> Plane | None:
+        """Show frame i, with what is beyond a plane cut away, and return the plane of the section if there is one."""
         frame = self._series.frame(i)
         moved = self._moved(frame)
         plane = None if self._section is None else self._section.plane(moved)
         for name, points in moved.items():
-            self._show_body(plotter, name, points, self._values(frame, name), plane)
+            self._show_body(plotter, name, points, self._values(frame, name), plane, density, cut)
         for k, block in enumerate(self._obstacles):
-            _show_obstacle(plotter, f"obstacle {k}", block, plane)
-        self._camera.aim(plotter, plane)
-        plotter.render()
-        return np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
+            _show_obstacle(plotter, f"obstacle {k}", block, plane, density)
+        return plane
 
     def _moved(self, frame: Frame) -> dict[str, NDArray[np.float64]]:
-        """Return the positions [n_b, 3] of the nodes of each body in m."""
+        """Return the positions [n_b, 3] of the nodes of each body in m, with displacements enlarged."""
         return {
-            name: self._series.points[block.nodes] + frame.displacement[block.nodes]
+            name: self._series.points[block.nodes] + self._view.scale * frame.displacement[block.nodes]
             for name, block in self._bodies.items()
         }
 
@@ -184,9 +201,11 @@ class Scene:
         points: NDArray[np.float64],
         values: NDArray | None,
         plane: Plane | None,
+        density: float,
+        cut: Plane | None,
     ) -> None:
         at_points = self._field[0] == "point"
-        if plane is None:
+        if plane is None and cut is None:
             surface = self._surfaces[name]
             shown, points = surface.mesh.copy(deep=False), points[surface.nodes]
             if values is not None:
@@ -198,24 +217,53 @@ class Scene:
             (shown.point_data if at_points else shown.cell_data)["shown"] = values * self._scale
         if plane is not None:
             shown = shown.slice(normal=plane.normal, origin=plane.origin)
+        elif cut is not None:
+            clipped = shown.clip(normal=cut.normal, origin=cut.origin)
+            shown = clipped.extract_surface(pass_pointid=False, pass_cellid=False, algorithm=None)
         look: dict[str, Any] = {"color": self.legend.get(name, _PLAIN)}
         if values is not None:
             look = {"scalars": "shown", "clim": self.limits, "cmap": colours(), "show_scalar_bar": False}
         light = {"lighting": plane is None, "ambient": 0.45, "diffuse": 0.65}
-        edges = {"edge_color": _EDGES, "edge_opacity": 0.55, "line_width": 1.0}
+        edges = {"edge_color": _EDGES, "edge_opacity": 0.55, "line_width": density}
         is_thin = dimension_of(next(iter(self._bodies[name].cells), "tetra")) < 2
         if is_thin:
-            light, edges = {"lighting": False}, {"line_width": _WIDTH, "point_size": _POINT, **_ROUND}
+            light, edges = (
+                {"lighting": False},
+                {"line_width": _WIDTH * density, "point_size": _POINT * density, **_ROUND},
+            )
         actor = _show(plotter, f"body {name}", shown, **look, **light, **edges)
         if actor is not None and not is_thin:
             # Where edges are short, they only blacken the picture.
             length = float(np.sqrt(shown.area / max(shown.n_cells, 1)))
-            actor.GetProperty().SetEdgeVisibility(length >= 5 * self._camera.pixel(plotter))
+            actor.GetProperty().SetEdgeVisibility(length >= 5 * density * self.camera.pixel(plotter))
 
     @property
     def aspect(self) -> float:
         """Height of the scene over its width, between ½ and 1½."""
-        return self._camera.aspect
+        return self.camera.aspect
+
+
+def words_of(field: str) -> tuple[str, str]:
+    """Return words for a field, and its unit."""
+    return _FIELDS.get(field, (field.replace("_", " "), ""))
+
+
+def named_limits(frames: NDArray) -> tuple[float, float]:
+    """Return the ends of the scale for values [frames, …], of which some may be NaN."""
+    frames = frames.reshape(len(frames), -1)
+    frames = frames[:, ~np.isnan(frames).all(axis=0)]
+    if not frames.size:
+        return 0.0, 1.0
+    low, high = float(frames.min()), max(float(np.quantile(one, _MOST)) for one in frames)
+    if low < 0:  # of what may have either sign, few are left out at either end
+        low = min(float(np.quantile(one, 1 - _MOST)) for one in frames)
+    low = _from_zero(low, high)
+    return low, high if high > low else low + 1.0
+
+
+def _from_zero(low: float, high: float) -> float:
+    """Return where a scale begins: at zero, if the least value is near it."""
+    return 0.0 if 0 <= low < 0.2 * high else low
 
 
 def colours() -> Colormap:
@@ -241,7 +289,8 @@ def _source(series: Series, field: str) -> tuple[str, str]:
     raise RenderError(f"{series.path.name} has no field '{field}'; it has: {', '.join(known)}.")
 
 
-def _grid(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid:
+def grid_of(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid:
+    """Return the grid of the cells of a block with points [n_b, 3] in m."""
     import pyvista
 
     sizes = np.diff(block.offsets)
@@ -249,7 +298,7 @@ def _grid(block: Block, points: NDArray[np.float64]) -> pyvista.UnstructuredGrid
     return pyvista.UnstructuredGrid(cells, block.vtk_types, np.asarray(points, float))
 
 
-class _Surface(NamedTuple):
+class Surface(NamedTuple):
     """The surface of a grid, and the nodes and cells of the grid that it is made of."""
 
     mesh: pyvista.PolyData
@@ -257,14 +306,15 @@ class _Surface(NamedTuple):
     cells: NDArray[np.integer]
 
 
-def _surface(grid: pyvista.UnstructuredGrid) -> _Surface:
+def surface_of(grid: pyvista.UnstructuredGrid) -> Surface:
+    """Return the surface of a grid."""
     # The indices that VTK can pass by itself are wrong on quadratic cells, whose faces it divides at their nodes.
     numbered = grid.copy(deep=False)
     numbered.point_data["node"], numbered.cell_data["cell"] = np.arange(grid.n_points), np.arange(grid.n_cells)
     mesh = numbered.extract_surface(pass_pointid=False, pass_cellid=False, algorithm=None)
     nodes, cells = np.array(mesh.point_data["node"]), np.array(mesh.cell_data["cell"])
     mesh.clear_data()
-    return _Surface(mesh, nodes, cells)
+    return Surface(mesh, nodes, cells)
 
 
 def _show(plotter: pyvista.Plotter, name: str, mesh: pyvista.DataSet, **look: Any) -> pyvista.Actor | None:
@@ -278,13 +328,13 @@ def _show(plotter: pyvista.Plotter, name: str, mesh: pyvista.DataSet, **look: An
     return actor if mesh.n_points else None
 
 
-def _show_obstacle(plotter: pyvista.Plotter, name: str, block: Block, plane: Plane | None) -> None:
+def _show_obstacle(plotter: pyvista.Plotter, name: str, block: Block, plane: Plane | None, density: float) -> None:
     assert block.points is not None
     if plane is not None:
-        line = _grid(block, block.points).slice(normal=plane.normal, origin=plane.origin)
-        _show(plotter, name, line, color=_OBSTACLE, line_width=4, lighting=False)
+        line = grid_of(block, block.points).slice(normal=plane.normal, origin=plane.origin)
+        _show(plotter, name, line, color=OBSTACLE_COLOUR, line_width=4 * density, lighting=False)
     elif name not in plotter.actors:
-        _show(plotter, name, _grid(block, block.points), color=_OBSTACLE, opacity=0.35, lighting=False)
+        _show(plotter, name, grid_of(block, block.points), color=OBSTACLE_COLOUR, opacity=0.35, lighting=False)
 
 
 def _facing(block: Block, bodies: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ _FLOOR = 0.7
 _EDGE_ON = 0.02
 # The picture is at least so high and wide, relative to the size of what it shows: bodies may be flat or thin.
 _LEAST = 0.02
+_STATIONS = 25  # on the way of a camera, by which it is found how much it is to see
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class View:
         bodies beside each other, a place from which it cuts as many as it can.
     zoom : float, default 1
         Above 1 shows less, larger.
+    scale : float, default 1
+        By how much displacements are enlarged.
+    to : tuple of 3 float, optional
+        In a film: where to the camera goes, as ``direction``, the shortest way.
+    orbit : float, default 0
+        In a film: by what angle in degrees the camera goes round the bodies, about the upward direction.
     """
 
     direction: tuple[float, float, float] | None = None
@@ -50,6 +57,9 @@ class View:
     section: str | tuple[float, float, float] | None = None
     origin: tuple[float, float, float] | None = None
     zoom: float = 1.0
+    scale: float = 1.0
+    to: tuple[float, float, float] | None = None
+    orbit: float = 0.0
 
     def normal(self) -> Vector | None:
         """Return the unit normal of the section, or None.
@@ -83,13 +93,33 @@ class Camera:
 
     def __init__(self, view: View, low: Vector, high: Vector, facing: Sequence[Vector]):
         self._centre = (low + high) / 2
-        self._eye, self._right, self._up = _axes(view, facing)
+        self._view, self._facing = view, facing
         corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
         spread = corners - self._centre
         self._size = max(float(np.linalg.norm(high - low)), 1e-12)
         least = _LEAST * self._size
-        self._half_width = max(float(np.abs(spread @ self._right).max()), least) * 1.08 / view.zoom
-        self._half_height = max(float(np.abs(spread @ self._up).max()), least) * 1.08 / view.zoom
+        # The camera neither comes nearer nor goes away on its way.
+        is_moving = view.to is not None or view.orbit != 0
+        seen = [self._axes_at(part) for part in np.linspace(0, 1, _STATIONS if is_moving else 1)]
+        width = max(float(np.abs(spread @ right).max()) for _, right, _ in seen)
+        height = max(float(np.abs(spread @ up).max()) for _, _, up in seen)
+        self._half_width = max(width, least) * 1.08 / view.zoom
+        self._half_height = max(height, least) * 1.08 / view.zoom
+
+    def _axes_at(self, part: float) -> tuple[Vector, Vector, Vector]:
+        return _axes(self._view, self._facing, part)
+
+    def plain(self) -> dict[str, Any]:
+        """Return where it is and what it sees, for others to draw: directions, and lengths in m."""
+        eye, _, up = self._axes_at(0.0)
+        return {
+            "eye": eye.tolist(),
+            "up": up.tolist(),
+            "centre": self._centre.tolist(),
+            "half_width": self._half_width,
+            "half_height": self._half_height,
+            "size": self._size,
+        }
 
     @property
     def aspect(self) -> float:
@@ -100,24 +130,25 @@ class Camera:
         """Return about how long a pixel is in m."""
         return 2 * self._half_height / plotter.window_size[1]
 
-    def aim(self, plotter: pyvista.Plotter, plane: Plane | None) -> None:
-        """Point the camera of a plotter at the box, or at the plane of a section."""
+    def aim(self, plotter: pyvista.Plotter, plane: Plane | None, part: float = 0.0) -> None:
+        """Point the camera of a plotter at the box, or at the plane of a section, after a part of its way."""
+        eye, _, up = self._axes_at(part)
         width, height = plotter.window_size
         camera = plotter.camera
         centre = self._centre
         if plane is not None:
             centre = centre + plane.normal * ((plane.origin - centre) @ plane.normal)
         camera.focal_point = centre
-        camera.position = centre + 4 * self._size * self._eye
-        camera.up = self._up
+        camera.position = centre + 4 * self._size * eye
+        camera.up = up
         camera.is_set = True
         camera.parallel_projection = True
         camera.parallel_scale = max(self._half_height, self._half_width * height / width)
         plotter.reset_camera_clipping_range()
 
 
-def _axes(view: View, facing: Sequence[Vector]) -> tuple[Vector, Vector, Vector]:
-    """Return unit vectors to the eye, to the right and up."""
+def _axes(view: View, facing: Sequence[Vector], part: float = 0.0) -> tuple[Vector, Vector, Vector]:
+    """Return unit vectors to the eye, to the right and up, after a part of the way of the camera, from 0 to 1."""
     up = _upwards(facing) if view.up is None else _unit(np.array(view.up, float), "upward direction")
     normal = view.normal()
     if view.direction is not None:
@@ -131,11 +162,31 @@ def _axes(view: View, facing: Sequence[Vector]) -> tuple[Vector, Vector, Vector]
             f"nothing is to be seen of a section across {normal.round(3).tolist()} from {eye.round(3).tolist()}: "
             "that is edge on; take another direction, or none."
         )
+    if view.to is not None:
+        axis, angle = _rotation_between(eye, _unit(np.array(view.to, float), "direction"), up)
+        eye = _rotated(eye, axis, part * angle)
+    eye = _rotated(eye, up, part * np.deg2rad(view.orbit))
     if abs(eye @ up) > 0.999:  # from above, x goes to the right as it does from the front
         _, up = _horizontal(up)
     right = np.cross(up, eye)
     right /= np.linalg.norm(right)
     return eye, right, np.cross(eye, right)
+
+
+def _rotation_between(begin: Vector, end: Vector, up: Vector) -> tuple[Vector, float]:
+    """Return the axis and the angle by which one unit vector turns into another, about ``up`` if into its opposite."""
+    axis = np.cross(begin, end)
+    sine, cosine = float(np.linalg.norm(axis)), float(begin @ end)
+    if sine < 1e-9:
+        aside = up if abs(up @ begin) < 0.9 else _horizontal(begin)[0]
+        return _unit(aside - (aside @ begin) * begin, "direction"), np.pi if cosine < 0 else 0.0
+    return axis / sine, float(np.arctan2(sine, cosine))
+
+
+def _rotated(vector: Vector, axis: Vector, angle: float) -> Vector:
+    """Return a vector that was turned about a unit vector (Rodrigues' formula)."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return vector * cosine + np.cross(axis, vector) * sine + axis * (axis @ vector) * (1 - cosine)
 
 
 def _upwards(facing: Sequence[Vector]) -> Vector:

@@ -321,7 +321,7 @@ def test_render_asks_for_what_it_is_told(results, tmp_path, monkeypatch, capsys)
     _, folder = results
     asked = {}
 
-    def snapshots(series, path, *, times, field, view):
+    def snapshots(series, path, *, times, field, view, **sizes):
         asked.update(frames=len(series), times=times, field=field, section=view.section, direction=view.direction)
         asked.update(up=view.up, origin=view.origin)
         return path

@@ -41,7 +41,7 @@ NOT_CALLED = {
     *("EquilibriumPath", "StaticEquilibrium"),
     *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound"),
-    *("Observation", "Probe"),
+    *("Observation", "Probe", "write_page"),
 }
 
 # -- what arguments are replaced by -------------------------------------------------------------------------------

@@ -108,6 +108,11 @@ def drawn(chance: random.Random) -> tuple[str, list[str]]:
         ("up", _direction),
         ("slice", _section),
         ("times", _times),
+        ("scale", _number),
+        ("size", _size),
+        ("dpi", _number),
+        ("to", _direction),
+        ("orbit", _number),
     ):
         if chance.random() < 0.4:
             given = value(chance, strange)
@@ -123,6 +128,16 @@ def _suffix(chance: random.Random, strange: bool) -> str:
 
 def _field(chance: random.Random, strange: bool) -> list[str]:
     return [chance.choice(_FIELDS if strange else _FIELDS[:5])]
+
+
+def _number(chance: random.Random, strange: bool) -> list[str]:
+    return [chance.choice(_NUMBERS if strange else ("1", "2.5", "100"))]
+
+
+def _size(chance: random.Random, strange: bool) -> list[str]:
+    if strange:
+        return [chance.choice(("", "x", "800x", "x600", "1e3", "-800", "80000", "64", "640x480x3", "١٠٠", "9" * 40))]
+    return [chance.choice(("640", "900x500", "400x900"))]
 
 
 def _direction(chance: random.Random, strange: bool) -> list[str]:

@@ -321,8 +321,8 @@ def _draw_nothing() -> None:
     import symplex.meshes.pictures.render
     from symplex.meshes.pictures.scene import Scene
 
-    symplex.meshes.pictures.render._plotter = lambda *_: contextlib.nullcontext()
-    Scene.draw = lambda *_: np.zeros((4, 4, 3), np.uint8)
+    symplex.meshes.pictures.render.plotter_of = lambda *_: contextlib.nullcontext()
+    Scene.draw = lambda *_, **__: np.zeros((4, 4, 3), np.uint8)
     Figure.savefig = lambda _, file, **__: file.write(b"a picture")
 
 

@@ -114,6 +114,8 @@ def own_cases() -> Iterator[Data]:
     drawn = STILL | {"name": "grip", "velocity": [0.01, 0, 0]}
     ramp, pulse = {"kind": "smooth-ramp", "duration": 0.005}, {"kind": "half-sine", "duration": 0.002}
     output = {"directory": "here", "format": "pvd", "fields": ["velocity"], "pictures": False, "film": "none"}
+    seen = {"field": "displacement", "direction": "1,-2,0.5", "up": "-y", "slice": "z=0.01", "scale": 2.5}
+    output["view"] = seen | {"times": [0.0], "size": [800, 500], "dpi": 120.0, "to": "x", "orbit": 90.0}
     linear = {"law": "linear-elastic"} | SOFT
     fibres = {"law": "c*(I1bar - 3) + K/2*(J - 1)**2 + k*(I4bar - 1)**2", "c": 1e5, "K": 1e6, "k": 1e4, "density": 1000}
     fibres |= {"fibres": [1, 0, 0]}

@@ -9,7 +9,7 @@ import pytest
 
 from symplex.base.files import write_whole
 from symplex.errors import OutputError, RenderError
-from symplex.meshes.pictures import render
+from symplex.meshes.pictures import film as film_module
 from symplex.meshes.series import redo
 from symplex.meshes.series.series import Block, open_series, read_series, repair_series
 from symplex.runs.plots import plot_history
@@ -158,7 +158,7 @@ def test_a_film_that_cannot_be_written_is_not_there(tmp_path, suffix, full):
     path = tmp_path / f"film{suffix}"
 
     def film():
-        with render._film(path, 5) as add:
+        with film_module._film(path, 5) as add:
             for k in range(4):
                 add(np.full((32, 48, 3), 50 * k, np.uint8))
 
@@ -169,11 +169,11 @@ def test_a_film_that_cannot_be_written_is_not_there(tmp_path, suffix, full):
 
 def test_an_encoder_that_could_not_finish_is_found_out(tmp_path, monkeypatch):
     pytest.importorskip("imageio_ffmpeg")
-    with render._film(tmp_path / "film.mp4", 5) as add:
+    with film_module._film(tmp_path / "film.mp4", 5) as add:
         for k in range(4):
             add(np.full((32, 48, 3), 50 * k, np.uint8))
     whole = tmp_path / "film.mp4"
-    render._check_film(whole)
+    film_module._check_film(whole)
     (tmp_path / "cut.mp4").write_bytes(whole.read_bytes()[:-200])
     with pytest.raises(OSError, match="is the disk full"):
-        render._check_film(tmp_path / "cut.mp4")
+        film_module._check_film(tmp_path / "cut.mp4")

@@ -60,7 +60,9 @@ def test_si_prefixes(largest, unit, expected):
 
 def panels(*histories):
     """Return the lines [2, rows] of each panel of a plot by title and label."""
-    figure = plots._figure({f"run {k}": history for k, history in enumerate(histories)}, None, {})
+    figure = plots._figure(
+        {f"run {k}": history for k, history in enumerate(histories)}, None, {}, plots._Sheet(None, None, 120)
+    )
     return {
         axes.get_title(loc="left"): {
             line.get_label(): line.get_xydata().T for line in axes.get_lines() if len(line.get_xydata())
@@ -146,7 +148,7 @@ def test_formats_that_are_no_pictures_are_refused(tmp_path):
 
 
 def test_lines_mark_where_stages_begin():
-    figure = plots._figure({"": history()}, None, {"press": 0.0, "let go": 3e-5})
+    figure = plots._figure({"": history()}, None, {"press": 0.0, "let go": 3e-5}, plots._Sheet(None, None, 120))
     drawn = [axes for axes in figure.axes if axes.lines]
     assert len(drawn) > 2
     scale, _ = si_scale(float(history()["t"].max()), "s")

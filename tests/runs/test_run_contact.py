@@ -178,12 +178,12 @@ def test_an_ended_run_goes_on_bit_identically(finished, k, tmp_path, monkeypatch
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.slow
 def test_pictures_show_pressure_and_bodies(finished, tmp_path):
-    from symplex.runs.pictures import draw_snapshots
+    from symplex.runs.pictures import Look, draw_snapshots
 
     _, path, _, _ = finished
     folder = Folder(path)
     pictures = [
-        draw_snapshots(folder, field=field, times=[4e-3], output=tmp_path / f"{field}.png")
+        draw_snapshots(folder, Look(field=field, times=[4e-3]), tmp_path / f"{field}.png")
         for field in ("contact_pressure", "body")
     ]
     assert pictures[0].read_bytes() != pictures[1].read_bytes()

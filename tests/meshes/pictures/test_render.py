@@ -5,9 +5,11 @@ import pytest
 
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.generate import box
-from symplex.meshes.pictures import render
+from symplex.meshes.pictures import film, render
+from symplex.meshes.pictures.scene import Scene
 from symplex.meshes.pictures.section import Section
-from symplex.meshes.pictures.view import View, _axes
+from symplex.meshes.pictures.view import Camera, View, _axes
+from symplex.meshes.pictures.words import size_of, view_of
 from symplex.meshes.series.series import Block, open_series, read_series
 
 
@@ -57,7 +59,7 @@ def test_snapshots(series, tmp_path, view, capfd):
 def test_film(series, tmp_path):
     import imageio.v2 as imageio
 
-    path = render.render_film(series, tmp_path / "film.gif", field="speed", size=(320, 200))
+    path = film.render_film(series, tmp_path / "film.gif", field="speed", size=(320, 200))
     assert path.suffix == ".gif"
     assert len(imageio.mimread(path)) == 8
 
@@ -74,7 +76,7 @@ def test_unknown_fields_and_times_are_refused(series, tmp_path):
     with pytest.raises(OutputError, match="a picture is written as"):
         render.render_still(series, tmp_path / "x.vtkhdf")
     with pytest.raises(RenderError, match=r"written as \.mp4 or \.gif"):
-        render.render_film(series, tmp_path / "film.avi")
+        film.render_film(series, tmp_path / "film.avi")
     assert not list(tmp_path.iterdir())
 
 
@@ -241,3 +243,95 @@ def test_a_body_of_no_thickness_is_seen_edge_on(tmp_path):
     found = read_series(tmp_path / "run.pvd")
     picture = render.render_still(found, tmp_path / "x.png", field="speed", view=View(direction=(1, 0, 0.02)))
     assert (pixels(picture)[60:-20, :-140].min(axis=-1) < 200).mean() > 0.001
+
+
+# -- sizes, enlarged displacements, ways of the camera ---------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("drawing")
+def test_pictures_have_the_size_that_is_asked_for(series, tmp_path):
+    for width, height, dpi, wanted in (
+        (640, 400, None, (400, 640)),
+        (700, None, 200, (None, 700)),
+        (None, None, 20, (None, 320)),
+    ):
+        path = render.render_snapshots(series, tmp_path / "x.png", times=[0], width=width, height=height, dpi=dpi)
+        shape = pixels(path).shape[:2]
+        assert all(abs(a - b) <= 3 for a, b in zip(shape, wanted, strict=True) if b is not None)
+    for suffix in (".pdf", ".svg"):
+        path = render.render_snapshots(series, tmp_path / f"x{suffix}", times=[0], width=900)
+        assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("size", "why"),
+    [
+        ({"width": 10}, "64 to 10,000 pixels each way, not 10"),
+        ({"width": 900, "height": 20_000}, "not 20,000"),
+        ({"dpi": 5.0}, "10 to 1200 pixels in an inch, not 5"),
+        ({"dpi": float("nan")}, "not nan"),
+        ({"width": 400, "dpi": 400.0}, "1 inches at 400 dpi, too few for letters"),
+    ],
+)
+def test_sizes_that_no_picture_has_are_refused(series, tmp_path, size, why):
+    with pytest.raises(OutputError, match=why):
+        render.render_snapshots(series, tmp_path / "x.png", **size)
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_displacements_are_enlarged(series):
+    frame = series.frame(-1)
+    assert np.abs(frame.displacement).max() > 0
+    (name,) = (name for name, block in series.blocks.items() if not block.is_obstacle)
+    nodes = series.blocks[name].nodes
+    for factor in (0.0, 1.0, 4.0):
+        moved = Scene(series, "displacement", View(scale=factor), [0])._moved(frame)[name]
+        np.testing.assert_array_equal(moved, series.points[nodes] + factor * frame.displacement[nodes])
+
+
+def test_the_camera_goes_round_and_from_one_direction_to_another():
+    orbit = View(direction=(1, 0, 0), up=(0, 0, 1), orbit=180.0)
+    for part, wanted in ((0.0, (1, 0, 0)), (0.5, (0, 1, 0)), (1.0, (-1, 0, 0))):
+        eye, right, up = _axes(orbit, [], part)
+        np.testing.assert_allclose(eye, wanted, atol=1e-12)
+        np.testing.assert_allclose(up, (0, 0, 1), atol=1e-12)
+        np.testing.assert_allclose(right, np.cross(up, eye), atol=1e-12)
+    there = View(direction=(1, 0, 0), up=(0, 0, 1), to=(0, 0, 1))
+    for part, angle in ((0.0, 0.0), (0.5, np.pi / 4), (1.0, np.pi / 2)):
+        eye, _, _ = _axes(there, [], part)
+        np.testing.assert_allclose(eye, (np.cos(angle), 0, np.sin(angle)), atol=1e-12)
+    back = View(direction=(1, 0, 0), up=(0, 0, 1), to=(-1, 0, 0))  # any way is the shortest: about what points up
+    np.testing.assert_allclose(_axes(back, [], 0.5)[0], (0, 1, 0), atol=1e-12)
+
+
+def test_the_camera_sees_everything_on_its_way():
+    low, high = np.array([0.0, 0.0, 0.0]), np.array([10.0, 1.0, 1.0])
+    still = Camera(View(direction=(1, 0, 0)), low, high, []).plain()
+    moving = Camera(View(direction=(1, 0, 0), orbit=90.0), low, high, []).plain()
+    assert still["half_width"] == pytest.approx(0.54)
+    assert moving["half_width"] > 5.0
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ({"direction": "sideways"}, "no view; take auto, x"),
+        ({"to": "1,2"}, "no view"),
+        ({"up": "north"}, "no upward direction"),
+        ({"section": "w=1"}, "no section; take x, y or z"),
+        ({"scale": -1.0}, "from 0 on, not -1"),
+        ({"scale": float("inf")}, "not inf"),
+        ({"orbit": float("nan")}, "not nan"),
+    ],
+)
+def test_words_that_are_no_view_are_told(words, why):
+    with pytest.raises(ValueError, match=why):
+        view_of(**words)
+
+
+def test_sizes_from_words():
+    assert size_of("1600") == (1600, None)
+    assert size_of("1920x1080") == (1920, 1080)
+    for word in ("", "x", "1e3", "-5", "1x2x3", "8", "٢٠٠"):
+        with pytest.raises(ValueError, match=r"no size|pixels each way"):
+            size_of(word)

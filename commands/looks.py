@@ -1,0 +1,94 @@
+"""The arguments by which the pictures of a run are told how to look."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from symplex.errors import OutputError
+
+if TYPE_CHECKING:
+    from symplex.runs.pictures import Look
+    from symplex.scenario.pictures import ViewTable
+
+DIRECTIONS = ("--view", "--up", "--to")  # options whose words may begin with a minus
+
+
+def add_look(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments on the view; without them it is that of the scenario."""
+    fields = "von_mises (default), displacement, speed, contact_force, contact_pressure, body …"
+    parser.add_argument("--field", help=f"what colours show: {fields}")
+    parser.add_argument("--view", help="direction to the eye: x, -x, y …, three numbers 1,-2,0.5, or auto")
+    parser.add_argument(
+        "--up", help="what points up, as --view; default: against gravity, or z, or y over a floor across y"
+    )
+    parser.add_argument(
+        "--slice",
+        metavar="AXIS[=M]",
+        help="show the section across x, y or z, mid-body or at a place: z=0.05",
+    )
+    parser.add_argument("--scale", type=float, metavar="FACTOR", help="enlarge displacements by a factor; default: 1")
+
+
+def add_size(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments on the size of pictures."""
+    parser.add_argument("--size", metavar="W[xH]", help="width of pictures in pixels, or width and height: 1600x900")
+    parser.add_argument(
+        "--dpi",
+        type=float,
+        help="pixels in an inch, by which letters have their size; default: 100, for PDF and SVG 300",
+    )
+
+
+def size_words(word: str | None) -> tuple[int | None, int | None]:
+    """Return the width and the height that are given.
+
+    Raises
+    ------
+    OutputError
+        If the word is no size.
+    """
+    from symplex.meshes.pictures.words import size_of
+
+    try:
+        return (None, None) if word is None else size_of(word)
+    except ValueError as error:
+        raise OutputError(str(error)) from None
+
+
+def look_of(arguments: argparse.Namespace, default: ViewTable) -> Look:
+    """Return how pictures are to look: as the arguments say, and where they say nothing, as a scenario does.
+
+    Raises
+    ------
+    OutputError
+        If a word is none of those that there are.
+    """
+    from symplex.meshes.pictures.words import view_of
+    from symplex.runs.pictures import Look
+
+    def wanted(name: str, otherwise):
+        value = getattr(arguments, name, None)
+        return otherwise if value is None else value
+
+    try:
+        view = view_of(
+            wanted("view", default.direction),
+            wanted("slice", default.slice),
+            wanted("up", default.up),
+            to=wanted("to", default.to),
+            orbit=wanted("orbit", default.orbit),
+            scale=wanted("scale", default.scale),
+        )
+    except ValueError as error:
+        raise OutputError(str(error)) from None
+    size = getattr(arguments, "size", None)
+    width, height = (default.size or (None, None)) if size is None else size_words(size)
+    return Look(
+        field=wanted("field", default.field),
+        view=view,
+        times=wanted("times", default.times and list(default.times)),
+        width=width,
+        height=height,
+        dpi=wanted("dpi", default.dpi),
+    )

@@ -1,0 +1,56 @@
+"""``symplex view``."""
+
+from __future__ import annotations
+
+import argparse
+
+from symplex.base.streams import say
+from symplex.commands.common import OK, add_command
+from symplex.commands.looks import add_look, look_of
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    view = add_command(commands, "view", _view, "look at a run: in a window, or as one page for any browser")
+    view.add_argument("result", metavar="RESULT", help="results folder")
+    view.add_argument("--html", metavar="FILE", help="write one self-contained page instead of opening a window")
+    add_look(view)
+    view.add_argument(
+        "--fields", nargs="+", metavar="NAME", help="what can be chosen in the page, beside displacement; default: all"
+    )
+    view.add_argument(
+        "--max-size",
+        type=float,
+        metavar="MB",
+        help="size of the page; to fit, frames are left out, then the inside of bodies; default: 20",
+    )
+    view.add_argument("--overwrite", action="store_true", help="replace FILE if it is there")
+
+
+def _view(arguments: argparse.Namespace) -> int:
+    from symplex.runs.pictures import view_table
+    from symplex.runs.results import Folder
+
+    folder = Folder.of_run(arguments.result)
+    look = look_of(arguments, view_table(folder))
+    if arguments.html is None:
+        from symplex.runs.window import open_window
+
+        open_window(folder, look)
+        return OK
+    from symplex.runs.page.write import MAX_SIZE, write_page
+
+    say(
+        str(
+            write_page(
+                folder.path,
+                arguments.html,
+                field=look.field,
+                fields=arguments.fields,
+                view=look.view,
+                max_size=MAX_SIZE if arguments.max_size is None else arguments.max_size,
+                overwrite=arguments.overwrite,
+            )
+        )
+    )
+    return OK

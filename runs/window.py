@@ -1,0 +1,35 @@
+"""A run in a window."""
+
+from __future__ import annotations
+
+import shlex
+
+from symplex.errors import OutputError
+from symplex.meshes.pictures import window
+from symplex.meshes.series.series import read_series
+from symplex.runs.pictures import Look, shown_field, upright
+from symplex.runs.results import Folder
+
+
+def open_window(folder: Folder, look: Look) -> None:
+    """Show a run in a window until it is closed.
+
+    Raises
+    ------
+    OutputError
+        If it has no frames, or they cannot be read.
+    RenderError
+        If there is no display, or no such field.
+    """
+    series = read_series(folder.series)
+    if not len(series):
+        raise OutputError(f"{folder.series} has no frames to show.")
+    name = folder.path.resolve().name
+    instead = shlex.join(["symplex", "view", str(folder.path), "--html", f"{name}.html"])
+    window.open_window(
+        series,
+        look.field or shown_field(series),
+        upright(look.view, folder),
+        name,
+        f"write a page for a browser with: {instead}",
+    )
