@@ -212,6 +212,20 @@ class Folder:
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
 
+    def keep_scenario(self, scenario_text: str) -> None:
+        """Write the copy of the scenario anew, if it is another.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        try:
+            if read_whole(self.scenario) != scenario_text.encode("utf-8", "backslashreplace"):
+                write_whole(self.scenario, scenario_text)
+        except OSError as error:
+            raise OutputError(f"{self.scenario} cannot be written: {_reason(error)}.") from error
+
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else: its checkpoint first, and not yet its scenario."""
         for path in self._files():

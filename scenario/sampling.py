@@ -130,7 +130,7 @@ def timeline(tables: Tables) -> Timeline:
         bounds = [begin, *_cuts(tables, begin, stage.duration), begin + stage.duration]
         if n < len(bounds) - 1:
             raise ValueError(
-                f"has {n} samples, but falls into {len(bounds) - 1} parts, as something begins or ends to act within "
+                f"[{'[stage]' if tables.stage else 'run'}]: has {n} samples, but falls into {len(bounds) - 1} parts, as something begins or ends to act within "
                 "it; give it more samples"
             )
         counts = _spread(n, (np.array(bounds) - begin) / stage.duration)
@@ -141,8 +141,8 @@ def timeline(tables: Tables) -> Timeline:
         is_frame.append(np.arange(1, n + 1) % every == 0)
         begin = bounds[-1]
     if tables.run.until is not None:
-        n = _samples_beyond(tables, begin)
         last, every = legs[-1], tables.sampled[-1].n_samples // tables.sampled[-1].frames
+        n = every * _frames_beyond(tables, last, every)
         # The samples of a run that goes on are those of the run that ends, to the last bit, and so are its steps.
         beyond = last.start + (last.end - last.start) * (np.arange(last.samples + 1, last.samples + n + 1) / last.samples)
         legs[-1] = replace(last, end=float(beyond[-1]) if n else last.end, samples=last.samples + n)
@@ -151,35 +151,35 @@ def timeline(tables: Tables) -> Timeline:
     return Timeline(tuple(legs), np.concatenate(times), np.concatenate(is_frame))
 
 
-def _samples_beyond(tables: Tables, end: float) -> int:
-    """Return how many samples there are until the time to which a run goes on beyond its end in s.
+def _frames_beyond(tables: Tables, last: Leg, every: int) -> int:
+    """Return how many frames there are after the last leg of a run until the time to which it goes on.
+
+    A frame is kept every so many samples.
 
     Raises
     ------
     ValueError
         If that is before the end or between two frames, there are too many, or something begins or ends to act there.
     """
-    stage, until = tables.sampled[-1], tables.run.end
-    each = stage.duration / stage.frames
+    end, until, each = last.end, tables.run.end, every * last.interval
     frames = round((until - end) / each)
     if until < end * (1.0 - SAME_TIME):
-        raise ValueError(f"until is {until:g} s, before the end at {end:g} s; give a later time, or less duration")
+        raise ValueError(f"[run]: until is {until:g} s, before the {end:g} s that it lasts anyway; give more, or none")
     if abs(until - end - frames * each) > SAME_TIME * until:
         near = [end + max(k, 0) * each for k in (math.floor((until - end) / each), math.ceil((until - end) / each))]
         raise ValueError(
-            f"until is {until:g} s, between two frames, which are {each:g} s apart; give {near[0]:.9g} or {near[1]:.9g}"
+            f"[run]: until is {until:g} s, between two frames, which are {each:g} s apart; give {near[0]:.9g} or {near[1]:.9g}"
         )
-    n = frames * (stage.n_samples // stage.frames)
-    if sum(one.n_samples for one in tables.sampled) + n > 10 * MOST_FRAMES:
-        raise ValueError(f"until is {until:g} s, which would be more than {10 * MOST_FRAMES:,} samples")
+    if every * frames > 10 * MOST_FRAMES:
+        raise ValueError(f"[run]: until is {until:g} s, which takes more than {10 * MOST_FRAMES:,} samples")
     for item in tables.timed:
         for time in (item.begin, item.until):
             if time is not None and end * (1.0 - SAME_TIME) < time < until * (1.0 - SAME_TIME):
                 raise ValueError(
-                    f"until is {until:g} s, but something begins or ends to act at {time:g} s, after the duration of "
+                    f"[run]: until is {until:g} s, but something begins or ends to act at {time:g} s, after the duration of "
                     f"{end:g} s; a run goes on only while nothing changes: give a longer duration instead"
                 )
-    return n
+    return frames
 
 
 def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:
