@@ -65,7 +65,7 @@ _FAMILY_OF = {
         "render_snapshots",
         "View",
     ),
-    "runs": ("simulate", "plot_history", "read_history"),
+    "runs": ("simulate", "plot_history", "read_history", "read_result"),
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),

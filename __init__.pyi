@@ -55,6 +55,7 @@ from symplex.meshes.series.series import open_series as open_series
 from symplex.meshes.series.series import read_series as read_series
 from symplex.runs.history import read_history as read_history
 from symplex.runs.plots import plot_history as plot_history
+from symplex.runs.result import read_result as read_result
 from symplex.runs.run import simulate as simulate
 from symplex.scenario.scenario import Scenario as Scenario
 from symplex.time import conserving as conserving

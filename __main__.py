@@ -10,7 +10,7 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]
 
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

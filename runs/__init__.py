@@ -1,4 +1,4 @@
-"""A run in a results folder: what it was computed from, what it keeps, what it shows; and the command line."""
+"""A run in a results folder: what it was computed from, what it keeps, and what it shows."""
 
 from symplex.base.lazy import public
 
@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".history": ("read_history",),
         ".plots": ("compare_histories", "plot_history"),
+        ".result": ("Result", "ResultFrame", "read_result"),
         ".run": ("simulate",),
     },
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Self, final
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, work_column
 from symplex.base.files import WAY_OUT, damage_reported, read_whole, reason_of, write_whole
+from symplex.base.representation import names
 from symplex.errors import OutputError
+
+if TYPE_CHECKING:
+    import pandas
 
 Rows = Mapping[str, NDArray[np.float64]]
 
@@ -33,6 +37,27 @@ class History(dict[str, NDArray[np.float64]]):
     def __init__(self, rows: Rows, declared: Mapping[str, Column]):
         super().__init__(rows)
         self.columns = _described(list(rows), declared)
+
+    def __repr__(self) -> str:
+        rows = len(next(iter(self.values()), ()))
+        return f"History({rows:,} rows; columns: {names(self)})"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the columns as a frame of pandas with the time in s as its index, and the units in ``attrs``.
+
+        Raises
+        ------
+        OutputError
+            If pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise OutputError("frames need the package pandas; install symplex[pandas].") from None
+        frame = pandas.DataFrame({name: rows for name, rows in self.items() if name != "t"})
+        frame.index = pandas.Index(self.get("t", np.arange(float(len(frame)))), name="t")
+        frame.attrs["units"] = {name: column.unit for name, column in self.columns.items()}
+        return frame
 
 
 def columns_of(history: Rows) -> dict[str, Column]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.tables import MODELS, NEEDED, WITH_NODES

@@ -74,7 +74,7 @@ def test_settings_of_numba_beside_a_scenario_name_no_cache(tmp_path):
         "def safe_load(file):\n    return {'cache_dir': 'trap', 'num_threads': 1}\n"
     )
     (tmp_path / ".numba_config.yaml").write_text("\n")
-    code = "from symplex.runs.cli import main; main(['info', 'none']); from numba import config; "
+    code = "from symplex.commands.cli import main; main(['info', 'none']); from numba import config; "
     code += "print([config.CACHE_DIR, config.NUMBA_NUM_THREADS])"
     paths = os.pathsep.join([str(tmp_path / "modules"), *filter(None, [os.environ.get("PYTHONPATH")])])
     said, _ = run(tmp_path, "-c", code, PYTHONPATH=paths)

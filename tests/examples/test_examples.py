@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

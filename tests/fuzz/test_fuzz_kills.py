@@ -129,7 +129,7 @@ def home(folder: Path, case: tuple[str, str, str]) -> Path:
 
 def serve(folder: Path) -> None:
     """Run every case once in the folder, tell how long each took, and then start runs and wait for them as told."""
-    from symplex.runs.cli import main
+    from symplex.commands.cli import main
 
     out = os.fdopen(os.dup(1), "w")
     seconds = []
@@ -152,7 +152,7 @@ def serve(folder: Path) -> None:
 
 def _answered(task: dict[str, Any]) -> int | None:
     """Start a run and return its process id; or return its exit status, or None if it goes on."""
-    from symplex.runs.cli import main
+    from symplex.commands.cli import main
 
     if "wait" in task:
         pid, status = os.waitpid(task["wait"], os.WNOHANG)

@@ -152,7 +152,7 @@ def _times(chance: random.Random, strange: bool) -> list[str]:
 
 def outcome_of(words: list[str], folder: Path) -> str:
     """Run a command line on the results in a folder and judge what comes of it."""
-    from symplex.runs.cli import main
+    from symplex.commands.cli import main
 
     target = folder / "pictures" / "picture"
     shutil.rmtree(target.parent, ignore_errors=True)

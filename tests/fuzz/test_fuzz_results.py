@@ -286,7 +286,7 @@ def _judged_run(limit: int, base: Path) -> str:
 
 def _command(name: str, drawn: bool) -> tuple[int, str]:
     """Run a command of the command line and return its exit status and what it says on standard error."""
-    import symplex.runs.cli
+    import symplex.commands.cli
 
     run = ["run", "a.toml", "--output", "out", "--no-pictures"]
     arguments = {
@@ -303,7 +303,7 @@ def _command(name: str, drawn: bool) -> tuple[int, str]:
         os.dup2(err.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
         try:
-            status = symplex.runs.cli.main(arguments)
+            status = symplex.commands.cli.main(arguments)
         except BaseException:
             traceback.print_exc()
             status = -1

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from symplex.commands.cli import main
 from symplex.errors import OutputError
 from symplex.meshes.series.series import Block, open_series, read_series, resume_series
-from symplex.runs.cli import main
 from symplex.runs.history import HistoryWriter, read_history
 
 HISTORY = "t,kinetic,total\n0.0,1.0,2.0\n1.0,1.5,2.0\n2.0,1.25,2.0\n"

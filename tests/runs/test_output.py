@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from symplex.base.streams import Writer, bounded, complain, discreet, printable, say
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 from symplex.runs.progress import Bar, Lines, display
 
 SCENARIO = """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symplex.runs.rows
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 

@@ -3,7 +3,7 @@
 import pytest
 
 import symplex as sx
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 
 TEXT = """\
 title = "a bar"  # kept

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from symplex.commands.cli import main
 from symplex.errors import ScenarioError
-from symplex.runs.cli import main
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.integrators import integrator_of

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import symplex.runs.rows
+from symplex.commands.cli import main
 from symplex.errors import ScenarioError
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
-from symplex.runs.cli import main
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.integrators import integrator_of

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from symplex.commands.cli import main
 from symplex.errors import ScenarioError, StepFailed
 from symplex.fem.system import System
 from symplex.runs.check import check_report
-from symplex.runs.cli import main
 from symplex.scenario.scenario import Scenario
 from symplex.time.explicit.newmark import Newmark
 

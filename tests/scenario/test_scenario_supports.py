@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import symplex.runs.rows
+from symplex.commands.cli import main
 from symplex.errors import ScenarioError
 from symplex.fem.actions.support_motion import SupportRotation
-from symplex.runs.cli import main
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import symplex.runs.run
+from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
-from symplex.runs.cli import main
 from symplex.runs.history import read_history
 from symplex.runs.pictures import draw_plot
 from symplex.runs.results import Folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from symplex.base.streams import say
-from symplex.runs.commands.common import OK, add_command
+from symplex.commands.common import OK, add_command
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

@@ -6,8 +6,8 @@ import argparse
 import shlex
 
 from symplex.base.streams import complain, say
+from symplex.commands.common import OK, add_command, add_scenario, scenario_of, status_of
 from symplex.errors import StepFailed
-from symplex.runs.commands.common import OK, add_command, add_scenario, scenario_of, status_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

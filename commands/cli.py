@@ -12,8 +12,7 @@ from typing import IO, NoReturn
 from symplex.base.files import reason_of
 from symplex.base.streams import bounded, complain, prepare_streams, printable, settle
 from symplex.base.version import VERSION
-from symplex.errors import StepFailed, SymplexError
-from symplex.runs.commands import (
+from symplex.commands import (
     check,
     importing,
     info,
@@ -22,7 +21,8 @@ from symplex.runs.commands import (
     render,
     run,
 )
-from symplex.runs.commands.common import BAD_INPUT, FAILED, status_of, told
+from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
+from symplex.errors import StepFailed, SymplexError
 
 _COMMANDS = (  # in the order in which the help has them
     run,

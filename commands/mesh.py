@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from symplex.base.streams import say
+from symplex.commands.common import OK, add_command
 from symplex.errors import MeshError
-from symplex.runs.commands.common import OK, add_command
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

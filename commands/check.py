@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from symplex.runs.commands.common import FAILED, OK, add_command, add_scenario, scenario_of, told
+from symplex.commands.common import FAILED, OK, add_command, add_scenario, scenario_of, told
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

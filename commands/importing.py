@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from symplex.base.streams import complain
-from symplex.runs.commands.common import FAILED, add_command, told
+from symplex.commands.common import FAILED, add_command, told
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

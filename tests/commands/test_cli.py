@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import symplex
+from symplex.commands.cli import main
 from symplex.errors import RenderError
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.formats.save import save_mesh
-from symplex.runs.cli import main
 
 SCENARIO = """
 title = "A block on the floor"
@@ -63,7 +63,8 @@ def error_of(capsys, *arguments):
 
 
 def test_help_is_light():
-    code = "import sys\nfrom symplex.runs.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+    code = "import sys\nfrom symplex.commands.cli import main\n"
+    code += "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
     code += f"print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from symplex.commands.common import add_command, told
 from symplex.errors import OutputError
-from symplex.runs.commands.common import add_command, told
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
