@@ -29,6 +29,7 @@ _FAMILIES = {
     "meshes": "symplex.meshes",
     "reductions": "symplex.time.reductions",
     "runs": "symplex.runs",
+    "studies": "symplex.studies",
     "scenario": "symplex.scenario",
     "solids": "symplex.fem.solids",
     "solvers": "symplex.time.solvers",
@@ -66,6 +67,7 @@ _FAMILY_OF = {
         "View",
     ),
     "runs": ("simulate", "plot_history", "read_history", "read_result"),
+    "studies": ("sweep",),
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),

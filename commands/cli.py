@@ -20,12 +20,14 @@ from symplex.commands import (
     plot,
     render,
     run,
+    sweep,
 )
 from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
 from symplex.errors import StepFailed, SymplexError
 
 _COMMANDS = (  # in the order in which the help has them
     run,
+    sweep,
     check,
     importing,
     info,
@@ -48,6 +50,7 @@ examples:
   symplex run oblique_impact.toml                  simulate; results in oblique_impact-results/
   symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
   symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
+  symplex sweep drop.toml --over define.h=0.1,0.2  many runs, in drop-study/, with a table of results
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise

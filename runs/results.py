@@ -22,6 +22,10 @@ from symplex.runs.history import declaration_of
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 
 
+class FolderBusy(OutputError):
+    """A results folder in which another process is running."""
+
+
 class Folder:
     """A results folder and the names of the files in it.
 
@@ -155,8 +159,10 @@ class Folder:
 
         Raises
         ------
+        FolderBusy
+            If a run is going on in it.
         OutputError
-            If a run is going on in it, or it cannot be written.
+            If it cannot be written.
         """
         made = not self.path.exists()
         try:
@@ -171,7 +177,7 @@ class Folder:
             try:
                 _lock(file)
             except (BlockingIOError, PermissionError):
-                raise OutputError(
+                raise FolderBusy(
                     f"another process is running in {self.path}; wait for it, or choose another folder with --output."
                 ) from None
             except OSError:

@@ -76,7 +76,7 @@ def _set(document: Any, keys: list[str], value: Any) -> None:
     if _is_list(place):
         raise ValueError(f"[[{'.'.join(way)}]] may be several tables; say which by name or number: {_names(place)}")
     try:
-        place[last] = item(_value(value) if isinstance(value, str) else value)
+        place[last] = item(value_of(value) if isinstance(value, str) else value)
     except ValueError:
         raise ValueError(f"a {type(value).__name__} is no value of a scenario") from None
 
@@ -103,7 +103,7 @@ def _names(tables: Any) -> str:
     return listed(str(one.get("name", k)) for k, one in enumerate(tables, 1))
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """Return what a text is in TOML; a text without quotes, if it is nothing else."""
     try:
         found = tomllib.loads(f"value = {text}\n")

@@ -1,0 +1,93 @@
+"""Pictures of studies: numbers over parameters, errors over steps, differences over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symplex.meshes.pictures.figures import plain_style, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Row = Mapping[str, Any]
+
+_COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d", "#5aa5c4", "#c0392b")
+_MOST_PANELS = 4  # numbers, and parameters
+_MOST_LINES = len(_COLOURS)  # in one plot; more members are points
+_LOG = 30.0  # the ratio of the largest to the smallest positive value from which an axis is logarithmic
+
+
+def empty_figure(rows: int, columns: int, title: str) -> tuple[Figure, np.ndarray]:
+    """Return a figure with so many plots [rows, columns]."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    width = 6.0 * columns + (2.0 if columns == 1 else 0.0)
+    figure = Figure(figsize=(width, 3.6 * rows + 0.5), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, fontsize=13)
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def plot_sweep(rows: Sequence[Row], keys: Sequence[str], units: Mapping[str, str], path: Path, title: str) -> Path:
+    """Plot the numbers of a study over each of its parameters: lines where few values of the others make these.
+
+    Raises
+    ------
+    OutputError
+        If the picture cannot be written.
+    """
+    names = [name for name in units if any(row.get(name) is not None for row in rows)][:_MOST_PANELS]
+    keys = keys[:_MOST_PANELS]
+    with plain_style():
+        figure, grid = empty_figure(len(names), len(keys), title)
+        for i, name in enumerate(names):
+            for j, key in enumerate(keys):
+                _over(grid[i, j], [row for row in rows if row.get(name) is not None], key, name, keys)
+                unit = units.get(name, "")
+                grid[i, j].set_title(f"{name}{f' in {unit}' if unit else ''}", fontsize=11, loc="left")
+                grid[i, j].set_xlabel(key)
+        return save_figure(figure, path)
+
+
+def _over(axes: Axes, rows: Sequence[Row], key: str, name: str, keys: Sequence[str]) -> None:
+    """Plot a number over a parameter, a line for each combination of the others if there are few."""
+    others = [other for other in keys if other != key]
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(", ".join(f"{other} = {_short(row[other])}" for other in others), []).append(row)
+    numbers = all(isinstance(row[key], int | float) and not isinstance(row[key], bool) for row in rows)
+    ticks = list(dict.fromkeys(_short(row[key]) for row in rows))
+
+    def x_of(row: Row) -> float:
+        return float(row[key]) if numbers else float(ticks.index(_short(row[key])))
+
+    if len(groups) <= _MOST_LINES and len(groups) < len(rows):
+        for colour, (label, group) in zip(_COLOURS, groups.items(), strict=False):
+            group = sorted(group, key=x_of)
+            axes.plot([x_of(row) for row in group], [row[name] for row in group], "o-", color=colour, label=label, ms=4)
+        if len(groups) > 1:
+            axes.legend(fontsize=8, framealpha=0.85)
+    else:
+        axes.plot([x_of(row) for row in rows], [row[name] for row in rows], "o", color=_COLOURS[0], ms=4, alpha=0.7)
+    if not numbers:
+        axes.set_xticks(range(len(ticks)), ticks)
+    elif _is_wide([x_of(row) for row in rows]):
+        axes.set_xscale("log")
+    if _is_wide([row[name] for row in rows]):
+        axes.set_yscale("log")
+    axes.grid(alpha=0.25)
+
+
+def _short(value: Any) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 24 else f"{text[:23]}…"
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) > 0.0 and max(values) > _LOG * min(values)
