@@ -14,6 +14,7 @@ from symplex.base.streams import bounded, complain, prepare_streams, printable, 
 from symplex.base.version import VERSION
 from symplex.commands import (
     check,
+    converge,
     importing,
     info,
     mesh,
@@ -29,6 +30,7 @@ _COMMANDS = (  # in the order in which the help has them
     run,
     sweep,
     check,
+    converge,
     importing,
     info,
     plot,

@@ -66,7 +66,7 @@ def _set(document: Any, keys: list[str], value: Any) -> None:
     place: Any = document
     for depth, key in enumerate(way):
         if _is_list(place):
-            place = _chosen(place, key, ".".join(way[:depth]))
+            place = chosen(place, key, ".".join(way[:depth]))
             continue
         if key not in place:
             place[key] = table()
@@ -89,7 +89,7 @@ def _is_list(place: object) -> bool:
     return isinstance(place, list) and all(map(_is_table, place))
 
 
-def _chosen(tables: Any, key: str, where: str) -> Any:
+def chosen(tables: Any, key: str, where: str) -> Any:
     """Return one of several tables by its name, or else its number."""
     for one in tables:
         if one.get("name") == key:

@@ -91,3 +91,32 @@ def _short(value: Any) -> str:
 
 def _is_wide(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0.0 and max(values) > _LOG * min(values)
+
+
+def plot_convergence(sizes: np.ndarray, errors: Mapping[str, np.ndarray], orders: Mapping[str, np.ndarray], path: Path, title: str) -> Path:
+    """Plot errors [levels] over relative sizes [levels] of steps or elements, with lines of the observed orders.
+
+    Raises
+    ------
+    OutputError
+        If the picture cannot be written.
+    """
+    with plain_style():
+        figure, grid = empty_figure(1, 1, title)
+        axes = grid[0, 0]
+        for colour, (name, error) in zip(_COLOURS, errors.items(), strict=False):
+            there = np.isfinite(error) & (error > 0.0)
+            order = orders[name][-1]
+            label = f"{name}: order {order:.2f}" if np.isfinite(order) else name
+            axes.plot(sizes[there], error[there], "o-", color=colour, label=label, ms=5)
+            if there.any() and np.isfinite(order):
+                slope = error[there][0] * (sizes / sizes[there][0]) ** round(order)
+                axes.plot(sizes, 0.6 * slope, "--", color=colour, linewidth=0.9, alpha=0.7)
+                axes.annotate(f"{round(order)}", (sizes[-1], 0.6 * slope[-1]), fontsize=9, color=colour, va="top")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("size of steps or elements, relative to the coarsest")
+        axes.set_title("error", fontsize=11, loc="left")
+        axes.grid(alpha=0.25, which="both")
+        axes.legend(fontsize=9, framealpha=0.85)
+        return save_figure(figure, path)
