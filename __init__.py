@@ -67,7 +67,7 @@ _FAMILY_OF = {
         "View",
     ),
     "runs": ("simulate", "plot_history", "read_history", "read_result"),
-    "studies": ("sweep", "converge"),
+    "studies": ("sweep", "compare", "converge"),
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),

@@ -14,6 +14,7 @@ from symplex.base.streams import bounded, complain, prepare_streams, printable, 
 from symplex.base.version import VERSION
 from symplex.commands import (
     check,
+    compare,
     converge,
     importing,
     info,
@@ -29,8 +30,9 @@ from symplex.errors import StepFailed, SymplexError
 _COMMANDS = (  # in the order in which the help has them
     run,
     sweep,
-    check,
     converge,
+    compare,
+    check,
     importing,
     info,
     plot,

@@ -72,7 +72,9 @@ def _converge(arguments: argparse.Namespace) -> int:
 def _words(arguments: argparse.Namespace) -> list[str]:
     """Return the arguments that say which study it is."""
     words = [arguments.scenario, "--key", arguments.key]
-    words += [word for name in ("set", "quantity") for value in getattr(arguments, name) for word in (f"--{name}", value)]
+    words += [
+        word for name in ("set", "quantity") for value in getattr(arguments, name) for word in (f"--{name}", value)
+    ]
     for name in ("halvings", "doublings", "refinements", "factor", "exact", "output", "workers", "dask"):
         value = getattr(arguments, name)
         words += [] if value is None else [f"--{name}", str(value)]

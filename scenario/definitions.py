@@ -109,7 +109,8 @@ class _Variables:
         if isinstance(value, list):
             names = [item.get("name") if isinstance(item, Mapping) else None for item in value]
             return [
-                self.replaced(item, *way[:-1], _item(way, k, name)) for k, (item, name) in enumerate(zip(value, names, strict=True))
+                self.replaced(item, *way[:-1], _item(way, k, name))
+                for k, (item, name) in enumerate(zip(value, names, strict=True))
             ]
         if not _is_expression(value) or way[0] in _TEXTS:
             return value
@@ -124,7 +125,7 @@ class _Variables:
     def tell_unused(self) -> None:
         """Add a line for each name that nothing refers to, as a misspelt one."""
         unused = [] if self._lines else [name for name in self._given if name not in self._used]
-        self._lines += [f"[{DEFINE}]: {name} is defined, but in no expression; write \"={name}\"." for name in unused]
+        self._lines += [f'[{DEFINE}]: {name} is defined, but in no expression; write "={name}".' for name in unused]
 
     def _value(self, name: str) -> float | None:
         """Return the value of a variable, or None if it has none, which is told."""

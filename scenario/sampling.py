@@ -144,7 +144,9 @@ def timeline(tables: Tables) -> Timeline:
         last, every = legs[-1], tables.sampled[-1].n_samples // tables.sampled[-1].frames
         n = every * _frames_beyond(tables, last, every)
         # The samples of a run that goes on are those of the run that ends, to the last bit, and so are its steps.
-        beyond = last.start + (last.end - last.start) * (np.arange(last.samples + 1, last.samples + n + 1) / last.samples)
+        beyond = last.start + (last.end - last.start) * (
+            np.arange(last.samples + 1, last.samples + n + 1) / last.samples
+        )
         legs[-1] = replace(last, end=float(beyond[-1]) if n else last.end, samples=last.samples + n)
         times.append(beyond)
         is_frame.append(np.arange(1, n + 1) % every == 0)

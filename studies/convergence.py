@@ -214,7 +214,9 @@ def _value_at(scenario: Scenario, key: str) -> Any:
             found = chosen(found, name, ".".join(way[:depth])) if isinstance(found, list) else found[name]
         value = found[last]
     except (KeyError, TypeError, ValueError):
-        raise ScenarioError(f"{scenario.path.name}: there is no {shown(key)} to refine; name a key that is given.") from None
+        raise ScenarioError(
+            f"{scenario.path.name}: there is no {shown(key)} to refine; name a key that is given."
+        ) from None
     numbers = value if isinstance(value, list) else [value]
     if numbers and all(is_real(one) for one in numbers):
         return value
@@ -246,5 +248,3 @@ def _draw(convergence: Convergence, title: str) -> None:
 
     names = {name: convergence.errors(name) for name in convergence.values}
     plot_convergence(convergence.sizes, names, convergence.orders, convergence.study.path / _PLOT, title)
-
-

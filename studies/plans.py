@@ -76,7 +76,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _checked(data: Mapping[str, Any], name: str) -> StudyTable:
     # Dotted keys need no quotes: [over] body.cube.mesh.cube = [...] is the key body.cube.mesh.cube.
-    data = {key: _flat(value) if key in ("set", "over") and isinstance(value, Mapping) else value for key, value in data.items()}
+    data = {
+        key: _flat(value) if key in ("set", "over") and isinstance(value, Mapping) else value
+        for key, value in data.items()
+    }
     try:
         return StudyTable.model_validate(data)
     except ValidationError as error:

@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symplex.meshes.pictures.figures import plain_style, save_figure
+from symplex.units import si_scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from symplex.studies.histories import Difference
 
 Row = Mapping[str, Any]
 
 _COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d", "#5aa5c4", "#c0392b")
 _MOST_PANELS = 4  # numbers, and parameters
 _MOST_LINES = len(_COLOURS)  # in one plot; more members are points
+_MOST_BARS = 12
 _LOG = 30.0  # the ratio of the largest to the smallest positive value from which an axis is logarithmic
 
 
@@ -93,7 +97,9 @@ def _is_wide(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0.0 and max(values) > _LOG * min(values)
 
 
-def plot_convergence(sizes: np.ndarray, errors: Mapping[str, np.ndarray], orders: Mapping[str, np.ndarray], path: Path, title: str) -> Path:
+def plot_convergence(
+    sizes: np.ndarray, errors: Mapping[str, np.ndarray], orders: Mapping[str, np.ndarray], path: Path, title: str
+) -> Path:
     """Plot errors [levels] over relative sizes [levels] of steps or elements, with lines of the observed orders.
 
     Raises
@@ -119,4 +125,39 @@ def plot_convergence(sizes: np.ndarray, errors: Mapping[str, np.ndarray], orders
         axes.set_title("error", fontsize=11, loc="left")
         axes.grid(alpha=0.25, which="both")
         axes.legend(fontsize=9, framealpha=0.85)
+        return save_figure(figure, path)
+
+
+def plot_differences(
+    times: np.ndarray, over_time: Mapping[str, np.ndarray], differences: Sequence[Difference], path: Path
+) -> Path:
+    """Plot the root mean squares of differences of fields over time [frames], and the relative differences of all.
+
+    Raises
+    ------
+    OutputError
+        If the picture cannot be written.
+    """
+    with plain_style():
+        figure, grid = empty_figure(1, 2, "differences")
+        fields, bars = grid[0]
+        scale, unit = si_scale(float(np.abs(times).max()), "s")
+        units = {one.name: one.unit for one in differences}
+        for colour, (name, values) in zip(_COLOURS, over_time.items(), strict=False):
+            if values.any():
+                shown = np.where(values > 0.0, values, np.nan)
+                fields.plot(times * scale, shown, "o-", color=colour, ms=3, label=f"{name} in {units[name]}")
+                fields.set_yscale("log")
+        fields.set_title("fields: root mean square", fontsize=11, loc="left")
+        fields.set_xlabel(f"t in {unit}")
+        fields.grid(alpha=0.25)
+        if fields.get_legend_handles_labels()[0]:
+            fields.legend(fontsize=8, framealpha=0.85)
+        largest = sorted((one for one in differences if one.relative > 0.0), key=lambda one: one.relative)[-_MOST_BARS:]
+        bars.barh([one.name for one in largest], [one.relative for one in largest], color=_COLOURS[0])
+        if largest:
+            bars.set_xscale("log")
+        bars.tick_params(labelsize=8)
+        bars.set_title("largest differences, relative", fontsize=11, loc="left")
+        bars.grid(alpha=0.25)
         return save_figure(figure, path)

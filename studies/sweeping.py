@@ -220,7 +220,9 @@ def sweep(
         _begin(home, scenario, named, resume)
         todo = [name for name, one in scenarios.items() if not _is_finished(_folder_of(home, name), one)]
         path = str(scenario.path.absolute())
-        tasks = [Task(name, scenarios[name].text, path, str(_folder_of(home, name).absolute()), pictures) for name in todo]
+        tasks = [
+            Task(name, scenarios[name].text, path, str(_folder_of(home, name).absolute()), pictures) for name in todo
+        ]
         found = {name: Outcome(name, FAILED, reason) for name, reason in invalid.items()}
         members_shown = MembersShown(len(named), len(named) - len(todo) - len(invalid), progress)
         with members_shown.shown() as display:
@@ -241,7 +243,9 @@ def sweep(
     return study
 
 
-def _scenarios(scenario: Scenario, named: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Scenario], dict[str, str]]:
+def _scenarios(
+    scenario: Scenario, named: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, Scenario], dict[str, str]]:
     """Return the scenarios of all members, and what is wrong with those that are none."""
     scenarios, invalid = {}, {}
     first: ScenarioError | None = None

@@ -216,7 +216,9 @@ def on_dask(tasks: Sequence[Task], address: str, stop: Stop) -> Iterator[Outcome
         raise OutputError(f"no Dask scheduler answers at {address} ({type(error).__name__}: {error}).") from None
     with client:
         # Each is another one, even of the same values: results are files, not what the function returns.
-        futures = {client.submit(run_member, task, key=f"{task.folder}-{id(client)}", pure=False): task for task in tasks}
+        futures = {
+            client.submit(run_member, task, key=f"{task.folder}-{id(client)}", pure=False): task for task in tasks
+        }
         gathered = as_completed(futures, loop=client.loop)
         while gathered.count() and not stop.signal:
             for future in gathered.next_batch(block=False) or _paused():
@@ -242,5 +244,3 @@ def _of_dask(future, name: str) -> Outcome:
 def outcomes(tasks: Sequence[Task], workers: int, dask: str | None, stop: Stop) -> Iterator[Outcome]:
     """Run members, on a Dask cluster if there is the address of one, and yield what becomes of them."""
     return in_processes(tasks, workers, stop) if dask is None else on_dask(tasks, dask, stop)
-
-

@@ -68,12 +68,20 @@ def test_only_whole_results_are_whole_numbers():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("h = 0.1", 'h = "0.1*2"', r"\[define\]: h is '0.1\*2', must be a number, or an expression such as \"=2\*h\"\.$"),
+        (
+            "h = 0.1",
+            'h = "0.1*2"',
+            r"\[define\]: h is '0.1\*2', must be a number, or an expression such as \"=2\*h\"\.$",
+        ),
         ("h = 0.1", "h = true", r"\[define\]: h is True, must be a number"),
         ("h = 0.1", "h = inf", r"\[define\]: h is inf, must be finite"),
         ("h = 0.1", 'h = "=1/0"', r"^scenario.toml: \[define\]: h is '=1/0': it divides by zero\.$"),
         ("h = 0.1", 'h = "=L"', r"\[define\]: h is '=L': it depends on itself, by L → h → L\.$"),
-        ("h = 0.1", "h = 0.1\nk = 1", r"^scenario.toml: \[define\]: k is defined, but in no expression; write \"=k\"\.$"),
+        (
+            "h = 0.1",
+            "h = 0.1\nk = 1",
+            r"^scenario.toml: \[define\]: k is defined, but in no expression; write \"=k\"\.$",
+        ),
         ("h = 0.1", "h = 0.1\npi = 3", r"nothing can be called pi, which has a meaning of its own"),
         ("h = 0.1", 'h = 0.1\n"a b" = 3', r"'a b' is no name"),
         ('"=h"', '"=hh"', r"\[\[body\]\] #1 'bar': mesh.box.2 is '=hh': 'hh' is not defined; did you mean 'h'\?\.?$"),
