@@ -36,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add("--exact", type=float, metavar="X", help="what the quantity is exactly, if that is known")
     add("--output", metavar="DIR", help="folder of the study; default: SCENARIO-convergence")
     add("--resume", action="store_true", help="go on with the study in the folder; what is finished is kept")
-    add("--workers", type=int, metavar="N", help="processes at a time; default: one for each processor")
+    add("--workers", type=int, metavar="N", help="processes at a time; default: one for each processor; 0: no others")
     add("--dask", metavar="ADDRESS", help="run the members on the Dask cluster of this scheduler, as tcp://host:8786")
     add("--quiet", action="store_true", help="print errors only")
 

@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add("--output", metavar="DIR", help="folder of the study; default: SCENARIO-study")
     add("--resume", action="store_true", help="go on with the study in the folder; what is finished is kept")
-    add("--workers", type=int, metavar="N", help="processes at a time; default: one for each processor")
+    add("--workers", type=int, metavar="N", help="processes at a time; default: one for each processor; 0: no others")
     add("--dask", metavar="ADDRESS", help="run the members on the Dask cluster of this scheduler, as tcp://host:8786")
     add("--pictures", action="store_true", help="draw a plot, snapshots and a film of each member")
     add("--quiet", action="store_true", help="print errors only")

@@ -25,14 +25,16 @@ class MembersShown:
     total : int
         How many there are.
     kept : int
-        How many of them were finished before.
+        How many of them need no run: those that were finished before, and those that have failed already.
+    failed : int
+        How many have failed already.
     progress : bool
         Whether to show anything.
     """
 
-    def __init__(self, total: int, kept: int, progress: bool):
+    def __init__(self, total: int, kept: int, failed: int, progress: bool):
         self._total, self._kept, self._progress = total, kept, progress
-        self._done = self._failed = 0
+        self._done, self._failed = 0, failed
         self._begun = perf_counter()
         self._next = self._begun + _BETWEEN_LINES
         self._bar: Progress | None = None

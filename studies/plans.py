@@ -28,7 +28,7 @@ class StudyTable(Table):
     samples: Annotated[int | None, whole(1, MOST_MEMBERS)] = None
     sampling: Sampling = "random"
     seed: Annotated[int, whole(0, 2**32 - 1)] = 0
-    quantities: list[str] = []
+    quantities: list[str] = Field(default=[])
     pictures: bool = False
     set: dict[str, Any] = Field(default={})
     over: dict[str, Any]

@@ -184,7 +184,8 @@ def sweep(
     resume : bool, default False
         Go on with the study that is in the folder: members that are finished are kept, others go on where they were.
     workers : int, optional
-        Processes at a time, with one thread each; default: one for each processor.
+        Processes at a time, with one thread each; default: one for each processor. With 0 all is run in this process,
+        one member after the other.
     dask : str, optional
         The address of the scheduler of a Dask cluster that runs the members, as ``"tcp://host:8786"``; it must see
         the same folders.
@@ -210,6 +211,8 @@ def sweep(
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
     wanted = [RunQuantity.of(text) for text in quantities]
+    if workers is not None and workers < 0:
+        raise ScenarioError(f"workers is {workers}, must be at least 0.")
     values = combined(over, combine, samples, sampling, seed)
     home = Path(output if output is not None else f"{scenario.name}-study")
     width = max(3, len(str(len(values))))
@@ -224,7 +227,7 @@ def sweep(
             Task(name, scenarios[name].text, path, str(_folder_of(home, name).absolute()), pictures) for name in todo
         ]
         found = {name: Outcome(name, FAILED, reason) for name, reason in invalid.items()}
-        members_shown = MembersShown(len(named), len(named) - len(todo) - len(invalid), progress)
+        members_shown = MembersShown(len(named), len(named) - len(todo), len(invalid), progress)
         with members_shown.shown() as display:
             for outcome in outcomes(tasks, count() if workers is None else workers, dask, stop):
                 found[outcome.name] = outcome

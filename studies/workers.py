@@ -243,4 +243,17 @@ def _of_dask(future, name: str) -> Outcome:
 
 def outcomes(tasks: Sequence[Task], workers: int, dask: str | None, stop: Stop) -> Iterator[Outcome]:
     """Run members, on a Dask cluster if there is the address of one, and yield what becomes of them."""
-    return in_processes(tasks, workers, stop) if dask is None else on_dask(tasks, dask, stop)
+    if dask is not None:
+        return on_dask(tasks, dask, stop)
+    return in_processes(tasks, workers, stop) if workers else here(tasks, stop)
+
+
+def here(tasks: Sequence[Task], stop: Stop) -> Iterator[Outcome]:
+    """Run members in this process, one after the other, as `in_processes` does."""
+    for task in tasks:
+        if stop.signal:
+            return
+        outcome = run_member(task)
+        if outcome.status == INTERRUPTED:  # it has taken the signal
+            stop.signal = stop.signal or signal.SIGINT
+        yield outcome
