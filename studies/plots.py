@@ -120,7 +120,8 @@ def plot_convergence(
                 axes.plot(sizes, 0.6 * slope, "--", color=colour, linewidth=0.9, alpha=0.7)
                 axes.annotate(f"{round(order)}", (sizes[-1], 0.6 * slope[-1]), fontsize=9, color=colour, va="top")
         axes.set_xscale("log")
-        axes.set_yscale("log")
+        if any((np.isfinite(error) & (error > 0.0)).any() for error in errors.values()):
+            axes.set_yscale("log")
         axes.set_xlabel("size of steps or elements, relative to the coarsest")
         axes.set_title("error", fontsize=11, loc="left")
         axes.grid(alpha=0.25, which="both")

@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, ProcessPoolExecutor, wait
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from itertools import islice
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
@@ -157,28 +159,38 @@ def _in_pool(tasks: Sequence[Task], workers: int, stop: Stop, lost: list[str]) -
     context = multiprocessing.get_context("spawn")
     with _one_thread_each():
         pool = ProcessPoolExecutor(min(workers, len(tasks)), mp_context=context, initializer=prepare_worker)
+        waiting: dict[Future[Outcome], str] = {}
         try:
-            waiting = {pool.submit(run_member, task): task.name for task in tasks}
-            begun: set[str] = set()
+            # No more than there are processes: what waits in a pool cannot be called off when one of them ends.
+            rest = iter(tasks)
+            waiting |= {pool.submit(run_member, task): task.name for task in islice(rest, workers)}
             asked = False
             while waiting:
-                begun |= {name for future, name in waiting.items() if future.running()}
                 for future in wait(waiting, _LOOK, FIRST_COMPLETED).done:
                     name = waiting.pop(future)
                     try:
                         yield future.result()
-                    except CancelledError:
-                        pass
                     except BrokenProcessPool:
-                        lost += [name] if name in begun else []
+                        lost.append(name)
+                        rest = iter(())
+                    if not stop.signal and (task := next(rest, None)) is not None:
+                        try:
+                            waiting[pool.submit(run_member, task)] = task.name
+                        except BrokenProcessPool:
+                            rest = iter(())
                 if stop.signal and not asked:
                     asked = True
-                    for future in waiting:
-                        future.cancel()
-                    for process in set(multiprocessing.active_children()) - before:
-                        process.terminate()
+                    _end(before)
         finally:
-            pool.shutdown(cancel_futures=True)
+            if waiting:  # something else went wrong
+                _end(before)
+            pool.shutdown()
+
+
+def _end(before: Collection[BaseProcess]) -> None:
+    """Ask the processes to end that are new; runs in them keep a checkpoint."""
+    for process in set(multiprocessing.active_children()) - set(before):
+        process.terminate()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -141,7 +142,10 @@ def test_a_study_file_says_all_of_it(oscillator):
     [
         ('scenario = "no.toml"\n[over]\na.b = [1]', "there is no scenario file"),
         ('scenario = "osc.toml"\nsamples = 0\n[over]\na.b = [1]', "plan.toml: samples is 0, must be a whole number"),
-        ('scenario = "osc.toml"\nseeds = 0\n[over]\na.b = [1]', r"plan.toml: unknown key 'seeds'; did you mean 'seed'\?"),
+        (
+            'scenario = "osc.toml"\nseeds = 0\n[over]\na.b = [1]',
+            r"plan.toml: unknown key 'seeds'; did you mean 'seed'\?",
+        ),
         ('scenario = "osc.toml"', "plan.toml: over is missing"),
         ('scenario = "osc.toml"\n[over]\na.b = 1', "'a.b': 1 is no list of values"),
         ('scenario = "osc.toml"\n[over]\nrun.length = [1]', r"\[run\]: unknown key 'length'"),
@@ -151,8 +155,6 @@ def test_a_study_file_says_all_of_it(oscillator):
 def test_mistakes_of_a_study_file_are_told(oscillator, text, message, capsys):
     Path("plan.toml").write_text(text)
     assert main(["sweep", "plan.toml", "--quiet", "--workers", "0"]) == 2
-    import re
-
     assert re.search(message, capsys.readouterr().err)
 
 
@@ -201,14 +203,12 @@ def begun(*words):
 
 def finished(folder="osc-study"):
     """Return how many members are finished."""
-    count = 0
-    for path in Path(folder).glob("members/*/summary.json"):
-        count += json.loads(path.read_bytes())["status"] == "finished"
-    return count
+    paths = Path(folder).glob("members/*/summary.json")
+    return sum(json.loads(path.read_bytes())["status"] == "finished" for path in paths)
 
 
 def wait_for(count, process):
-    for _ in range(3000):
+    for _ in range(6000):
         if finished() >= count or process.poll() is not None:
             break
         time.sleep(0.1)
@@ -228,7 +228,7 @@ def test_sixty_members_killed_in_the_middle_and_resumed(oscillator):
     process = begun("--workers", "2")
     wait_for(8, process)
     process.kill()
-    process.wait()
+    process.communicate()
     kept = finished()
     assert 8 <= kept < 60
     done = begun("--workers", "2", "--resume")
@@ -242,7 +242,7 @@ def test_an_interrupted_study_can_be_resumed(oscillator):
     process = begun("--workers", "2")
     wait_for(3, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    error = process.communicate(timeout=60)[1]
+    error = process.communicate(timeout=120)[1]
     assert process.returncode == 130
     assert "interrupted; what is finished is kept; go on with: symplex sweep osc.toml" in error
     assert "Traceback" not in error
@@ -260,7 +260,7 @@ def test_a_dask_cluster_runs_the_members(oscillator):
         process = begun("--dask", address)
         wait_for(8, process)
         process.kill()
-        process.wait()
+        process.communicate()
         assert 8 <= finished() < 60
         done = begun("--dask", address, "--resume")
         out, error = done.communicate()
