@@ -17,7 +17,7 @@ _SIGN = "="
 _PI = "pi"
 _TEXTS = ("title",)  # which may begin with any sign
 _NUMBER = number("")
-_FUNCTIONS: dict[str, tuple[int, Callable[..., float]]] = {
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "exp": (1, math.exp),
     "log": (1, math.log),
     "sqrt": (1, math.sqrt),

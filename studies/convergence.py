@@ -85,8 +85,8 @@ def observed_orders(values: Array, ratio: float, exact: float | None = None) -> 
 
     With ``exact`` the order at a level is that of the errors there and one level before, log(e₋₁/e)/log r; else that
     of the differences of three levels, p = log((q₋₁ − q₋₂)/(q − q₋₁))/log r, and the limit is
-    q* = q + (q − q₋₁)/(rᵖ − 1) (Richardson's extrapolation; Roache, Verification and Validation in Computational Science
-    and Engineering, 1998, section 5.10).
+    q* = q + (q − q₋₁)/(rᵖ − 1) (Richardson's extrapolation; Roache, Verification and Validation in Computational
+    Science and Engineering, 1998).
 
     Parameters
     ----------
@@ -179,13 +179,14 @@ def converge(
     if study.failed:
         failed = study.failed[0]
         raise OutputError(
-            f"{study.path}: the run with {key} = {failed.values[key]} {failed.status}: {failed.reason.rstrip('.')}. What "
-            "is finished is kept."
+            f"{study.path}: the run with {key} = {failed.values[key]} {failed.status}: {failed.reason.rstrip('.')}. "
+            "What is finished is kept."
         )
     values = {name: np.array([member.numbers[name] for member in study.members]) for name in study.quantities}
     ratio = max(factor, 1.0 / factor)
     found = {name: observed_orders(column, ratio, exact) for name, column in values.items()}
-    orders, limits = ({name: each[k] for name, each in found.items()} for k in (0, 1))
+    orders = {name: each[0] for name, each in found.items()}
+    limits = {name: each[1] for name, each in found.items()}
     convergence = Convergence(study, ratio ** -np.arange(len(study.members), dtype=float), values, orders, limits)
     _draw(convergence, scenario.tables.title or scenario.name)
     return convergence

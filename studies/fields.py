@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
@@ -142,7 +143,7 @@ def _lengths(values: Array) -> Array:
     return np.linalg.norm(values.reshape(len(values), -1), axis=1)
 
 
-def _column(flags: Array, values: Array) -> Array:
+def _column(flags: NDArray[np.bool_], values: Array) -> Array:
     return flags.reshape(-1, *[1] * (values.ndim - 1))
 
 
@@ -180,7 +181,7 @@ def _same_cells(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[kind], b[kind]) for kind in a)
 
 
-def _interpolation(first: Result, second: Result) -> tuple[Callable[[Array], Array], Array]:
+def _interpolation(first: Result, second: Result) -> tuple[Callable[[Array], Array], NDArray[np.bool_]]:
     """Return what takes fields at the nodes of the second mesh to those of the first, and which of these are in it."""
     import pyvista
 

@@ -141,7 +141,7 @@ def _points(n: int, dimensions: int, sampling: Sampling, seed: int) -> Array:
     if n < 1:
         raise ScenarioError(f"there are to be {n} samples, must be at least 1.")
     if sampling == "latin-hypercube":
-        return qmc.LatinHypercube(dimensions, seed=seed).random(n)
+        return qmc.LatinHypercube(dimensions, seed=seed).random(n)  # pyright: ignore[reportCallIssue]  # rng from scipy 1.15 on
     if sampling == "sobol":
         if n & (n - 1):
             near = [2 ** (n.bit_length() - 1), 2 ** n.bit_length()]
@@ -149,7 +149,7 @@ def _points(n: int, dimensions: int, sampling: Sampling, seed: int) -> Array:
                 f"there are to be {n} samples; points of Sobol' fill space evenly in powers of two: take {near[0]} or "
                 f"{near[1]}."
             )
-        return qmc.Sobol(dimensions, seed=seed).random_base2(n.bit_length() - 1)
+        return qmc.Sobol(dimensions, seed=seed).random_base2(n.bit_length() - 1)  # pyright: ignore[reportCallIssue]
     return np.random.default_rng(seed).random((n, dimensions))
 
 

@@ -107,7 +107,7 @@ def test_a_run_goes_on_from_the_command_line(tmp_path, capsys, monkeypatch):
         (
             0.05,
             "[gravity]\nacceleration = [0, 0, -1]\nuntil = 0.04\n",
-            r"something begins or ends to act at 0.04 s, after the duration of 0.03 s; a run goes on only while nothing",
+            r"something begins or ends to act at 0.04 s, after the duration of 0.03 s; a run goes on only while",
         ),
         (1e9, "", "which takes more than 10,000,000 samples"),
         (-1, "", "until is -1, must be positive"),

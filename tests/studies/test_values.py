@@ -96,5 +96,5 @@ def test_mistakes_are_told(keys, message):
 
 
 def test_a_key_is_varied_once():
-    with pytest.raises(sx.SymplexError, match="'a.b' is varied twice: over 1,2 and over 3"):
+    with pytest.raises(sx.SymplexError, match=r"'a\.b' is varied twice: over 1,2 and over 3"):
         parsed_choices(["a.b=1,2", "a.b=3"])
