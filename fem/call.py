@@ -74,3 +74,18 @@ def call_law(typingctx, f, p, x, out):
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, types.int64), codegen
+
+
+def _pointer(number: types.Type) -> Callable:
+    """Return the intrinsic that makes a pointer to numbers of an address."""
+
+    def at(typingctx, address):
+        def codegen(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(number)(types.int64), codegen
+
+    return _compiled(at)
+
+
+float64_at, int32_at = _pointer(types.float64), _pointer(types.int32)  # of the array at an address (int64)

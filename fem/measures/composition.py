@@ -194,6 +194,11 @@ class MeasureEnergy(MeasureLaw, Energy):
         elif not isfinite(loops.add_gradient(self._checked(q), *self._compiled, out)):
             self.gradient(q[self.nodes])
 
+    def compiled_gradient(self, dim: int) -> _Arguments | None:
+        """Return what `loops.add_gradient` takes in a space, if that is all there is to the gradient."""
+        own = type(self).add_gradient is MeasureEnergy.add_gradient and (self._dim or dim) == dim <= 3
+        return self._compiled if own else None
+
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""
         loop, names = _LOOPS[form.name]

@@ -26,17 +26,21 @@ from symplex.fem.measures.cut_off import (
     slope,
     third_slope,
 )
-from symplex.fem.measures.law_formulas import ENGINEERING, GREEN
+from symplex.fem.measures.law_formulas import ENGINEERING, GREEN, PENALTY
 from symplex.fem.measures.relative import (
+    COUNT,
     DISTANCE,
+    FACES,
     KIND,
     ORIGIN,
     bend_of,
     difference,
     dot,
+    face_value,
     gradient_of,
     mean_bend_of,
     mean_gradient_of,
+    normal,
     relative,
     sum_of,
 )
@@ -120,10 +124,39 @@ def total(q, nodes, measure, law, a, b, end):
     return result
 
 
+@inlined
+def _add_spring_forces(q, nodes, measure, a, b, out):
+    """Do as `add_gradient` for most trusses, springs of engineering strain: with the questions outside of the loop."""
+    check = 0.0
+    for e in range(len(nodes)):
+        d = relative(q, nodes, e, measure)
+        pull = 2.0 * law_formulas.slope(ENGINEERING, a[e], b[e], dot(d, d))
+        check += pull
+        _add_vector((pull * d[0], pull * d[1], pull * d[2]), nodes, e, out)
+    return check
+
+
+@inlined
+def _add_plane_forces(q, nodes, measure, a, b, out):
+    """Do as `add_gradient` for penalty contact with a half-space."""
+    check, n = 0.0, normal(measure, 0)
+    for e in range(len(nodes)):
+        m = face_value(measure, 0, relative(q, nodes, e, measure))
+        if m < 0.0 or m != m:
+            pull = law_formulas.slope(PENALTY, a[e], b[e], m)
+            check += pull
+            _add_vector((pull * n[0], pull * n[1], pull * n[2]), nodes, e, out)
+    return check
+
+
 @kernel
 def add_gradient(q, nodes, measure, law, a, b, end, out):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
     check = 0.0
+    if law == ENGINEERING and measure[KIND] == DISTANCE and end[0] == np.inf:
+        return _add_spring_forces(q, nodes, measure, a, b, out)
+    if law == PENALTY and measure[KIND] == FACES and measure[COUNT] == 1.0 and end[0] == np.inf:
+        return _add_plane_forces(q, nodes, measure, a, b, out)
     for e in range(len(nodes)):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         pull = slope(law, a[e], b[e], end, m)

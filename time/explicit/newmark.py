@@ -12,6 +12,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.energy import Array
+from symplex.fem.gradient_table import gradient_table, write_gradient
 from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
@@ -21,6 +22,8 @@ from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import latent_frequency, require_stable, stable_step
 from symplex.time.traits import Form, Trait
+
+_STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 
 
 @checked
@@ -174,6 +177,7 @@ class NewmarkMotion(FixedStepMotion):
         self._gradient = np.zeros((system.n_nodes, system.dim))  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
+        self._table = None if self._work else gradient_table(system)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them."""
@@ -186,6 +190,23 @@ class NewmarkMotion(FixedStepMotion):
             self.system.gradient(q, self._gradient)
             self._gradient -= self._work.acting.sum(axis=0)
             self._internal.subtract_forces(q, q, 0.0, self._gradient, mean=False)
+
+    def _run(self, n_steps: int) -> None:
+        """Take n_steps steps, in one compiled loop where the system's gradient is there for it."""
+        table = self._table
+        if table is None:
+            super()._run(n_steps)
+            return
+        at_once = max(_STENCILS_AT_ONCE // max(table.stencils, 1), 1)
+        target = self.n + n_steps
+        while self.n < target:
+            wanted = min(at_once, target - self.n)
+            arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
+            taken = _steps(wanted, self.dt, *arrays, table.constant, table.rows)
+            self.n += taken
+            if taken < wanted:  # with forces that are not all finite: it says of which stencil, and stops
+                self.substep(self.t, self.dt)
+                self.n += 1
 
     def _step(self, t: float, h: float) -> None:
         if self._work:
@@ -219,6 +240,21 @@ class NewmarkMotion(FixedStepMotion):
 
     def observe(self, t: float) -> None:
         """Nothing: the accelerations are there."""
+
+
+@kernel
+def _steps(n, dt, q, v, a, gradient, inverse_mass, constant, rows):
+    """Take n steps, as `_step` does; return how many had finite forces: all is before the next one then."""
+    for step in range(n):
+        _drift(q, v, a, dt)
+        if not np.isfinite(write_gradient(constant, rows, q, gradient)):
+            for i in range(q.shape[0]):
+                for j in range(q.shape[1]):
+                    q[i, j] -= dt * v[i, j]
+                    v[i, j] -= 0.5 * dt * a[i, j]
+            return step
+        _kick(v, a, gradient, inverse_mass, dt)
+    return n
 
 
 @kernel

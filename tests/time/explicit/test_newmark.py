@@ -9,11 +9,15 @@ from symplex.errors import InvalidSystem, InvertedElement, StepFailed, UnstableS
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Energy
+from symplex.fem.gradient_table import gradient_table
+from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.pair_laws import EngineeringStrain, InverseDistance
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box
 from symplex.time import stability
+from symplex.time.explicit import newmark
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.stability import largest_frequency, stable_step
 from symplex.time.trajectory import march
@@ -364,3 +368,61 @@ def test_a_checkpoint_of_another_system_is_refused():
     checkpoint = Newmark(dt=0.1).start(system, system.state([[1.0]])).checkpoint()
     with pytest.raises(InvalidSystem, match="does not belong to this system"):
         Newmark(dt=0.1).resume(block()[0], checkpoint)
+
+
+# -- steps in one compiled loop ------------------------------------------------------------------------------------
+
+
+def pendulum(stiffness=1e5):
+    """Two masses on springs above a floor."""
+    x = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.5, 0.5, 0.2]])
+    fixed = np.zeros((3, 3), bool)
+    fixed[0] = True
+    floor = RigidContact([2], HalfSpace((0, 0, -1.0), (0, 0, 1)), stiffness)
+    springs = Bars([[0, 1], [1, 2]], EngineeringStrain(stiffness, np.array([1.0, 0.7])))
+    mass = np.array([1.0, 2.0, 0.5])
+    energies = {"springs": springs, "gravity": Gravity(mass, (0, 0, -9.81)), "floor": floor}
+    return System(mass, energies, fixed=fixed), x
+
+
+def test_steps_in_one_loop_are_those_one_by_one():
+    system, x = pendulum()
+    times = np.linspace(0.0, 2.0, 401)
+    motion = Newmark(1e-3).start(system, system.state(x))
+    assert motion._table is not None
+    together = [motion.advance(t) for t in times]
+    assert min(state.q[2, 2] for state in together) < -1.0, "it meets the floor"
+    alone = Newmark(1e-3).start(system, system.state(x))
+    state = alone.advance(0.0)
+    for n in range(1, 2001):
+        state = alone.advance(1e-3 * n)
+    np.testing.assert_array_equal(state.q, together[-1].q)
+    np.testing.assert_array_equal(state.v, together[-1].v)
+    stepwise = Newmark(1e-3).start(system, system.state(x))
+    stepwise._table = None  # from Python, energy by energy, which sums in another order
+    reached = stepwise.advance(0.5)
+    expected = Newmark(1e-3).start(system, system.state(x)).advance(0.5)
+    np.testing.assert_allclose(reached.q, expected.q, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(reached.a, expected.a, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [lambda: oscillator(), lambda: block()[0]])
+def test_other_systems_are_stepped_energy_by_energy(make):
+    assert gradient_table(make()) is None
+
+
+def test_a_force_that_is_not_finite_in_a_loop_names_its_stencil():
+    x = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    system = System(np.ones(2), {"pull": Bars([[0, 1]], InverseDistance(1e-100), dim=2)}, dim=2)
+    motion = Newmark(0.5).start(system, system.state(x, v=[(1.0, 0.0), (-1.0, 0.0)]))  # they meet after two steps
+    assert motion._table is not None
+    with pytest.raises(StepFailed, match=r"Newmark stopped in the step from t = 0.5 s \(dt = 0.5 s\): pair 0 .* 0 m"):
+        motion.advance(5.0)
+
+
+def test_a_long_run_is_cut_into_loops_that_end(monkeypatch):
+    system, x = pendulum()
+    whole = Newmark(1e-3).start(system, system.state(x)).advance(0.1)
+    monkeypatch.setattr(newmark, "_STENCILS_AT_ONCE", 20)
+    parts = Newmark(1e-3).start(system, system.state(x)).advance(0.1)
+    np.testing.assert_array_equal(whole.q, parts.q)

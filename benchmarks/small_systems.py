@@ -1,0 +1,146 @@
+"""Microseconds per step of small trusses by several methods, beside a loop written for nothing else.
+
+    python benchmarks/small_systems.py [--bars 1 10 100 1000] [--methods newmark ...] [--output FILE.json]
+
+The truss is a chain of springs that hangs between two supports in gravity, swinging, above a plane that it meets. All
+times are processor times of one process, the best of several runs; so take ratios between rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from symplex.contact.obstacles import HalfSpace
+from symplex.contact.rigid import RigidContact
+from symplex.fem.actions.loads import Gravity
+from symplex.fem.kernels import kernel
+from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.pair_laws import EngineeringStrain
+from symplex.fem.state import State
+from symplex.fem.system import System
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.integrator import Integrator
+from symplex.time.variational.zhang_skeel import ZhangSkeel
+
+STIFFNESS, LENGTH, MASS, PLANE = 1e5, 0.1, 0.1, 1e5
+STEP = 1e-4  # s; ω dt is 0.2
+
+METHODS: dict[str, Callable[[], Integrator]] = {
+    "newmark": lambda: Newmark(STEP),
+    "zhang-skeel": lambda: ZhangSkeel(STEP),
+    "energy-momentum": lambda: EnergyMomentum(STEP),
+}
+
+
+def chain(bars: int) -> tuple[System, State]:
+    """Return a chain of springs between two supports, and a state in which it swings."""
+    n = bars + 1
+    x = np.zeros((n, 3))
+    x[:, 0] = LENGTH * np.arange(n)
+    fixed = np.zeros((n, 3), bool)
+    fixed[[0, -1] if bars > 1 else [0]] = True
+    mass = np.full(n, MASS)
+    energies = {
+        "springs": Bars(np.column_stack([np.arange(bars), np.arange(1, n)]), EngineeringStrain(STIFFNESS, LENGTH)),
+        "gravity": Gravity(mass, (0.0, 0.0, -9.81)),
+        "plane": RigidContact(np.arange(n), HalfSpace((0.0, 0.0, -0.01), (0.0, 0.0, 1.0)), PLANE),
+    }
+    system = System(mass, energies, fixed=fixed)
+    v = np.where(fixed, 0.0, np.column_stack([np.zeros(n), np.sin(np.arange(n)), np.zeros(n)]))
+    return system, system.state(x, v)
+
+
+@kernel
+def bare_steps(n, dt, q, v, a, pairs, inverse_mass):
+    """Velocity Verlet of the same chain: springs, gravity and the plane in one loop."""
+    for _ in range(n):
+        for i in range(len(q)):
+            for k in range(3):
+                v[i, k] += 0.5 * dt * a[i, k]
+                q[i, k] += dt * v[i, k]
+                a[i, k] = 0.0
+            a[i, 2] = -9.81 * MASS - PLANE * min(q[i, 2] + 0.01, 0.0)
+        for e in range(len(pairs)):
+            i, j = pairs[e, 0], pairs[e, 1]
+            x, y, z = q[i, 0] - q[j, 0], q[i, 1] - q[j, 1], q[i, 2] - q[j, 2]
+            pull = STIFFNESS * (1.0 - LENGTH / np.sqrt(x * x + y * y + z * z))
+            a[i, 0] -= pull * x
+            a[i, 1] -= pull * y
+            a[i, 2] -= pull * z
+            a[j, 0] += pull * x
+            a[j, 1] += pull * y
+            a[j, 2] += pull * z
+        for i in range(len(q)):
+            for k in range(3):
+                a[i, k] *= inverse_mass[i, k]
+                v[i, k] += 0.5 * dt * a[i, k]
+
+
+def best(run: Callable[[int], object], steps: int) -> float:
+    """Return the shortest processor time of a step in µs, in runs of so many steps."""
+    run(steps)
+    times = []
+    for _ in range(5):
+        start = process_time()
+        run(steps)
+        times.append(process_time() - start)
+    return 1e6 * min(times) / steps
+
+
+def bare(system: System, state: State, steps: int) -> float:
+    """Return the time of a step of the loop in µs, after a comparison of its motion with that of `Newmark`."""
+    q, v, a = state.q.copy(), state.v.copy(), system.accelerations_at(0.0, state.q, state.v)
+    pairs = np.ascontiguousarray(system.energies["springs"].nodes)
+    inverse_mass = np.where(system.fixed, 0.0, 1.0 / MASS)
+    bare_steps(50, STEP, q, v, a, pairs, inverse_mass)
+    same = Newmark(STEP).start(system, state).advance(50 * STEP)
+    if not np.allclose(q, same.q, rtol=0.0, atol=1e-10):
+        raise SystemExit("the loop and Newmark do not agree")
+    return best(lambda n: bare_steps(n, STEP, q, v, a, pairs, inverse_mass), steps)
+
+
+def method(make: Callable[[], Integrator], system: System, state: State, steps: int) -> float:
+    """Return the time of a step of a method in µs."""
+    motion = make().start(system, state)
+    reached = 0
+
+    def run(n: int) -> None:
+        nonlocal reached
+        reached += n
+        motion.advance(reached * STEP)
+
+    return best(run, steps)
+
+
+def main() -> None:
+    """Measure, print a table in Markdown, and write the numbers if wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bars", type=int, nargs="+", default=[1, 10, 100, 1000])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+    arguments = parser.parse_args()
+    numbers: dict[str, dict[int, float]] = {}
+    for bars in arguments.bars:
+        system, state = chain(bars)
+        many, few = max(2_000_000 // (bars + 10), 500), max(5000 // (bars + 10), 20)
+        numbers.setdefault("bare loop", {})[bars] = bare(system, state, many)
+        for name in arguments.methods:
+            steps = many if name == "newmark" else few
+            numbers.setdefault(name, {})[bars] = method(METHODS[name], system, state, steps)
+    print("| µs per step | " + " | ".join(f"{bars} bars" for bars in arguments.bars) + " |")
+    print("| --- " * (1 + len(arguments.bars)) + "|")
+    for name, row in numbers.items():
+        print(f"| {name} | " + " | ".join(f"{row[bars]:.3g}" for bars in arguments.bars) + " |")
+    if arguments.output:
+        arguments.output.write_text(json.dumps(numbers, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
