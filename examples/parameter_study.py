@@ -2,8 +2,8 @@
 
     python examples/parameter_study.py [--output DIR] [--workers N]
 
-The first study is `falling_climber.toml` with 12 ropes and falls. At the lowest point the fall has become strain energy,
-m g (f + u) = ½ k u², so that the rope catches with k u = m g (1 + √(1 + 2 k f/(m g))).
+The first study is `falling_climber.toml` with 12 ropes and falls. At the lowest point the fall has become strain
+energy, m g (f + u) = ½ k u², so that the rope catches with k u = m g (1 + √(1 + 2 k f/(m g))).
 The second one halves the elements of a hanging block (without Poisson's contraction its energy is (ρ g)² A L³/(6 E)),
 the third one the step. The last compares the motions of two steps, field by field.
 """

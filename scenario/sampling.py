@@ -130,8 +130,8 @@ def timeline(tables: Tables) -> Timeline:
         bounds = [begin, *_cuts(tables, begin, stage.duration), begin + stage.duration]
         if n < len(bounds) - 1:
             raise ValueError(
-                f"[{'[stage]' if tables.stage else 'run'}]: has {n} samples, but falls into {len(bounds) - 1} parts, as "
-                "something begins or ends to act within it; give it more samples"
+                f"[{'[stage]' if tables.stage else 'run'}]: has {n} samples, but falls into {len(bounds) - 1} parts, "
+                "as something begins or ends to act within it; give it more samples"
             )
         counts = _spread(n, (np.array(bounds) - begin) / stage.duration)
         for start, end, first, last in zip(bounds, bounds[1:], counts, counts[1:], strict=False):
@@ -179,8 +179,8 @@ def _frames_beyond(tables: Tables, last: Leg, every: int) -> int:
         for time in (item.begin, item.until):
             if time is not None and end * (1.0 - SAME_TIME) < time < until * (1.0 - SAME_TIME):
                 raise ValueError(
-                    f"[run]: until is {until:g} s, but something begins or ends to act at {time:g} s, after the duration "
-                    f"of {end:g} s; a run goes on only while nothing changes: give a longer duration instead"
+                    f"[run]: until is {until:g} s, but something begins or ends to act at {time:g} s, after the "
+                    f"duration of {end:g} s; a run goes on only while nothing changes: give a longer duration instead"
                 )
     return frames
 

@@ -143,7 +143,7 @@ def _lengths(values: Array) -> Array:
     return np.linalg.norm(values.reshape(len(values), -1), axis=1)
 
 
-def _column(flags: NDArray[np.bool_], values: Array) -> Array:
+def _column(flags: NDArray[np.bool_], values: Array) -> NDArray[np.bool_]:
     return flags.reshape(-1, *[1] * (values.ndim - 1))
 
 
