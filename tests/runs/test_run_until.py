@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 
 HEAD = """\
 title = "a block"
