@@ -27,6 +27,7 @@ from symplex.time.equilibria.modes import natural_modes
 from symplex.time.trajectory import march
 
 _UNITS = {"si": (1.0, 1.0), "mm-t-s": (1e-3, 1.0)}
+_RIGID = 1e-4  # of the largest frequency: below there are motions of rigid bodies, in rounding
 _LONGEST = 8.0  # s of processor time for a motion
 
 Fields = dict[tuple[int, float], dict[int, np.ndarray]]  # displacements by step and time, by node
@@ -53,8 +54,10 @@ def displacements_of_dat(path: Path) -> tuple[Fields, dict[int, list[float]]]:
             table = None
         elif table is not None and len(row := line.split()) == 4:
             table[int(row[0])] = np.array(row[1:], float)
-        elif modal and len(row := line.split()) == 5 and row[0].isdecimal():
-            frequencies[step].append(float(row[3]))
+        elif modal and len(row := line.split()) in (5, 6) and row[0].isdecimal():
+            # Of sectors the nodal diameter comes first, and those of the diameter 0 are listed twice.
+            twice = len(row) == 6 and row[0] == "0"
+            frequencies[step] += [float(row[-2])][: 0 if twice and int(row[1]) % 2 == 0 else 1]
     return found, frequencies
 
 
@@ -99,6 +102,8 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
         count = min(int(asked[1]), int((~system.fixed).sum()))
         got = natural_modes(system, problem.state, count).frequencies
         for k, (ours, theirs) in enumerate(zip(got, wanted, strict=False), start=1):
+            if max(abs(ours), abs(theirs)) < _RIGID * max(wanted):
+                continue
             yield f"f{k}", ours, theirs, abs(ours - theirs) / max(abs(theirs), 1e-9 * max(wanted))
         return
     compared = {t: u for (k, t), u in fields.items() if k == step}

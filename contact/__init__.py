@@ -10,6 +10,7 @@ __all__, __getattr__, __dir__ = public(
         ".friction": ("Friction",),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
         ".solid_obstacles": ("obstacle_mass",),
+        ".offset": ("offset_contact",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),
         ".rigid": ("RigidContact",),
         ".rigid_bodies": ("RigidBodies",),

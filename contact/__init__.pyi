@@ -11,6 +11,7 @@ from symplex.contact.obstacles import Capsule as Capsule
 from symplex.contact.obstacles import Cylinder as Cylinder
 from symplex.contact.obstacles import HalfSpace as HalfSpace
 from symplex.contact.obstacles import Sphere as Sphere
+from symplex.contact.offset import offset_contact as offset_contact
 from symplex.contact.output import Contacts as Contacts
 from symplex.contact.rigid import RigidContact as RigidContact
 from symplex.contact.rigid_bodies import RigidBodies as RigidBodies

@@ -70,6 +70,9 @@ class BodyContact(PairEnergy):
         Which bodies may touch, symmetric.
     nodes : int32 [m, 4]
         The pairs in the list; none before the first step.
+    offset, overlap : float
+        How far in m surfaces stand back from those of the bodies, both together, which gaps are less by; and by how
+        much bodies overlapped at rest, where this is not counted (`symplex.contact.offset_contact`). Else 0.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class BodyContact(PairEnergy):
     """
 
     resolved_share = 0.4
+    offset = overlap = 0.0
 
     def __init__(
         self,
@@ -277,7 +281,7 @@ class BodyContact(PairEnergy):
                 f"BodyContact: {deepest}{more}. Move them apart, or take one of them out of the contact."
             )
         near = self.contacts(q)
-        if not near.gaps.min(initial=np.inf) > _TOUCH * self.reach:
+        if not near.gaps.min(initial=np.inf) + self.offset > _TOUCH * self.reach:
             nearest = int(near.gaps.argmin())
             one, other = (self.surface.names[body] for body in near.bodies[nearest])
             at = ", ".join(f"{x:.4g}" for x in q[near.nodes[nearest, 0]])
@@ -314,7 +318,7 @@ class BodyContact(PairEnergy):
         if gradient is None or energy is not self:
             gradient = energy.gradient(q[pairs.nodes])
         c, gaps = nearest(q, pairs)
-        return ContactState(self.surface, self.between, self.reach, q, pairs, c, gaps, gradient)
+        return ContactState(self.surface, self.between, self.reach, self.offset, q, pairs, c, gaps, gradient)
 
     def contacts(self, q: Array) -> Contacts:
         """Return the pairs that are closer than d̂ at the nodal positions q [n, 3], with gaps and normal forces."""

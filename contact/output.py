@@ -29,7 +29,7 @@ class Contacts(NamedTuple):
     bodies : int32 [m, 2]
         Of the vertex or first edge, and of the face or second edge.
     gaps : float64 [m]
-        The distances in m.
+        The distances in m, from where bodies touch.
     forces : float64 [m]
         The normal forces in N, w m |db/dd|.
     """
@@ -51,6 +51,8 @@ class ContactState:
         Which bodies may touch.
     reach : float
         The distance d̂ in m at which forces begin.
+    offset : float
+        How far in m the surfaces stand back from those of the bodies, both together: gaps told are less by it.
     q : float64 [n, 3]
         The nodal positions in m.
     pairs : SurfacePairs
@@ -58,7 +60,7 @@ class ContactState:
     c : float64 [m, 4]
         The coefficients of their closest points.
     gaps : float64 [m]
-        Their distances in m.
+        Their distances in m, of the surfaces that stand back.
     gradient : float64 [m, 4, 3]
         ∂φ/∂x of each in N, as it acts.
     """
@@ -66,11 +68,17 @@ class ContactState:
     surface: Surface
     between: NDArray[np.bool_]
     reach: float
+    offset: float
     q: Array
     pairs: SurfacePairs
     c: Array
     gaps: Array
     gradient: Array
+
+    @property
+    def farthest(self) -> float:
+        """The gap in m from which on there is no force: d̂, or 0 of contact that begins as surfaces touch."""
+        return self.reach - self.offset
 
     @cached_property
     def bodies(self) -> IntArray:
@@ -87,7 +95,9 @@ class ContactState:
         near = np.flatnonzero(self.gaps < self.reach)
         gaps, nodes = self.gaps[near], self.pairs.nodes[near]
         normal = np.einsum("ma,mai->mi", self.c[near], self.q[nodes]) / np.where(gaps > 0.0, gaps, 1.0)[:, None]
-        return Contacts(nodes, self.bodies[near], gaps, np.einsum("mi,mi->m", self._of_first[near], normal))
+        return Contacts(
+            nodes, self.bodies[near], gaps - self.offset, np.einsum("mi,mi->m", self._of_first[near], normal)
+        )
 
     def nodal_forces(self) -> Array:
         """Return the contact forces [n, 3] in N on the nodes."""
@@ -96,11 +106,11 @@ class ContactState:
         return out
 
     def nodal_gaps(self) -> Array:
-        """Return the distances [n] in m of nodes from the nearest face that they may touch, d̂ where none is nearer."""
+        """Return the gaps [n] in m of nodes to the nearest face that they may touch; `farthest` if none is near."""
         out = np.full(len(self.q), self.reach)
         faces = self.pairs.edge_edge == 0
         np.minimum.at(out, self.pairs.nodes[faces, 0], self.gaps[faces])
-        return out
+        return out - self.offset
 
     def resultants(self) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
@@ -113,7 +123,7 @@ class ContactState:
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
-        told = {GAP.name: float(self.gaps.min(initial=self.reach))}
+        told = {GAP.name: float(self.gaps.min(initial=self.reach)) - self.offset}
         if len(_different(self.between)) <= MOST_PAIRS:
             for pair, force in self.resultants().items():
                 told |= components(_force_of(*pair), force)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from symplex.decks.deck import RigidGroup, Term, Tie
+from symplex.decks.deck import MultiPoint, RigidGroup, Sector, Term, Tie
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 
-def _before_steps(reading: Reading) -> None:
+def before_steps(reading: Reading) -> None:
+    """Raise NotUnderstood in a step."""
     if reading.in_step:
         raise NotUnderstood("constraints that change between steps are not known")
 
 
 def _take_equation(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
+    before_steps(reading)
     lines = [words(line.rstrip().rstrip(",")) for line in block.lines]
     at = 0
     while at < len(lines):
@@ -36,18 +37,38 @@ def _take_equation(reading: Reading, block: Block) -> None:
 
 
 def _take_tie(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
+    before_steps(reading)
     tolerance = block.parameters.get("POSITIONTOLERANCE")
     for line in block.lines:
         slave, master, *_ = *words(line), "", ""
         if not slave or not master:
             raise ValueError("a *TIE names no two surfaces")
         adjust = block.parameters.get("ADJUST", "YES").upper() != "NO"
-        reading.deck.ties.append(Tie(slave, master, reals(tolerance)[0] if tolerance else None, adjust))
+        cyclic = "CYCLICSYMMETRY" in block.parameters
+        reading.deck.ties.append(Tie(slave, master, reals(tolerance)[0] if tolerance else None, adjust, cyclic))
+
+
+def _take_sector(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    if reading.deck.sector is not None:
+        raise NotUnderstood("several cyclic symmetries are not known")
+    values = reals(block.lines[0]) if block.lines else []
+    count = block.parameter("N")
+    if len(values) < 6 or not count.isdecimal() or int(count) < 2:
+        raise ValueError("a *CYCLIC SYMMETRY MODEL has no number N of sectors, or no two points of an axis")
+    a, b = (values[0], values[1], values[2]), (values[3], values[4], values[5])
+    reading.deck.sector = Sector(int(count), a, b)
+
+
+def _take_diameters(reading: Reading, block: Block) -> None:
+    numbers = [block.parameters.get(name, "0") for name in ("NMIN", "NMAX")]
+    if not all(number.isdecimal() for number in numbers):
+        raise ValueError(f"nodal diameters are {numbers[0]} to {numbers[1]}; they must be whole numbers")
+    reading.step.diameters = int(numbers[0]), int(numbers[1])
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
+    before_steps(reading)
     if "NSET" not in block.parameters or "REFNODE" not in block.parameters:
         raise NotUnderstood("only rigid bodies of NSET and REF NODE are known")
     nodes, reference = block.parameters["NSET"], block.parameters["REFNODE"]
@@ -56,34 +77,80 @@ def _take_rigid(reading: Reading, block: Block) -> None:
 
 
 def _take_coupling(reading: Reading, block: Block) -> None:
-    _before_steps(reading)
-    reading.coupled = block.parameter("SURFACE"), block.parameter("REFNODE")
+    before_steps(reading)
+    axes = block.parameters.get("ORIENTATION", "").upper()
+    reading.coupled = block.parameter("SURFACE"), block.parameter("REFNODE"), axes
 
 
 def _take_kinematic(reading: Reading, block: Block) -> None:
     if reading.coupled is None:
         raise NotUnderstood("it stands outside of a *COUPLING")
-    surface, reference = reading.coupled
+    surface, reference, axes = reading.coupled
     components: set[int] = set()
     for line in block.lines:
         first, last, *_ = *words(line), "", ""
         begin = direction(first)
         end = direction(last) if last else begin
         components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 3}
-    reading.deck.rigid.append(RigidGroup(surface, True, reference, "", tuple(sorted(components or {0, 1, 2}))))
+    held = tuple(sorted(components or {0, 1, 2}))
+    reading.deck.rigid.append(RigidGroup(surface, True, reference, "", held, axes))
 
+
+def _take_mpc(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    kind, found = "", list[str]()
+    for line in block.lines:
+        first, *rest = words(line.rstrip().rstrip(","))
+        if first.upper() in _MULTI_POINT or not found:
+            _add_mpc(reading, kind, found)
+            kind, found = first.upper(), []
+            if kind not in _MULTI_POINT:
+                raise NotUnderstood(f"constraints {kind} are not known")
+        else:
+            rest = [first, *rest]
+        found += rest
+    _add_mpc(reading, kind, found)
+
+
+def _add_mpc(reading: Reading, kind: str, nodes: list[str]) -> None:
+    if not kind:
+        return
+    if kind == "MEANROT":  # of each node there are three, one for each direction; at the end the one that is meant
+        nodes = [*nodes[:-1:3], *nodes[-1:]]
+    if len(nodes) < _MULTI_POINT[kind]:
+        raise ValueError(f"a constraint {kind} has {len(nodes)} nodes, not {_MULTI_POINT[kind]}")
+    reading.deck.multi_point.append(MultiPoint(kind, tuple(nodes)))
+
+
+_MULTI_POINT = {"BEAM": 2, "MEANROT": 3}  # how many nodes they have at least
 
 CONSTRAINT_KEYWORDS = {
     "EQUATION": Keyword(_take_equation, (), "`[[constraint]]`"),
+    "MPC": Keyword(
+        _take_mpc,
+        (),
+        "BEAM, MEANROT: `[[constraint]]`, without `NLGEOM`: two nodes keep their distance, a node has the mean "
+        "rotation of others",
+    ),
     "TIE": Keyword(
         _take_tie,
-        ("NAME", "ADJUST", "POSITIONTOLERANCE"),
+        ("NAME", "ADJUST", "POSITIONTOLERANCE", "CYCLICSYMMETRY"),
         "`[[constraint]]`: nodes of the first surface stay where they are on a face of the second one",
+    ),
+    "CYCLICSYMMETRYMODEL": Keyword(
+        _take_sector,
+        ("N", "NGRAPH", "TIE", "ELSET"),
+        "of one *TIE or several with `CYCLIC SYMMETRY`: `[[constraint]]`, in static steps and frequencies",
+    ),
+    "SELECTCYCLICSYMMETRYMODES": Keyword(
+        _take_diameters,
+        ("NMIN", "NMAX"),
+        "one nodal diameter; unless it is 0 or N/2, a second body has imaginary parts",
     ),
     "RIGIDBODY": Keyword(
         _take_rigid, ("NSET", "REFNODE", "ROTNODE"), "`[[constraint]]`, without `NLGEOM`: rotations are small"
     ),
-    "COUPLING": Keyword(_take_coupling, ("REFNODE", "SURFACE", "CONSTRAINTNAME"), "`[[constraint]]`"),
+    "COUPLING": Keyword(_take_coupling, ("REFNODE", "SURFACE", "CONSTRAINTNAME", "ORIENTATION"), "`[[constraint]]`"),
     "KINEMATIC": Keyword(
         _take_kinematic, (), "of a coupling, without `NLGEOM`: nodes move with the reference node as a rigid body"
     ),

@@ -7,14 +7,18 @@ from typing import Any
 
 from scipy.spatial import KDTree
 
-from symplex.decks.constraints import Dof, Rows
+from symplex.decks.discrete import Discrete
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.rows import IMAGINARY, Dof, Rows
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
 BODY = "part"
-_ANY_MASS = 1.0  # kg, of nodes of no element, in static steps only
+IMAGE = "imaginary_part"
+_ANY_MASS = 1.0  # kg, of nodes of no element, in static steps, which have nothing to do with it
+_LITTLE_MASS = 1e-5  # in motions, of the mass of the body to the next node
 _STIFF = 1e5  # of a constraint, as a multiple of E h
+_STIFF_WITH_LITTLE_MASS = 1e3  # where frequencies of nodes with little mass would lose those of the body in rounding
 _AXES = "xyz"
 
 
@@ -24,18 +28,20 @@ class ConstraintTables:
     Parameters
     ----------
     rows : Rows
+    discrete : Discrete
     geometry : DeckGeometry
     units : Units
     """
 
-    def __init__(self, rows: Rows, geometry: DeckGeometry, units: Units):
-        self._rows, self._geometry, self._units = rows, geometry, units
+    def __init__(self, rows: Rows, discrete: Discrete, geometry: DeckGeometry, units: Units):
+        self._rows, self._discrete, self._geometry, self._units = rows, discrete, geometry, units
 
     @property
     def loose(self) -> list[int]:
-        """The nodes of constraints that belong to no element."""
+        """The nodes of constraints, springs, dashpots and masses that belong to no element of a body."""
         inside = self._geometry.in_elements
-        return sorted(node for node in self._rows.nodes if node >= len(inside) or not inside[node])
+        used = {node for node in self._rows.nodes if node < IMAGINARY} | self._discrete.nodes
+        return sorted(node for node in used if node >= len(inside) or not inside[node])
 
     def _name(self, node: int) -> str:
         if node in self._rows.turns:
@@ -44,6 +50,10 @@ class ConstraintTables:
 
     def places(self, nodes: Collection[int], name: str) -> list[Table]:
         """Return the keys ``body`` and ``group`` of nodes: of the part together, and of each node of no element."""
+        image = [node - IMAGINARY for node in nodes if node >= IMAGINARY]
+        if image:
+            own = self.places([node for node in nodes if node < IMAGINARY], name)
+            return own + [{**place, "body": IMAGE} for place in self.places(image, name)]
         loose = {*self.loose} & {*nodes}
         inside = [node for node in nodes if node not in loose and self._geometry.in_elements[node]]
         found: list[Table] = []
@@ -51,55 +61,121 @@ class ConstraintTables:
             found.append({"body": BODY, "group": self._geometry.point_group(inside, name)})
         return found + [{"body": self._name(node)} for node in sorted(loose)]
 
-    def masses(self) -> list[Table]:
-        """Return a table ``[[point_mass]]`` for each node of no element."""
+    def masses(self, density: float | None) -> list[Table]:
+        """Return tables ``[[point_mass]]``: one for each node of no element, and those that are on nodes of the body.
+
+        Parameters
+        ----------
+        density : float or None
+            In kg/m³ in motions, in which nodes have masses that are little beside those of the body.
+        """
         points, turns = self._geometry.mesh.points, self._rows.turns
-        return [
+        given: dict[int, float] = {}
+        for nodes, mass in self._discrete.masses:
+            for node in nodes:
+                given[node] = given.get(node, 0.0) + mass * self._units.mass
+        own = _ANY_MASS if density is None else _LITTLE_MASS * density * self._spacing() ** 3
+        loose = self.loose
+        tables: list[Table] = [
             {
                 "name": self._name(node),
-                "mass": _ANY_MASS,
+                "mass": given.pop(node, own),
                 "position": ((turns[node] if node in turns else points[node]) * self._units.length).tolist(),
             }
-            for node in self.loose
+            for node in loose
+        ]
+        alike: dict[float, list[int]] = {}
+        for node, mass in given.items():
+            alike.setdefault(mass, []).append(node)
+        for k, (mass, nodes) in enumerate(alike.items(), start=1):
+            (place,) = self.places(nodes, "heavy")
+            tables.append({"name": f"mass_{k}", **place, "mass": mass})
+            if self._rows.doubled:
+                tables.append({"name": f"imaginary_mass_{k}", **place, "body": IMAGE, "mass": mass})
+        return tables
+
+    @property
+    def has_points(self) -> bool:
+        """Whether there are point masses, on which gravity would act as well."""
+        return bool(self.loose or self._discrete.masses)
+
+    def masses_of(self, elements: list[str]) -> list[tuple[list[int], float]]:
+        """Return the nodes of masses that are among some elements, with the mass of each node in kg."""
+        chosen = {node for who in elements for *_, (node, *_) in self._geometry.discrete(who, only=False)}
+        return [
+            (on, mass * self._units.mass)
+            for nodes, mass in self._discrete.masses
+            if (on := [node for node in nodes if node in chosen])
         ]
 
     def held(self, held: Collection[Dof]) -> list[Table]:
         """Return supports of what no equation and no support of the deck holds of nodes of no element."""
-        used = {dof for row in self._rows.factors for dof in row} | {*held}
+        used = {dof for row in self._rows.factors for dof in row} | {*held} | self._discrete.dofs
         free = {node: "".join(a for i, a in enumerate(_AXES) if (node, i) not in used) for node in self.loose}
         return [{"body": self._name(node), "components": axes} for node, axes in free.items() if axes]
 
-    def tables(self, young: float | None) -> list[Table]:
+    def tables(self, young: float | None, static: bool) -> list[Table]:
         """Return tables ``[[constraint]]``, one for equations of each number of terms.
 
         Parameters
         ----------
         young : float or None
             The largest Young's modulus of the deck in Pa.
+        static : bool
+            Whether masses don't matter.
         """
         tables: list[Table] = []
-        stiffness = None if young is None else _STIFF * young * self._spacing()
+        factor = _STIFF if static or not self.loose else _STIFF_WITH_LITTLE_MASS
+        stiffness = None if young is None else factor * young * self._spacing()
         for count in sorted({len(row) for row in self._rows.factors}):
             which = [k for k, row in enumerate(self._rows.factors) if len(row) == count]
             table: Table = {"name": f"equations_of_{count}"}
-            table["equations"] = [
-                [
-                    {**self._place(node), "component": _AXES[i], "factor": factor}
-                    for (node, i), factor in self._rows.factors[k].items()
-                ]
-                for k in which
-            ]
+            table["equations"] = [self._equation(self._rows.factors[k]) for k in which]
             values = [self._rows.values[k] * self._units.length for k in which]
             table |= {"values": values} if any(values) else {}
             table |= {} if stiffness is None else {"stiffness": stiffness}
             tables.append(table)
+        for name, rows, k in self._discrete.linear:  # the energy of a spring is that of an equation
+            stiffness = k * self._units.force / self._units.length
+            tables.append({"name": name, "equations": [*map(self._equation, rows)], "stiffness": stiffness})
         return tables
 
+    def springs(self) -> list[Table]:
+        """Return tables ``[[spring]]`` of springs that may turn."""
+        return [
+            {
+                "name": f"{name}_{number}",
+                **self._place(a),
+                **{f"to_{key}": value for key, value in self._place(b).items()},
+                "stiffness": k * self._units.force / self._units.length,
+            }
+            for name, pairs, k in self._discrete.springs
+            for number, (a, b) in enumerate(pairs, start=1)
+        ]
+
+    def dashpots(self) -> list[Table]:
+        """Return tables ``[[dashpot]]``."""
+        return [
+            {
+                "name": f"{name}_{number}",
+                "between": [self._place(a), self._place(b)],
+                "viscosity": c * self._units.force / self._units.velocity,
+            }
+            for name, pairs, c in self._discrete.dashpots
+            for number, (a, b) in enumerate(pairs, start=1)
+        ]
+
+    def _equation(self, row: dict[Dof, float]) -> list[Table]:
+        return [{**self._place(node), "component": _AXES[i], "factor": c} for (node, i), c in row.items() if c]
+
     def _place(self, node: int) -> Table:
-        (place,) = self.places([node], f"node_{self._geometry.numbers[node]}" if node not in self._rows.turns else "")
+        known = node % IMAGINARY
+        (place,) = self.places([node], f"node_{self._geometry.numbers[known]}" if known not in self._rows.turns else "")
         return place
 
     def _spacing(self) -> float:
         """Return the mean distance in m of nodes to the next one."""
         points = self._geometry.mesh.points[self._geometry.in_elements]
+        if len(points) < 2:
+            return self._units.length
         return float(KDTree(points).query(points, 2)[0][:, 1].mean()) * self._units.length

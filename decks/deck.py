@@ -74,10 +74,11 @@ class Section(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """The axes of a material: the first one, and a direction in the plane of the first two."""
+    """Axes: the first one, and a direction in the plane of the first two; cylindrical, two points of the axis."""
 
     first: Vector
     second: Vector
+    cylindrical: bool = False
 
 
 class Amplitude(NamedTuple):
@@ -123,6 +124,15 @@ class Weight(NamedTuple):
     amplitude: str
 
 
+class Spin(NamedTuple):
+    """Centrifugal forces on elements that turn about an axis through a point."""
+
+    elements: str
+    angular_velocity: Vector
+    point: Vector
+    amplitude: str
+
+
 class NodeVelocity(NamedTuple):
     """A component of the initial velocity of nodes."""
 
@@ -155,6 +165,15 @@ class Tie(NamedTuple):
     master: str
     tolerance: float | None
     adjust: bool
+    cyclic: bool = False
+
+
+class Sector(NamedTuple):
+    """The number of sectors of a structure of which there is one, and two points of their axis."""
+
+    count: int
+    a: Vector
+    b: Vector
 
 
 class RigidGroup(NamedTuple):
@@ -168,6 +187,52 @@ class RigidGroup(NamedTuple):
     reference: str
     rotation: str
     components: tuple[int, ...]
+    axes: str = ""
+
+
+class MultiPoint(NamedTuple):
+    """A constraint of a kind: BEAM, two nodes keep their distance; MEANROT, a node has the mean rotation of others."""
+
+    kind: str
+    nodes: tuple[str, ...]
+
+
+class Spring(NamedTuple):
+    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second."""
+
+    elements: str
+    directions: tuple[int, ...]
+    stiffness: float
+    where: Where
+
+
+class Dashpot(NamedTuple):
+    """The viscosity of dampers along the line between two nodes."""
+
+    elements: str
+    viscosity: float
+    where: Where
+
+
+class LumpedMass(NamedTuple):
+    """The mass of each node of a set of elements."""
+
+    elements: str
+    mass: float
+
+
+class Distributed(NamedTuple):
+    """Nodes with weights, or the surface whose mean motion a reference node has.
+
+    The reference node is one by number, or the node of an element of a set; then it moves with the mean, but has no
+    rotation.
+    """
+
+    weights: tuple[tuple[str, float], ...]
+    surface: str | None
+    reference: str
+    of_element: bool
+    axes: str = ""
 
 
 @dataclass
@@ -177,7 +242,7 @@ class Conditions:
     prescribed: list[Prescribed] = field(default_factory=list)
     forces: list[PointForce] = field(default_factory=list)
     pressures: list[FacePressure] = field(default_factory=list)
-    weights: list[Weight] = field(default_factory=list)
+    weights: list[Weight | Spin] = field(default_factory=list)
     new_supports: bool = False
     new_forces: bool = False
     new_pressures: bool = False
@@ -197,6 +262,8 @@ class Step(Conditions):
         In the unit of time of the deck.
     modes : int
         How many natural frequencies are asked for.
+    diameters : tuple of int, optional
+        From which nodal diameter to which one, of structures with cyclic symmetry.
     alpha : float
         Of the method of Hilber, Hughes and Taylor.
     ramped : bool or None
@@ -211,6 +278,7 @@ class Step(Conditions):
     dt: float = 1.0
     period: float = 1.0
     modes: int = 0
+    diameters: tuple[int, int] | None = None
     alpha: float = -0.05
     ramped: bool | None = None
     rayleigh: tuple[float, float] | None = None
@@ -237,6 +305,12 @@ class Deck:
     equations: list[tuple[Term, ...]] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
     rigid: list[RigidGroup] = field(default_factory=list)
+    sector: Sector | None = None
+    multi_point: list[MultiPoint] = field(default_factory=list)
+    distributed: list[Distributed] = field(default_factory=list)
+    springs: list[Spring] = field(default_factory=list)
+    dashpots: list[Dashpot] = field(default_factory=list)
+    masses: list[LumpedMass] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     missed: list[Missed] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -104,6 +104,11 @@ class DeckGeometry:
             return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
         return np.unique(np.concatenate([np.array(face) for face in self.faces(self.sides(who, 0))]))
 
+    def faces_of_surface(self, who: str) -> list[Face]:
+        """Return the faces of a surface, none of one of nodes."""
+        surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
+        return [] if surface is not None and surface.of_nodes else self.faces(self.sides(who, 0))
+
     @cached_property
     def in_elements(self) -> NDArray[np.bool_]:
         """Which nodes [n] belong to solid elements."""
@@ -116,6 +121,11 @@ class DeckGeometry:
         """Return whether some elements and sets of elements are all solid elements together."""
         volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
         return bool(np.isin(np.concatenate(volume), self._elements(sets)).all())
+
+    def has_any(self, sets: Iterable[str]) -> bool:
+        """Return whether there is any solid element among some elements and sets of elements."""
+        volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
+        return bool(volume) and bool(np.isin(np.concatenate(volume), self._elements(sets)).any())
 
     def _elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
         return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
@@ -160,6 +170,28 @@ class DeckGeometry:
             else:
                 groups.append((normal, [face]))
         return groups
+
+    def discrete(self, who: str | None = None, *, only: bool = True) -> Iterator[tuple[int, str, list[int]]]:
+        """Yield number, type and nodes of elements of lines and single nodes: of an element or a set, or all.
+
+        Raises
+        ------
+        MeshError
+            If there is no such set, or where there must be ``only`` these in it, an element is another one.
+        """
+        numbered = self._numbered
+        wanted = None if who is None else {*_members(numbered.element_sets, who).tolist()}
+        for kind, (cell, table) in zip(numbered.types, numbered.elements, strict=True):
+            if dimension_of(cell) > 1:
+                continue
+            rows = table if wanted is None else table[np.isin(table[:, 0], [*wanted])]
+            nodes = numbered.nodes.places(rows[:, 1:], f"a {kind} element")
+            for number, places in zip(rows[:, 0].tolist(), nodes.tolist(), strict=True):
+                if wanted is not None:
+                    wanted.remove(number)
+                yield number, kind, places
+        if wanted and only:
+            raise MeshError(f"element {min(wanted)} of '{who}' is no spring, dashpot or mass.")
 
     @property
     def types(self) -> list[str]:

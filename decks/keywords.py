@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.constraint_keywords import CONSTRAINT_KEYWORDS
+from symplex.decks.discrete_keywords import DISCRETE_KEYWORDS
 from symplex.decks.load_keywords import LOAD_KEYWORDS
 from symplex.decks.material_keywords import MATERIAL_KEYWORDS
 from symplex.decks.mesh_keywords import MESH_KEYWORDS
@@ -34,10 +35,12 @@ KEYWORDS: dict[str, Keyword] = {
     **MESH_KEYWORDS,
     **MATERIAL_KEYWORDS,
     **CONSTRAINT_KEYWORDS,
+    **DISCRETE_KEYWORDS,
     **LOAD_KEYWORDS,
     **STEP_KEYWORDS,
     **dict.fromkeys(_OUTPUTS, _OUTPUT),
     "CONTROLS": _SOLVING,
+    "DESIGNVARIABLES": Keyword(None, (), "nothing: what sensitivities, which are not computed, are to"),
     "PHYSICALCONSTANTS": Keyword(None, (), "nothing: for heat"),
     "RESTART": Keyword(_take_restart, ("WRITE", "FREQUENCY", "OVERLAY", "READ", "STEP"), "nothing; `READ` is refused"),
 }

@@ -11,6 +11,7 @@ from symplex.decks.deck import (
     NodeVelocity,
     PointForce,
     Prescribed,
+    Spin,
     Weight,
 )
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
@@ -88,6 +89,12 @@ def _take_dload(reading: Reading, block: Block) -> None:
                 raise NotUnderstood("the direction of GRAV is zero")
             x, y, z = (values[0] * v / size for v in values[1:4])
             conditions.weights.append(Weight(elements, (x, y, z), amplitude))
+        elif label == "CENTRIF" and len(values) >= 7:
+            size = sum(x * x for x in values[4:7]) ** 0.5
+            if not size or values[0] < 0.0:
+                raise NotUnderstood("CENTRIF has no axis, or a negative square of the angular velocity")
+            x, y, z = (values[0] ** 0.5 * v / size for v in values[4:7])
+            conditions.weights.append(Spin(elements, (x, y, z), (values[1], values[2], values[3]), amplitude))
         elif label[:1] == "P" and label[1:] in ("1", "2", "3", "4", "5", "6") and values:
             conditions.pressures.append(FacePressure(elements, int(label[1:]), values[0], amplitude))
         else:
@@ -129,11 +136,14 @@ LOAD_KEYWORDS = {
     "DLOAD": Keyword(
         _take_dload,
         ("OP", "AMPLITUDE"),
-        "P1 … P6: a pressure, in linear steps a traction of the same size; GRAV on all elements: `[gravity]`",
+        "P1 … P6: a pressure, in linear steps a traction of the same size; GRAV: `[gravity]`, or a `[[load]]` of kind "
+        "`gravity`; CENTRIF: of kind `centrifugal`",
     ),
     "DSLOAD": Keyword(_take_dsload, ("OP", "AMPLITUDE"), "P: a pressure, in linear steps a traction of the same size"),
     "INITIALCONDITIONS": Keyword(
-        _take_initial, ("TYPE",), "VELOCITY, one for the whole body; TEMPERATURE says nothing about the motion"
+        _take_initial,
+        ("TYPE",),
+        "VELOCITY: `[[velocity]]`, of at most 300 different ones; TEMPERATURE says nothing about the motion",
     ),
     "TEMPERATURE": Keyword(_take_temperature, ("OP", "AMPLITUDE"), "nothing, as long as no material expands"),
 }

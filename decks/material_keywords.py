@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from scipy.spatial.transform import Rotation
+
 from symplex.decks.deck import Axes, MaterialData, Section
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, one_line, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
@@ -102,15 +105,31 @@ def _take_section(reading: Reading, block: Block) -> None:
 
 def _take_orientation(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("SYSTEM", "RECTANGULAR").upper()
-    if not kind.startswith("R") or block.parameters.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
-        raise NotUnderstood("only orientations with SYSTEM=RECTANGULAR by coordinates are known")
-    if len(block.lines) > 1:
-        raise NotUnderstood("orientations that are turned about an axis are not known")
+    if kind[:1] not in ("R", "C") or block.parameters.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
+        raise NotUnderstood("only orientations with SYSTEM=RECTANGULAR and CYLINDRICAL by coordinates are known")
     if block.lines and len(words(block.lines[0])) == 1:
         raise NotUnderstood("orientations that differ between elements are not known")
-    values = one_line(block, 6)
-    a, b = (values[0], values[1], values[2]), (values[3], values[4], values[5])
-    reading.deck.orientations[block.parameter("NAME").upper()] = Axes(a, b)
+    values = one_line(Block(block.keyword, {}, block.lines[:1]), 6)
+    axes = Axes((values[0], values[1], values[2]), (values[3], values[4], values[5]), kind.startswith("C"))
+    if len(block.lines) > 1:
+        axis, degrees, *_ = *words(block.lines[1]), ""
+        if axis not in ("1", "2", "3") or axes.cylindrical:
+            raise NotUnderstood("only orientations that are turned about one of their axes 1, 2, 3 are known")
+        axes = _turned(axes, int(axis) - 1, real(degrees) if degrees else 0.0)
+    reading.deck.orientations[block.parameter("NAME").upper()] = axes
+
+
+def _turned(axes: Axes, axis: int, degrees: float) -> Axes:
+    """Return rectangular axes turned about one of them."""
+    third = np.cross(axes.first, axes.second)
+    system = np.array([axes.first, np.cross(third, axes.first), third])
+    sizes = np.linalg.norm(system, axis=1, keepdims=True)
+    if not sizes.all():
+        raise ValueError("the two points of an orientation are on one line with the origin")
+    system /= sizes
+    turned = Rotation.from_rotvec(np.radians(degrees) * system[axis]).apply(system)
+    first, second = (tuple(map(float, turned[k])) for k in (0, 1))
+    return Axes((first[0], first[1], first[2]), (second[0], second[1], second[2]))
 
 
 MATERIAL_KEYWORDS = {
@@ -133,6 +152,8 @@ MATERIAL_KEYWORDS = {
         _take_section, ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION"), "which material elements have"
     ),
     "ORIENTATION": Keyword(
-        _take_orientation, ("NAME", "SYSTEM", "DEFINITION"), "`axes` of anisotropic materials; rectangular"
+        _take_orientation,
+        ("NAME", "SYSTEM", "DEFINITION"),
+        "`axes` of anisotropic materials, rectangular; directions of couplings, cylindrical as well",
     ),
 }

@@ -47,6 +47,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
 
 
 def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:
+    if axes is not None and axes.cylindrical:
+        raise NotUnderstood("the axes of a material cannot be cylindrical; they are the same in all elements")
     table: Table = {"law": "anisotropic" if large else "linear-anisotropic"}
     if material.stiffness:
         table["stiffness"] = [value * units.stress for value in material.stiffness]
@@ -54,4 +56,4 @@ def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large:
         E, nu, G = (material.engineering[k : k + 3] for k in (0, 3, 6))
         table |= {"moduli": [e * units.stress for e in E], "poisson_ratios": list(nu)}
         table["shear_moduli"] = [g * units.stress for g in G]
-    return table | ({} if axes is None else {"axes": [list(axis) for axis in axes]})
+    return table | ({} if axes is None else {"axes": [list(axes.first), list(axes.second)]})

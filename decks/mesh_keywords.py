@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import System
+from symplex.decks.discrete_keywords import DISCRETE
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
@@ -31,7 +32,7 @@ def _take_elements(reading: Reading, block: Block) -> None:
         if "is not known" not in str(error):
             raise
         raise NotUnderstood(f"elements {name} are not known") from None
-    if name not in ELEMENTS:
+    if name not in ELEMENTS and name not in DISCRETE:
         raise NotUnderstood(f"elements {name} cannot be computed with")
 
 

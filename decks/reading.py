@@ -52,7 +52,7 @@ class Reading:
         self.deck = Deck()
         self.mesh = DeckMesh(flat=True)
         self.material: MaterialData | None = None
-        self.coupled: tuple[str, str] | None = None  # the surface and the reference node of the last coupling
+        self.coupled: tuple[str, str, str] | None = None  # surface, reference node and orientation of the last coupling
         self.in_step = False
         self.nonlinear = False
 

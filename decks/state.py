@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Conditions, Deck, Step, System, Weight
+from symplex.decks.deck import Conditions, Deck, Spin, Step, System, Weight
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
+
+_ON_AXIS = 1e-9  # of the size of coordinates: how near to an axis a node is on it
 
 
 class Value(NamedTuple):
@@ -31,13 +34,13 @@ class Acting:
         Nodes are places in the mesh.
     forces : dict of (node, component) to list of Value
     pressures : dict of (element, side) to list of Value
-    weights : list of (Weight, Value)
+    weights : list of (Weight or Spin, Value)
     """
 
     supports: dict[tuple[int, int], Value] = field(default_factory=dict)
     forces: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
     pressures: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
-    weights: list[tuple[Weight, Value]] = field(default_factory=list)
+    weights: list[tuple[Weight | Spin, Value]] = field(default_factory=list)
 
     @property
     def loaded(self) -> bool:
@@ -87,13 +90,15 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
         now.weights = [
             (weight, value)
             for weight, value in now.weights
-            if value.step == step or weight.elements.upper() != item.elements.upper()
+            if value.step == step or type(weight) is not type(item) or weight.elements.upper() != item.elements.upper()
         ]
         now.weights.append((item, Value(1.0, item.amplitude, step)))
 
 
 def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the local directions [n, 3, 3] of nodes, one in each row: rectangular, or radial, tangential, axial.
+
+    Those of nodes on the axis of a cylindrical system are NaN.
 
     Raises
     ------
@@ -110,10 +115,42 @@ def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float6
         axis = (b - a) / max(np.linalg.norm(b - a), 1e-300)
         first = from_axis - np.outer(from_axis @ axis, axis)
     sizes = np.linalg.norm(first, axis=1), np.linalg.norm(third, axis=1)
-    if not all((size > 0).all() for size in sizes):
+    if system.cylindrical:
+        sizes[0][sizes[0] <= _ON_AXIS * np.abs(points - a).max(initial=1.0)] = np.nan
+    if any((size == 0.0).any() for size in sizes):
         raise NotUnderstood("a local system has no directions")
     first, third = first / sizes[0][:, None], third / sizes[1][:, None]
     return np.stack([first, np.cross(third, first), third], axis=1)
+
+
+def oriented(deck: Deck, name: str) -> System:
+    """Return the system of an orientation, of no nodes.
+
+    Raises
+    ------
+    NotUnderstood
+        If there is none of that name.
+    """
+    if name not in deck.orientations:
+        raise NotUnderstood(f"there is no orientation '{name}'")
+    axes = deck.orientations[name]
+    return System("", axes.first, axes.second, axes.cylindrical)
+
+
+def local_axes(local: Mapping[int, NDArray[np.float64]], node: int) -> NDArray[np.float64]:
+    """Return the directions [3, 3] of a node, the global ones if it has no local system.
+
+    Raises
+    ------
+    NotUnderstood
+        If it is on the axis of its system.
+    """
+    axes = local.get(node)
+    if axes is None:
+        return np.eye(3)
+    if np.isnan(axes).any():
+        raise NotUnderstood("a node on the axis of its cylindrical system has no radial direction")
+    return axes
 
 
 def local_directions(deck: Deck, geometry: DeckGeometry) -> dict[int, NDArray[np.float64]]:

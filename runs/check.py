@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import sqrt
 from time import perf_counter
 
 import numpy as np
@@ -15,11 +16,13 @@ from symplex.fem.energy import Array
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import describe
 from symplex.runs.progress import clock, si
 from symplex.runs.report import called, elements, table
+from symplex.scenario.damping import overstress_name
 from symplex.scenario.integrators import step_of
 from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
@@ -41,8 +44,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
     mesh = problem.mesh
     for name, solids in problem.parts.items():
-        rows.append((f"body '{name}'", _body(mesh.points[mesh.nodes_of(name)], solids)))
-        rows += [(f"  {part}", _material(solid)) for part, solid in solids.items() if len(solids) > 1]
+        rows.append((f"body '{name}'", _body(mesh.points[mesh.nodes_of(name)], solids, system)))
+        rows += [(f"  {part}", _material(part, solid, system)) for part, solid in solids.items() if len(solids) > 1]
     for name, bars in problem.trusses.items():
         rows.append((f"truss '{name}'", _truss(bars, mesh, name)))
     for name, springs in problem.springs.items():
@@ -60,7 +63,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     if problem.n_rods:
         rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
     for name, contact in problem.body_contacts.items():
-        rows.append((f"contact '{name}'", _body_contact(contact, points)))
+        rows.append((f"contact '{name}'", _body_contact(contact, problem.points_in_contact(name, problem.state.q))))
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
     energies = system.energies_of(problem.state)
@@ -87,12 +90,12 @@ def _stable_step(system: System, state: State) -> str:
     return si(stable_step(system, state.q, system.held(state.t, state.v)), "s", 4)
 
 
-def _body(points: Array, solids: Mapping[str, Solid]) -> str:
+def _body(points: Array, solids: Mapping[str, Solid], system: System) -> str:
     """Return size, elements and mass of a body, and its material if it has only one part."""
     size = " × ".join(f"{length:.4g}" for length in np.ptp(points, axis=0))
     cells = elements({"": {kind: len(rows) for kind, rows in joined_cells(solids).items()}})
     if len(solids) == 1:
-        return f"{size} m, {cells}, {_material(*solids.values())}"
+        return f"{size} m, {cells}, {_material(*next(iter(solids.items())), system)}"
     mass = sum(solid.material.density * solid.volumes.sum() for solid in solids.values())
     return f"{size} m, {cells}, {mass:.6g} kg"
 
@@ -123,11 +126,16 @@ def _forces(bars: Bars | Anchors, q: Array) -> str:
     return f"forces of {_range(forces, 'N')} at the start"
 
 
-def _material(solid: Solid) -> str:
-    """Return the mass of a part of a body and what its material is like."""
-    material = solid.material
+def _material(name: str, solid: Solid, system: System) -> str:
+    """Return the mass of a part of a body and what its material is like, also at once where it relaxes."""
+    material, relaxing = solid.material, system.inelastic.get(overstress_name(name))
     moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
-    return f"{material.density * solid.volumes.sum():.6g} kg, waves {material.wave_speed:.5g} m/s{moduli}"
+    waves = f"waves {material.wave_speed:.5g} m/s"
+    if isinstance(relaxing, Viscoelastic):
+        # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.
+        at_once = sqrt(material.wave_speed**2 + 4.0 / 3.0 * relaxing.moduli.sum() / material.density)
+        waves = f"waves {at_once:.5g} m/s at once, {material.wave_speed:.5g} m/s relaxed"
+    return f"{material.density * solid.volumes.sum():.6g} kg, {waves}{moduli}"
 
 
 def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
@@ -159,8 +167,14 @@ def _body_contact(contact: BodyContact, q: Array) -> str:
     if len(near.gaps):
         pressed = si(contact.total(q), "J")
         touching = f"{len(near.gaps):,} pairs nearer at the start, which press bodies apart with {pressed}"
+    begins = f"from a distance of {si(contact.reach, 'm')} on"
+    if contact.offset:
+        begins = f"from touch on, to a depth of {si(contact.offset, 'm')}"
+        touching = f"{int((near.gaps < 0.0).sum()):,} pairs touch at the start"
+        if contact.overlap:
+            touching += f", and overlaps of up to {si(contact.overlap, 'm')} count as touching"
     return (
-        f"{contact.law}, {si(contact.stiffness, 'N/m³')} from a distance of {si(contact.reach, 'm')} on ({touching}); "
+        f"{contact.law}, {si(contact.stiffness, 'N/m³')} {begins} ({touching}); "
         f"{len(surface.triangles):,} triangles, {pairs:,} pair{'s' * (pairs > 1)} of bodies"
     )
 

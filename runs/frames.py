@@ -139,12 +139,13 @@ def _of_contact(problem: Problem, motion: Motion, state: State, wanted: Collecti
         states = []
         for name, energy in problem.body_contacts.items():
             of_nodes = energy is problem.system.energies[name]
-            states.append(energy.at(points, motion.gradient(energy, state) if of_nodes else None))
+            gradient = motion.gradient(energy, state) if of_nodes else None
+            states.append(energy.at(problem.points_in_contact(name, state.q), gradient))
         forces += np.sum([one.nodal_forces() for one in states], axis=0)
         pressures = np.zeros(len(points))
         for surface in (energy.surface for energy in problem.body_contacts.values()):
             pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
-        farthest = max(one.reach for one in states)
-        gaps = [np.where(gap < one.reach, gap, farthest) for one in states for gap in [one.nodal_gaps()]]
+        farthest = max(one.farthest for one in states)
+        gaps = [np.where(gap < one.farthest, gap, farthest) for one in states for gap in [one.nodal_gaps()]]
         fields |= {"contact_pressure": pressures, "gap": np.min(gaps, axis=0)}
     return {name: values for name, values in fields.items() if name in wanted}

@@ -41,6 +41,7 @@ class Folder:
         self.scenario = self.path / "scenario.toml"
         self.history = self.path / "history.csv"
         self.checkpoint = self.path / "checkpoint.npz"
+        self.start = self.path / "start.npz"
         self.summary = self.path / "summary.json"
         self.plot = self.path / "history.png"
         self.snapshots = self.path / "snapshots.png"
@@ -125,7 +126,7 @@ class Folder:
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
         pictures = [self.plot, self.snapshots, self.film("mp4"), self.film("gif")]
         history = [self.history, declaration_of(self.history)]
-        whole = [self.checkpoint, self.summary, *history, self.scenario, *pictures, *indices]
+        whole = [self.checkpoint, self.start, self.summary, *history, self.scenario, *pictures, *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1])]
         return [*whole, *asides, *logs, *files_beside(indices[0])]

@@ -33,6 +33,7 @@ from symplex.runs.results import Folder
 from symplex.runs.rows import RowsOfRun
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
+from symplex.scenario.start import Start
 from symplex.time.motion import Motion
 from symplex.time.totals import EnergyExchange
 
@@ -107,12 +108,13 @@ def _computed(
     shown.say(scenario.tables.title or scenario.name)
     with folder.held(), compilation_announced(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(scenario.build(), folder, clock, shown, opened)
+            run = _Run(_built(scenario, folder, checkpoint), folder, clock, shown, opened)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose
             if checkpoint is None:
                 folder.create(scenario.text, overwrite)
+                run.keep_start()
             else:
                 run.resume(checkpoint)  # what is refused leaves all as it is
                 folder.keep_scenario(scenario.text)
@@ -150,6 +152,12 @@ def _too_early(scenario: Scenario, reached: float) -> str:
         f"{scenario.path.name}: [run]: the run ends at {scenario.times[-1]:g} s, but it was computed to {reached:g} s "
         f"already; resume it with until = {reached:.9g} or later."
     )
+
+
+def _built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None) -> Problem:
+    """Return what a scenario describes; a run that goes on begins as it has begun, whatever is left of what it was."""
+    kept = checkpoint is not None and scenario.tables.start is not None and folder.start.exists()
+    return scenario.build(Start.load(folder.start) if kept else None)
 
 
 def _last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
@@ -241,6 +249,12 @@ class _Run:
         with self._clock.part("prepare"):
             motion = self._problem.integrator.start(self._problem.system, self._problem.state)
             self._started = motion, self._advanced(motion, 0)
+
+    def keep_start(self) -> None:
+        """Keep what [start] has led to in the folder: the run that it is of may be gone when this one goes on."""
+        if self._problem.scenario.tables.start is not None:
+            state = self._problem.state
+            Start(state.q, state.v, state.internal).save(self._folder.start, self._version)
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Set the system in motion from a checkpoint, and cut history and series to its sample."""

@@ -215,4 +215,30 @@ class PressureTable(_LoadTable):
         return False
 
 
-LoadTable = NodalLoadTable | TractionTable | PressureTable
+class GravityLoadTable(_LoadTable):
+    """The weight of a body, or of a group of its elements."""
+
+    kind: Literal["gravity"]
+    group: Text | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    acceleration: Annotated[Triple, vector("m/s²")]
+
+
+class CentrifugalLoadTable(_LoadTable):
+    """The centrifugal forces on a body, or a group of its elements, in a frame that turns steadily."""
+
+    kind: Literal["centrifugal"]
+    group: Text | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    angular_velocity: Annotated[Triple, vector("rad/s")]
+    point: Annotated[Triple, vector("m")]
+    follows: bool = True
+
+    @model_validator(mode="after")
+    def _check(self) -> CentrifugalLoadTable:
+        if not any(self.angular_velocity):
+            raise ValueError("angular_velocity is zero; leave the load out")
+        if self.follows and self.history is not None:
+            raise ValueError("has a history, with which forces can only be those at the start: give follows = false")
+        return self
+
+
+LoadTable = NodalLoadTable | TractionTable | PressureTable | GravityLoadTable | CentrifugalLoadTable

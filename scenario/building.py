@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from symplex.errors import ScenarioError, SymplexError
-from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
+from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energy import Energy, IntArray
 from symplex.fem.measures.bars import Bars
@@ -19,14 +19,15 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, merge
-from symplex.scenario.actions import LoadTable, Rod, Support
+from symplex.scenario.actions import Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.damping_parts import Damped, damping_of
 from symplex.scenario.equations import constraints_of
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
-from symplex.scenario.prescribed import factor, require_covered, support_motion
+from symplex.scenario.loads import load_of
+from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.rigid_motion import RIGIDITY
@@ -35,7 +36,7 @@ from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
 from symplex.scenario.springs import spring_of
 from symplex.scenario.stages import idle, of_supports, tables_of_stage
-from symplex.scenario.start import Beginning, Perturbation
+from symplex.scenario.start import Beginning, Perturbation, Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
 from symplex.scenario.trusses import truss_mesh
@@ -65,10 +66,12 @@ class Builder:
     tables : Tables
     path : Path
         Of the scenario file: its name is in messages, files are looked for in its folder.
+    start : Start, optional
+        What [start] has led to before.
     """
 
-    def __init__(self, tables: Tables, path: Path):
-        self._tables, self._path = tables, path
+    def __init__(self, tables: Tables, path: Path, start: Start | None = None):
+        self._tables, self._path, self._given = tables, path, start
         self._lines: list[str] = []
 
     def build(self) -> Built:
@@ -92,7 +95,7 @@ class Builder:
             self._tables,
             self._mesh,
             self._damped(energies),
-            self._inertia.of_bodies,
+            self._inertia.moved,
             self._inertia.positions(),
             self._try,
         )
@@ -104,7 +107,7 @@ class Builder:
 
         def acting(first: float, last: float) -> System:
             """Return the system with what acts between two times in s, or at one."""
-            without = idle(tables, first, last)
+            without = idle(tables, first, last, loads)
             fixed, moving = of_supports(supports, self._n_nodes, first, last)
             for nodes in self._riders.held():
                 fixed[nodes] = True
@@ -132,8 +135,11 @@ class Builder:
         q, v, table = self._inertia.positions(), self._inertia.velocities, self._tables.start
         if table is None:
             return self._wanted("at the start", system.state, q, v)
+        if self._given is not None:
+            given = self._given
+            return self._wanted("at the start", system.state, given.q, given.v, 0.0, given.internal)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        q, v, internal = self._wanted(place("start"), beginning.state, table, len(self._tables.names))
+        q, v, internal = self._wanted(place("start"), beginning.state, table)
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
@@ -224,7 +230,7 @@ class Builder:
 
     # -- supports, energies, loads ------------------------------------------------------------------------------
 
-    def _group(self, table: Support | Rod | LoadTable | Perturbation) -> str:
+    def _group(self, table: Support | Rod | Perturbation) -> str:
         """Return the name of a body's group in the mesh of all bodies."""
         return group_in(self._mesh, str(table.body), table.group)
 
@@ -319,10 +325,9 @@ class Builder:
         energies |= contact.energies
         loads |= contact.loads
         if tables.gravity is not None:
-            mass = np.sum([*self._inertia.of_bodies.values(), self._riders.weights], axis=0)
-            energies["gravity"] = Gravity(mass, tables.gravity.acceleration)
+            energies["gravity"] = Gravity(self._inertia.weights(), tables.gravity.acceleration)
         for k, table in enumerate(tables.load):
-            load = self._try(place("load", k, table.name), self._load, table)
+            load = self._try(place("load", k, table.name), load_of, table, self._mesh, self._inertia, self._path.parent)
             if isinstance(load, Energy):
                 energies[table.name] = load
             elif load is not None:
@@ -344,18 +349,3 @@ class Builder:
         """The nodes on the boundary of bodies, and all of trusses and point masses."""
         bare = [name for name in self._tables.names if name not in self._inertia.parts]
         return np.unique(np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)]))
-
-    def _load(self, table: LoadTable) -> Energy | Load:
-        group = self._group(table)
-        history = factor(table.history, self._path.parent, table.begin) if table.history is not None else 1.0
-        if table.kind == "nodal":
-            nodes = self._mesh.nodes_of(group)
-            if table.history is None:
-                return NodalForce(nodes, table.force)
-            return NodalLoad(nodes, table.force, history)
-        faces = self._mesh.faces_of(group)
-        if table.kind == "pressure":
-            return Pressure(faces, table.pressure, history)
-        load = SurfaceTraction(self._mesh.points, faces, table.traction, history)
-        # What is constant has a potential.
-        return NodalForce(load.nodes, load.forces) if table.history is None else load

@@ -12,6 +12,7 @@ from symplex.contact.friction import Friction
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
@@ -72,11 +73,13 @@ class ContactParts:
                 if not isinstance(table, ContactTable):
                     continue
                 own = {name: of for name, of in touching.items() if name not in obstacles or name == table.name}
-                contact = self._try(place(key, k, table.name), body_contact, table, own, self._points)
-                if contact is not None:
+                follow = None if self._riders.bodies is None else self._riders.bodies.interpolation
+                found = self._try(place(key, k, table.name), body_contact, table, own, self._points, follow)
+                if found is not None:
+                    contact, energy = found
                     frictions = table.frictions(list(own)).items()
                     acting = {name: pair for name, pair in frictions if pair is None or is_between(contact, *pair)}
-                    self._add(table, contact, acting)
+                    self._add(table, contact, acting, energy)
 
     def _touching(self, solids: Mapping[str, Solid], v: Array) -> dict[str, Touching]:
         """Return all that has a surface which may touch others, by name."""
@@ -93,9 +96,10 @@ class ContactParts:
         table: FrictionTable,
         contact: ObstacleContact | BodyContact,
         frictions: Mapping[str, tuple[str, str] | None],
+        of_nodes: ChangingInterpolatedEnergy | None = None,
     ) -> None:
-        """Add a contact of points and its frictions, by name, as an energy and loads of nodes."""
-        energy = self._riders.of_points(contact)
+        """Add a contact of points and its frictions, by name, as an energy, which may be given, and loads of nodes."""
+        energy = self._riders.of_points(contact) if of_nodes is None else of_nodes
         self.energies[table.name] = energy  # pyright: ignore[reportAttributeAccessIssue]
         for name, pair in frictions.items():
             friction = Friction(contact, **table.friction_options, between=pair)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.contact.bodies import BodyContact
+from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
 from symplex.contact.stiffness import SHARE, contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
@@ -45,6 +47,7 @@ class ContactTable(FrictionTable):
     name: Name = "contact"
     bodies: Annotated[Literal["all"] | tuple[str, ...], Quantity(_bodies)] = "all"
     with_itself: bool = Field(False, alias="self")
+    begins: Literal["distance", "touch"] = "distance"
     law: Literal["penalty", "barrier"] = "penalty"
     stiffness: Annotated[float | None, positive("N/m³")] = None
     factor: Annotated[float | None, positive("1")] = None
@@ -104,21 +107,27 @@ class Touching(NamedTuple):
         The velocities in m/s at the start of its nodes, or points.
     is_free : bool
         Whether it moves by what acts on it: two that do not need not be in contact.
+    cells : callable
+        Returns the volume cells by type; of what is rigid there are none.
     """
 
     surface: Callable[[], Surface]
     material: Material | None
     v: Array
     is_free: bool = True
+    cells: Callable[[], Mapping[str, IntArray]] = dict
 
 
 def touching_body(mesh: Mesh, name: str, parts: Mapping[str, Solid], v: Array) -> Touching:
     """Return what a body is for contact, given the mesh and velocities [n, 3] of all, and the strain energies of it."""
-    return Touching(partial(_surface_of, mesh, name, parts), _softest(parts), v[mesh.nodes_of(name)])
+    surface = partial(_surface_of, mesh, name, parts)
+    return Touching(surface, _softest(parts), v[mesh.nodes_of(name)], cells=partial(joined_cells, parts))
 
 
-def body_contact(table: ContactTable, touching: Mapping[str, Touching], points: Array) -> BodyContact:
-    """Return the contact that a table describes.
+def body_contact(
+    table: ContactTable, touching: Mapping[str, Touching], points: Array, follow: Interpolation | None
+) -> tuple[BodyContact, ChangingInterpolatedEnergy | None]:
+    """Return the contact that a table describes, of points; and if it begins where surfaces touch, that of nodes.
 
     Parameters
     ----------
@@ -127,11 +136,14 @@ def body_contact(table: ContactTable, touching: Mapping[str, Touching], points: 
         All that may touch, by name.
     points : float64 [p, 3]
         Where the points of their surfaces are at the start, in m.
+    follow : Interpolation, optional
+        How points follow nodes, where some are of rigid bodies.
 
     Raises
     ------
     ScenarioError
-        If the distance is above an edge, bodies overlap or touch at the start, or nothing of what may touch can move.
+        If the distance is above an edge, bodies overlap at the start, or touch and may not, or nothing of what may
+        touch can move.
     MeshError
         If a body has no surface.
     """
@@ -145,6 +157,9 @@ def body_contact(table: ContactTable, touching: Mapping[str, Touching], points: 
     distance = table.distance
     if distance is None and any(touching[name].material is None for name in surfaces):
         distance = _distance_beside_rigid(surfaces, touching)
+    if table.distance is None and table.begins == "touch":
+        shortest = float(surface.edge_lengths.min()) if distance is None else distance / SHARE
+        distance = SHARE_TOUCHING * shortest
     stiffness = table.stiffness
     try:
         if stiffness is None:
@@ -161,10 +176,26 @@ def body_contact(table: ContactTable, touching: Mapping[str, Touching], points: 
             between=pairs,
             margin=table.margin,
         )
-        contact.check_start(points)
+        if table.begins == "touch":
+            energy = offset_contact(contact, points, _cells(touching[name] for name in surfaces), follow=follow)
+            return cast(BodyContact, energy.energy), energy
     except InvalidSystem as error:
         raise ScenarioError(str(error).removeprefix("BodyContact: ")) from None
-    return contact
+    try:
+        contact.check_start(points)
+    except InvalidSystem as error:
+        message = str(error).removeprefix("BodyContact: ")
+        raise ScenarioError(f'{message} Or let forces begin where they touch (begins = "touch").') from None
+    return contact, None
+
+
+def _cells(of: Iterable[Touching]) -> dict[str, IntArray]:
+    """Return the volume cells of several bodies, by type."""
+    found: dict[str, list[IntArray]] = {}
+    for one in of:
+        for kind, nodes in one.cells().items():
+            found.setdefault(kind, []).append(nodes)
+    return {kind: np.concatenate(parts) for kind, parts in found.items()}
 
 
 def is_between(contact: BodyContact, one: str, other: str) -> bool:

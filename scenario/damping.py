@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.solids.viscous_stress import ViscousStress
+from symplex.scenario.actions import Timed
 from symplex.scenario.quantities import (
     ZERO,
     Name,
@@ -41,7 +42,7 @@ def _ratios(value: Any) -> tuple[float, ...]:
     return numbers("1").check(value)
 
 
-class DampingTable(Table):
+class DampingTable(Timed):
     """Rayleigh's damping of bodies: α M + β K, given by these or by the ratios at two frequencies."""
 
     name: Name = "damping"
@@ -81,6 +82,10 @@ class DampingTable(Table):
             )
         return self
 
+    def damps_by(self, load: str) -> bool:
+        """Return whether a load, by its name, is a part of this damping."""
+        return load == f"{self.name}_mass" or load.startswith(f"{self.name}_stiffness_")
+
     @property
     def _two_ratios(self) -> tuple[float, float]:
         """Those at the two frequencies; one counts for both."""
@@ -98,7 +103,7 @@ class DampingTable(Table):
         return 2.0 * w1 * w2 * (z1 * w2 - z2 * w1) / (w2 * w2 - w1 * w1), beta
 
 
-class DashpotTable(Table):
+class DashpotTable(Timed):
     """A damper between two groups, or between a group and a fixed point."""
 
     name: Name
@@ -142,7 +147,7 @@ class DashpotTable(Table):
         return [nodes_named(str(self.body), self.group, self.at)]
 
 
-class DragTable(Table):
+class DragTable(Timed):
     """The drag of a fluid on the surface of a body, or on nodes of it."""
 
     name: Name

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
@@ -79,12 +80,53 @@ class Inertia:
                 mass = mass + part.consistent_mass(points, n)
         return self._moved_inward(mass.tocsr())
 
+    def mass_of(self, name: str, group: str | None = None) -> Array | csr_array:
+        """Return the nodal masses [n] of a body or of elements of it, or the mass matrix if it has a consistent one.
+
+        Nodes that are to have none have theirs here: it is what forces by volume act on.
+
+        Raises
+        ------
+        ScenarioError
+            If a group is one of what has no elements.
+        """
+        points, n = self._mesh.points, self._riders.n_nodes
+        of = {item.name: item.mass for item in (*self._tables.body, *self._tables.truss)}
+        if group is None and of.get(name) != "consistent":
+            return self.of_bodies[name]
+        parts: list[Part] | list[Truss] = self.parts.get(name) or [self.trusses[name]] if name in of else []
+        if group is not None:
+            if name not in self.parts:
+                raise ScenarioError(f"'{name}' has no elements of which a group could be; leave group out.")
+            found = [part.within(self._mesh, f"{name}.{group}") for part in self.parts[name]]
+            parts = [part for part in found if len(part.cells)]
+        if of[name] != "consistent":
+            return sum((part.lumped_mass(points, n) for part in parts), np.zeros(n))
+        return sum((part.consistent_mass(points, n) for part in parts), csr_array((n, n)))
+
+    def weights(self) -> Array | csr_array:
+        """Return the nodal masses [n] on which gravity acts, or the mass matrix if any body has a consistent one."""
+        found = [self.mass_of(name) for name in self.of_bodies]
+        lumped = sum((mass for mass in found if isinstance(mass, np.ndarray)), self._riders.weights)
+        consistent = [mass for mass in found if not isinstance(mass, np.ndarray)]
+        return sum(consistent, diags_array(lumped).tocsr()) if consistent else lumped
+
     def _moved_inward(self, mass: Array | csr_array) -> Array | csr_array:
         """Return a mass without that of nodes that are to have none."""
         for k, body in enumerate(self._tables.body):
             moved = self._try(place("body", k, body.name), moved_inward, mass, body, self.parts[body.name], self._mesh)
             mass = mass if moved is None else moved
         return mass
+
+    @property
+    def moved(self) -> dict[str, Array]:
+        """Those of `of_bodies`, without what nodes have that are to have none: it is at the nodes behind them."""
+        found = dict(self.of_bodies)
+        for k, body in enumerate(self._tables.body):
+            own = found[body.name], body, self.parts[body.name], self._mesh
+            moved = self._try(place("body", k, body.name), moved_inward, *own)
+            found[body.name] = own[0] if moved is None else moved
+        return found
 
     @property
     def massless(self) -> np.ndarray:

@@ -45,6 +45,13 @@ class Part(NamedTuple):
         """Return its strain energy; of the whole mesh the points [n, 3] in m are given."""
         return Solid(points, self.cells, self.material.material(), formulation=self.formulation)
 
+    def within(self, mesh: Mesh, group: str) -> Part:
+        """Return the part of it that is in a group of elements of the mesh of all bodies."""
+        kind = next(element.kind for element in SOLIDS if element.n_nodes == self.cells.shape[1])
+        members = mesh.cell_groups.get(group, {}).get(kind, np.empty(0, np.int32))
+        chosen = mesh.cells[kind][members]
+        return self._replace(cells=self.cells[rows_among(self.cells, chosen)])
+
     def lumped_mass(self, points: Array, n_nodes: int) -> Array:
         """Return its lumped nodal masses [n_nodes] in kg."""
         return lumped_mass(points, self.cells, self.material.density, n_nodes)

@@ -29,6 +29,7 @@ from symplex.scenario.changes import with_changes
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Timeline, timeline
+from symplex.scenario.start import Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
 from symplex.time.integrator import Integrator
@@ -156,8 +157,13 @@ class Scenario:
         """Which of the samples are frames as well."""
         return self.timeline.is_frame
 
-    def build(self) -> Problem:
+    def build(self, start: Start | None = None) -> Problem:
         """Return what the scenario describes, ready to run.
+
+        Parameters
+        ----------
+        start : Start, optional
+            What [start] has led to before, which is not sought again.
 
         Raises
         ------
@@ -165,7 +171,7 @@ class Scenario:
             With one line for each mistake: meshes that cannot be used, unknown groups, bodies inside obstacles, a step
             above the stability limit.
         """
-        return Problem(self, *Builder(self.tables, self.path).build())
+        return Problem(self, *Builder(self.tables, self.path, start).build())
 
 
 @dataclass(frozen=True)
@@ -249,6 +255,12 @@ class Problem:
     def body_contacts(self) -> dict[str, BodyContact]:
         """The energies of contact between surfaces, by name, of points."""
         return {name: energy for name, energy in self._of_points.items() if isinstance(energy, BodyContact)}
+
+    def points_in_contact(self, name: str, q: Array) -> Array:
+        """Return the positions [p, 3] in m, at nodal positions q [n, 3], of the points that one of these is of."""
+        energy = self.system.energies[name]
+        interpolated = isinstance(energy, ChangingInterpolatedEnergy)
+        return energy.interpolation.points(q) if interpolated else q
 
     @property
     def _of_points(self) -> dict[str, Energy]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +60,15 @@ def tables_of_stage(tables: Tables, k: int) -> Tables:
     return replace(tables, integrator=tables.stage[k].integrator) if tables.stage else tables
 
 
-def idle(tables: Tables, first: float, last: float) -> set[str]:
-    """Return the names of the loads that do not act between two times in s, or at one; gravity is one of them."""
-    names = {load.name for load in tables.load if not load.acts(first, last)}
+def idle(tables: Tables, first: float, last: float, loads: Iterable[str]) -> set[str]:
+    """Return the names of the loads that do not act between two times in s, or at one; gravity is one of them.
+
+    Given are the names of all loads, among them those of damping, which has one for each part of a body.
+    """
+    named = (*tables.load, *tables.dashpot, *tables.drag)
+    names = {load.name for load in named if not load.acts(first, last)}
+    resting = [damping for damping in tables.damping if not damping.acts(first, last)]
+    names |= {load for load in loads if any(damping.damps_by(load) for damping in resting)}
     return names | ({"gravity"} if tables.gravity is not None and not tables.gravity.acts(first, last) else set())
 
 
@@ -80,7 +86,7 @@ def wrong_times(tables: Tables) -> list[str]:
     """Return lines about times at which nothing can begin or end, and about what an equilibrium does not know of."""
     lines, duration = [], tables.run.duration
     static = tables.start is not None and tables.start.kind == "static"
-    for key in ("support", "load", "gravity"):
+    for key in ("support", "load", "gravity", "damping", "dashpot", "drag"):
         given = getattr(tables, key)
         for k, item in enumerate(given if isinstance(given, list) else [given]):
             if item is None:

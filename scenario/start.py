@@ -11,8 +11,9 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
+from scipy.sparse.csgraph import connected_components
 
-from symplex.base.checkpoint import load_checkpoint
+from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.system import System
@@ -33,7 +34,7 @@ from symplex.scenario.quantities import (
 )
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.equilibria.steady_rotation import relative_equilibrium, relative_equilibrium_of_momentum
-from symplex.time.internal import internal_of
+from symplex.time.internal import arrays_of, internal_of
 from symplex.time.solvers.newton import Newton
 
 _SAME_POINT = 1e-6  # of the size of the bodies: points of frames are in single precision
@@ -129,6 +130,29 @@ class Start(NamedTuple):
     v: Array
     internal: Mapping[str, Array] = MappingProxyType({})
 
+    def save(self, path: Path, version: str) -> None:
+        """Write it to a file, to all digits, with the version of symplex that found it.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        motion = {"q": self.q, "v": self.v} | arrays_of(self.internal)
+        save_checkpoint(path, Checkpoint(0, 0.0, version, {}, motion))
+
+    @classmethod
+    def load(cls, path: Path) -> Start:
+        """Return what is in such a file.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be read.
+        """
+        motion = load_checkpoint(path).motion
+        return cls(motion["q"], motion["v"], internal_of(motion))
+
 
 @dataclass(frozen=True)
 class Beginning:
@@ -152,7 +176,7 @@ class Beginning:
     q: Array
     v: Array
 
-    def state(self, table: StartTable, n_bodies: int) -> Start:
+    def state(self, table: StartTable) -> Start:
         """Return what a run starts with, but for a perturbation.
 
         Raises
@@ -165,15 +189,15 @@ class Beginning:
                 newton = Newton(iterations=_CORRECTIONS, linear=table.solver)
                 return Start(static_equilibrium(self.system, self.q, newton=newton).state.q, self.v)
             case RotationStart():
-                return self._rotating(table, n_bodies)
+                return self._rotating(table)
             case _:
                 return self._of_result(table)
 
-    def _rotating(self, table: RotationStart, n_bodies: int) -> Start:
-        if n_bodies != 1:
+    def _rotating(self, table: RotationStart) -> Start:
+        if (parts := self._parts_apart()) != 1:
             raise ScenarioError(
-                f'kind = "relative-equilibrium" is for one body, but there are {n_bodies}; leave the others out, or '
-                "begin each from a result."
+                f'kind = "relative-equilibrium" is for what hangs together as one body, but there are {parts} parts; '
+                "join them ([[tie]]), leave the others out, or begin each from a result."
             )
         velocity = self.v.mean(axis=0)
         if np.abs(self.v - velocity).max() > 1e-12 * max(np.abs(velocity).max(), 1e-300):
@@ -186,6 +210,10 @@ class Beginning:
             momentum = np.array(table.angular_momentum)
             found = relative_equilibrium_of_momentum(self.system, self.q, momentum, velocity=velocity, tilt=table.tilt)
         return Start(found.state.q, found.state.v)
+
+    def _parts_apart(self) -> int:
+        """Return how many parts there are that no energy holds together."""
+        return int(connected_components(self.system.pattern.matrix(self.system.pattern.zeros(1) + 1.0))[0])
 
     def _of_result(self, table: ResultStart) -> Start:
         folder = self.folder / table.folder

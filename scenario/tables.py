@@ -12,7 +12,9 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from symplex.scenario.actions import (
+    CentrifugalLoadTable,
     Gravity,
+    GravityLoadTable,
     LoadTable,
     NodalLoadTable,
     PressureTable,
@@ -93,7 +95,8 @@ class Tables:
     @property
     def timed(self) -> list[Timed]:
         """What may act for a part of the run only."""
-        return [*self.support, *self.load, *([self.gravity] if self.gravity is not None else [])]
+        gravity = [] if self.gravity is None else [self.gravity]
+        return [*self.support, *self.load, *gravity, *self.damping, *self.dashpot, *self.drag]
 
     @property
     def shaped(self) -> list[ShapedTable]:
@@ -146,7 +149,13 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "dashpot": DashpotTable,
     "drag": DragTable,
     "gravity": Gravity,
-    "load": {"nodal": NodalLoadTable, "traction": TractionTable, "pressure": PressureTable},
+    "load": {
+        "nodal": NodalLoadTable,
+        "traction": TractionTable,
+        "pressure": PressureTable,
+        "gravity": GravityLoadTable,
+        "centrifugal": CentrifugalLoadTable,
+    },
     "integrator": METHODS,
     "thermostat": Thermostat,
     "run": Run,

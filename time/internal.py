@@ -71,6 +71,11 @@ def internal_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
     return {name.removeprefix(_STORED_AS): z.copy() for name, z in arrays.items() if name.startswith(_STORED_AS)}
 
 
+def arrays_of(internal: Mapping[str, Array]) -> dict[str, Array]:
+    """Return internal variables, by the names of parts, as they are called among the arrays of a motion."""
+    return {_STORED_AS + name: z for name, z in internal.items()}
+
+
 def take_internal(arrays: Mapping[str, np.ndarray], internal: Mapping[str, Array]) -> None:
     """Set the internal variables among the arrays of a motion."""
     for name, z in internal.items():

@@ -6,6 +6,7 @@ from math import atan2, sin
 
 import numpy as np
 
+from symplex.fem.actions.centrifugal import centrifugal_matrix
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
 from symplex.fem.system import System
@@ -35,9 +36,7 @@ def cross_matrix(omega: Array, dim: int) -> Array:
 
 def centrifugal(omega: Array) -> Array:
     """Return P = |ω|² I − ω ⊗ ω [dim, dim], in the plane |ω|² I."""
-    axis, speed = axis_of(omega)
-    dim = 3 if len(omega) == 3 else 2
-    return speed**2 * (np.eye(3) - np.outer(axis, axis))[:dim, :dim]
+    return centrifugal_matrix(omega)
 
 
 def rotation(axis: Array, angle: float, dim: int) -> Array:

@@ -1,6 +1,7 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.actions.centrifugal import Centrifugal as Centrifugal
 from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
 from symplex.fem.actions.dampers import MeanDashpot as MeanDashpot
 from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag

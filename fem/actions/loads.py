@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked, described, is_real
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.faces import area_normal_slopes, area_normals, face_parts
 from symplex.fem.actions.mass import nodal_masses, require_points
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.nodes import Nodes, connectivity, distinct_nodes, require_nodes
-from symplex.meshes.quadrature import centre, conical, gauss
-from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
+from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
 
 # How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
@@ -240,9 +240,9 @@ class SurfaceTraction(ProportionalLoad):
             raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, wanted 3.")
         require_points("SurfaceTraction", points)
         areas = np.zeros(len(points))
-        for cells in _faces("SurfaceTraction", faces):
+        for cells in face_parts("SurfaceTraction", faces):
             require_nodes("SurfaceTraction", cells, len(points))
-            shape, normals = _area_normals(np.asarray(points, float), cells)
+            shape, normals = area_normals(np.asarray(points, float), cells)
             local = np.einsum("ga,fg->fa", shape, np.linalg.norm(normals, axis=2))
             np.add.at(areas, cells, local)
         loaded = np.flatnonzero(areas).astype(np.int32)
@@ -251,8 +251,10 @@ class SurfaceTraction(ProportionalLoad):
 
 @checked
 @final
-class Pressure:
+class Pressure(DifferentiableLoad):
     """A pressure on faces that turns and grows with them (follower), F_a = −p(t) ∫ N_a n da.
+
+    Its derivative is not symmetric but for faces that close a surface, or end where nodes are fixed.
 
     Parameters
     ----------
@@ -264,6 +266,11 @@ class Pressure:
     history : float, callable or (times, factors)
         As for `NodalLoad`.
 
+    Attributes
+    ----------
+    nodes : int32 [m, k]
+        Of all faces; of those with fewer nodes than others the first one is there again.
+
     Raises
     ------
     InvalidSystem
@@ -271,18 +278,32 @@ class Pressure:
     """
 
     def __init__(self, faces: Nodes | Mapping[str, IntArray], pressure: float, history: History = 1.0):
-        self.faces = _faces("Pressure", faces)
+        self.faces = face_parts("Pressure", faces)
         self.pressure = float(_finite("Pressure: pressure", [pressure])[0])
         self.factor = factor_of(history)
+        most = max(part.shape[1] for part in self.faces)
+        padded = [np.hstack([part, np.repeat(part[:, :1], most - part.shape[1], axis=1)]) for part in self.faces]
+        self.nodes = np.ascontiguousarray(np.vstack(padded), np.int32)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, 3] in N at the positions q [n, 3]."""
         out = np.zeros_like(q)
         p = self.factor(t) * self.pressure
         for cells in self.faces:
-            shape, normals = _area_normals(q, cells)
+            shape, normals = area_normals(q, cells)
             np.add.at(out, cells, -p * np.einsum("ga,fgi->fai", shape, normals))
         return out
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return ∂f/∂x in N/m, −p ∂(∫ N_a n da)/∂x, and zeros [m, 3 k, 3 k]."""
+        (m, most, _), p = x.shape, self.factor(t) * self.pressure
+        by_x, first = np.zeros((m, most, 3, most, 3)), 0
+        for cells in self.faces:
+            rows, k = slice(first, first + len(cells)), cells.shape[1]
+            by_x[rows, :k, :, :k] = -p * area_normal_slopes(x[rows, :k])
+            first += len(cells)
+        blocks = by_x.reshape(m, 3 * most, 3 * most)
+        return blocks, np.zeros_like(blocks)
 
 
 def factor_of(history: History) -> Callable[[float], float]:
@@ -358,44 +379,6 @@ def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) 
 
 
 # -- faces ---------------------------------------------------------------------------------------------------
-
-# The shape functions and slopes of faces at the points of a rule, and its weights, by the number of their nodes: one
-# point for triangles (the normal is constant), 2 × 2 for quadrilaterals (exact for the area normals of bilinear ones),
-# 3 × 3 for quadratic faces (exact up to degree 4 on triangles and degree 5 in each coordinate on quadrilaterals, those
-# of a shape function times the area normal).
-_RULES = {
-    len(SHAPE_FUNCTIONS[kind].nodes): (*SHAPE_FUNCTIONS[kind](rule.points), rule.weights)
-    for kind, rule in (
-        ("triangle", centre(2)),
-        ("quad", gauss(2, 2)),
-        ("triangle6", conical(3, 2)),
-        ("quad8", gauss(3, 2)),
-        ("quad9", gauss(3, 2)),
-    )
-}
-
-
-def _area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
-    """Return shape functions N [g, k] and weighted normals n dA [f, g, 3] at the Gauss points of faces on x [n, 3]."""
-    shape, slope, weight = _RULES[cells.shape[1]]
-    tangents = np.einsum("gad,fai->dfgi", slope, x[cells])
-    return shape, np.cross(tangents[0], tangents[1]) * weight[:, None]
-
-
-def _faces(owner: str, faces: Nodes | Mapping[str, IntArray]) -> list[IntArray]:
-    given = list(faces.values()) if isinstance(faces, Mapping) else [faces]
-    parts = [connectivity(owner, part) for part in given]
-    parts = [part for part in parts if part.size]
-    if not parts:
-        raise InvalidSystem(f"{owner} has no faces.")
-    for part in parts:
-        if part.ndim != 2 or part.shape[1] not in _RULES:
-            raise InvalidSystem(
-                f"{owner}: faces have shape {part.shape}, wanted triangles [f, 3] or [f, 6], or quads [f, 4], [f, 8] "
-                "or [f, 9]."
-            )
-    return parts
-
 
 # -- input ---------------------------------------------------------------------------------------------------
 

@@ -115,7 +115,8 @@ class DeckMesh:
     Parameters
     ----------
     flat : bool, default False
-        Whether nodes may leave out coordinates that are 0, as in decks of plane models and by hasty hands.
+        Whether nodes may leave out coordinates that are 0, as in decks of plane models and by hasty hands, and whether
+        what follows the last node in the line of an element is left out, as CalculiX does.
 
     Attributes
     ----------
@@ -180,7 +181,7 @@ class DeckMesh:
         kind, k, plain = _cell_type(name)
         if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
             self.formulations[kind].append(name)
-        table = _element_rows(name, k, block.lines)
+        table = _element_rows(name, k, block.lines, self._flat)
         if block.placement is not None:
             _check_room(table)
             table = table + block.placement.offset
@@ -311,7 +312,7 @@ def _float(word: str, line: str) -> float:
     return float(word.replace("D", "E").replace("d", "e"))
 
 
-def _element_rows(name: str, k: int, lines: list[str]) -> NDArray[np.int64]:
+def _element_rows(name: str, k: int, lines: list[str], flat: bool) -> NDArray[np.int64]:
     """Return numbers and nodes [m, k + 1] of elements, each in one line or in several, the first of which it begins."""
     if all(line.count(",") == k for line in lines):
         values = _numbers(lines, np.int64, "")
@@ -325,6 +326,8 @@ def _element_rows(name: str, k: int, lines: list[str]) -> NDArray[np.int64]:
             words.pop()
         if not all(is_number(word) for word in words):
             raise ValueError(f"the line of an element is '{line[:60]}'")
+        if flat and not row:
+            words = words[: k + 1]
         row += map(int, words)
         if len(row) > k + 1:
             raise ValueError(f"element {row[0]} of type {name} has more numbers than {k + 1}")

@@ -102,7 +102,7 @@ class _Reader:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             for number, text in enumerate(file, start=1):
                 line = text.strip()
-                if not line or line.startswith("**"):
+                if not line.strip("* ") or line.startswith("**"):
                     continue
                 self.path, self.line = path, number
                 if line[:8].upper().startswith("*INCLUDE"):

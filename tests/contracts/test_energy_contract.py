@@ -6,16 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from reference.boxes import SOLID_KINDS, box_of
 from symplex.contact.bodies import BodyContact
 from symplex.contact.framed import FramedContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
+from symplex.contact.offset import offset_contact
 from symplex.contact.rigid import RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
 from symplex.fem.changing import ChangingEnergy
@@ -220,6 +223,13 @@ def linear_constraints():
     return energy, shaken(points, 0.1)
 
 
+def centrifugal():
+    """A frame that turns about an axis off the origin, with the mass matrix of a bar and a node that has its own."""
+    mass = np.diag([2.0, 4.0, 2.0, 0.0, 3.0]) + np.diag([1.0, 1.0, 0.0, 0.0], 1) + np.diag([1.0, 1.0, 0.0, 0.0], -1)
+    q = np.random.default_rng(9).standard_normal((5, 3))
+    return Centrifugal(sp.csr_array(mass), (0.3, -0.5, 0.8), (0.1, 0.2, -0.4)), q
+
+
 def gravity():
     q = np.random.default_rng(4).standard_normal((9, 3))
     return Gravity(np.arange(1.0, 10.0), (0.0, 1.0, -9.81)), q
@@ -365,6 +375,21 @@ def body_and_rigid_body(law):
     return make
 
 
+def touching_bodies(law):
+    """Two tetrahedra that overlap a little, whose contact begins where they touch: of surfaces inside them."""
+
+    def make():
+        upper = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.05), (0.1, 1.0, 0.0), (0.3, 0.2, 1.0)]
+        lower = [(0.3, 0.1, -0.02), (1.2, 0.12, 0.02), (0.1, 1.1, -0.04), (0.2, 0.3, -1.0)]
+        mesh = Mesh(np.array(upper + lower), {"tetra": np.array([[0, 1, 2, 3], [4, 6, 5, 7]])})
+        energy = offset_contact(BodyContact(Surface.of(mesh), 1e3, law=law, distance=0.2), mesh.points, mesh.cells)
+        q = shaken(mesh.points - np.repeat([[0.0, 0.0, 0.0], [0.0, 0.0, -0.02]], 4, axis=0), 0.01)
+        energy.renewed(q)
+        return energy, q
+
+    return make
+
+
 def in_jacobi_coordinates(make):
     def made():
         energy, q = make()
@@ -463,6 +488,8 @@ CASES = {
     "sphere and interpolated points": Case(interpolated(contact(Sphere((0.1, 0.2, 0.3), 0.9))), 1.0),
     "contact of two bodies, penalty": Case(two_bodies("penalty"), 0.3, rigid=True),
     "contact of two bodies, barrier": Case(two_bodies("barrier"), 0.1, rigid=True),
+    "contact from touch on, penalty": Case(touching_bodies("penalty"), 0.05, rigid=True),
+    "contact from touch on, barrier": Case(touching_bodies("barrier"), 0.02, rigid=True),
     "contact with a rigid body, penalty": Case(body_and_rigid_body("penalty"), 0.3, rigid=True),
     "contact with a rigid body, barrier": Case(body_and_rigid_body("barrier"), 0.1, rigid=True),
     "user's solid": Case(users(solid, WithHessian, *RIGID), 0.05, rigid=True),
@@ -475,6 +502,7 @@ CASES = {
     "user's contact": Case(users(contact(Sphere((0.1, 0.2, 0.3), 0.9)), WithHessian), 1.0),
     "about an axis": Case(about_axis, 1.0),
     "gravity": Case(gravity, 1.0, curved=False),
+    "centrifugal": Case(centrifugal, 0.5),
     "nodal force": Case(nodal_force, 1.0, curved=False),
 }
 

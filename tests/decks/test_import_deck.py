@@ -146,8 +146,6 @@ def test_gravity_in_parts_is_gravity(tmp_path):
     text = bar() + step("*STATIC", "*DLOAD", "BAR, GRAV, 9.81, 0., 0., -2.")
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
     assert tables_of(imported)["gravity"]["acceleration"] == [0.0, 0.0, -9.81]
-    text = bar() + step("*STATIC", "*DLOAD", "END, GRAV, 9.81, 0., 0., -2.")
-    assert "not on all elements" in missed(import_deck(write(tmp_path, text), tmp_path / "part"))[0]
 
 
 def test_several_materials_are_groups(tmp_path):
@@ -358,9 +356,13 @@ def test_an_orthotropic_bar_has_the_modulus_along_it(tmp_path, elastic):
         ("*ELASTIC, TYPE=ORTHO\n1., 2., 3.\n", "", "has 3 numbers, not 9"),
         ("*ELASTIC, TYPE=TRACTION\n1., 2., 3.\n", "", "TYPE=TRACTION is not known"),
         ("*ELASTIC, TYPE=ORTHO\n" + "1., " * 20 + "\n", "", "depend on temperature"),
-        ("", "*ORIENTATION, NAME=O, SYSTEM=CYLINDRICAL\n0., 0., 0., 0., 0., 1.\n", "only orientations with SYSTEM=REC"),
+        (
+            "",
+            "*ORIENTATION, NAME=O, SYSTEM=Z RECTANGULAR\n1., 0., 0., 0., 0., 1\n",
+            "only orientations with SYSTEM=REC",
+        ),
         ("", "*ORIENTATION, NAME=O\nDISTRIBUTED\n", "differ between elements"),
-        ("", "*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n3, 90.\n", "turned about an axis"),
+        ("", "*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n4, 90.\n", "turned about one of their axes"),
     ],
 )
 def test_elasticities_that_are_not_understood_are_told(tmp_path, elastic, orientation, what):
@@ -476,7 +478,6 @@ def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
         ("*EQUATION\n1\n10, 1, 0.\n", "an equation has no factors"),
         ("*EQUATION\n2\n10, 1, 1., NOBODY, 1, 1.\n", "there is no set 'NOBODY'"),
         ("*TIE, NAME=T\nA, B\n", "'B' is no surface"),
-        ("*TIE, NAME=T, CYCLIC SYMMETRY\nA, B\n", "CYCLICSYMMETRY is not known"),
         ("*KINEMATIC\n1, 3\n", "outside of a \\*COUPLING"),
         ("*RIGID BODY, ELSET=BAR, REF NODE=10\n", "ELSET is not known"),
     ],

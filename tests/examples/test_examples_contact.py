@@ -56,6 +56,14 @@ def test_hertz(run_script, tmp_path):
 
 
 @pytest.mark.slow
+def test_two_spheres_that_touch_at_the_start_press_each_other_as_hertz_has_it(run_script, tmp_path):
+    coarse, fine = run_script("touching_spheres.py", tmp_path, "--elements", "2", "4")
+    for name in ("force / Hertz's", "greatest pressure / Hertz's"):
+        assert coarse[name] == pytest.approx(1.0, abs=0.03)
+        assert fine[name] == pytest.approx(1.0, abs=0.005)
+
+
+@pytest.mark.slow
 def test_two_rings(scenes):
     fast, slow = (scenes.rings(dt) for dt in (1e-3, 2e-4))
     for _, run in (fast, slow):

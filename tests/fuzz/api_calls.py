@@ -146,7 +146,7 @@ def relax(part: Any) -> None:
     finite(list(strained.energies_of(state).values()))
 
 
-def touch(contact: sx.contact.BodyContact, **loads: Any) -> None:
+def touch(contact: sx.fem.Energy, **loads: Any) -> None:
     """Take contact between two tetrahedra into a system and look at its forces."""
     both = sx.System(np.tile(MASS, 2), {"contact": contact}, loads=loads)
     state = both.state(TWO.points, np.tile(V, (2, 1)))
@@ -308,6 +308,14 @@ def calls() -> dict[str, Call]:
             distance=0.1,
             speed=1.0,
         ),
+        "offset_contact": _call(
+            sx.contact.offset_contact,
+            lambda energy: touch(energy),
+            contact=TOUCHING,
+            points=TWO.points,
+            cells=TWO.cells,
+            follow=None,
+        ),
         "Friction": _call(
             sx.contact.Friction, rub, contact=TOUCHING, coefficient=0.3, static=0.4, slip_speed=0.01, between=None
         ),
@@ -379,6 +387,9 @@ def calls() -> dict[str, Call]:
             angle="body",
             iterations=200,
             linear="auto",
+        ),
+        "Centrifugal": _call(
+            sx.actions.Centrifugal, carry, mass=MASS, angular_velocity=(0.0, 0.0, 30.0), point=(0.0, 0.1, 0.0)
         ),
         "Gravity": _call(sx.Gravity, carry, mass=MASS, acceleration=(0.0, 0.0, -9.81)),
         "GreenStrain": _call(sx.measures.GreenStrain, stretch, stiffness=10.0, length=1.2),

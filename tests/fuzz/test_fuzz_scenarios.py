@@ -67,7 +67,7 @@ ANVIL = {"name": "anvil", "mesh": {"box": [1, 1, 0.1], "cells": [1, 1, 1]}, "tra
 PEBBLE = {"name": "pebble", "mesh": {"sphere": 0.02, "refinements": 1}, "translate": [0.3, 0, 0.1], "density": 2000}
 PART = {"name": "part", "mesh": {"file": "box.msh"}, "group": "body", "translate": [2, 0, 0], "velocity": [0, 0, 1]}
 DIE = {"name": "die", "kind": "surface", "mesh": "box.msh", "group": "body", "translate": [0, 0, 0.2], "density": 1000}
-DIE |= {"bodies": ["cube"], "self": False, "factor": 1, "speed": 1, "velocity": [0, 0, -1]}
+DIE |= {"bodies": ["cube"], "self": False, "factor": 1, "speed": 1, "velocity": [0, 0, -1], "begins": "touch"}
 TOP = {"name": "top", "mesh": {"sphere": 0.02}, "translate": [0.6, 0, 0], "mass": 1, "angular_velocity": [0, 0, 9]}
 ARM = {"name": "arm", "mesh": {"box": [0.1, 0.1, 0.1]}, "translate": [-1, 0, 0], "displacement": [0, 0, 0.01]}
 ARM |= {"rotation": STAMP["rotation"], "history": SINE, "interpolation": "linear", "flip": False, "scale": 1.0}
@@ -76,6 +76,14 @@ SLED |= {"acceleration": [1, 0, 0], "history": TABLE}
 GRAVITY = {"acceleration": [0, 0, -9.81]}
 PULL = {"name": "pull", "kind": "nodal", "body": "cube", "group": "x_max", "force": [0.1, 0, 0]}
 PUSH = {"name": "push", "kind": "traction", "body": "cube", "group": "z_max", "traction": [0, 10, 0]}
+WEIGH = {
+    "name": "weigh",
+    "kind": "gravity",
+    "body": "cube",
+    "acceleration": [0, 1, 0],
+    "history": SINE,
+}
+SWING = {"name": "swing", "kind": "centrifugal", "body": "cube", "angular_velocity": [0, 0, 3], "point": [0, 1, 0]}
 PRESS = {"name": "press", "kind": "pressure", "body": "cube", "group": "z_max", "pressure": 20}
 RODS = {"name": "ropes", "body": "cube", "group": "z_max", "to": [0.05, 0.05, 0.5]}
 
@@ -121,7 +129,7 @@ def own_cases() -> Iterator[Data]:
         body=moving,
         obstacle=[FLOOR | {"bodies": ["cube"], "normalize": True, "allow_initial_penetration": True}, BALL],
         gravity=GRAVITY,
-        load=[PULL | {"history": ramp}, PUSH, PRESS | {"history": pulse}],
+        load=[PULL | {"history": ramp}, PUSH, PRESS | {"history": pulse}, WEIGH, SWING | {"follows": True}],
         output=output,
     )
     implicit = {"solver": "dense", "halvings": 3, "dt": dt}
@@ -181,7 +189,11 @@ def own_cases() -> Iterator[Data]:
     touching = {"name": "touch", "bodies": ["cube", "other"], "law": "penalty", "distance": 0.002, "margin": 0.02}
     touching |= {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
     three = [two | meeting, two | {"name": "third", "translate": [0.3, 0, 0]}]
-    pair = case({"kind": "newmark", "dt": "auto"}, contact=[touching | {"factor": 2, "speed": 1}], gravity=GRAVITY)
+    pair = case(
+        {"kind": "newmark", "dt": "auto"},
+        contact=[touching | {"factor": 2, "speed": 1, "begins": "touch"}],
+        gravity=GRAVITY,
+    )
     yield pair | {"body": [*pair["body"], *three]}
     folding = {"name": "folds", "bodies": "all", "self": True, "law": "barrier", "stiffness": 1e8}
     alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
@@ -224,9 +236,9 @@ def damped_cases(dt: float) -> Iterator[Data]:
     yield case(
         {"kind": "energy-momentum", "dt": dt},
         body={"material": SOFT | rubber, "velocity": [0, 0, 1]},
-        damping=[rayleigh | {"stiffness": "initial"}],
-        dashpot=[strut | {"exponent": 1.5}],
-        drag=[air],
+        damping=[rayleigh | {"stiffness": "initial"} | {"from": 0.0, "until": 0.008}],
+        dashpot=[strut | {"exponent": 1.5, "from": 0.002, "until": 0.008}],
+        drag=[air | {"from": 0.0, "until": 0.008}],
     )
     pad = SOFT | {"viscous": [{"modulus": 1e5, "time": 0.01}], "bulk_viscosity": 1.0}
     ends = [{"body": "cube", "group": "z_max"}, {"body": "cube", "at": [0, 0, 0]}]

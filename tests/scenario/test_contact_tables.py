@@ -198,8 +198,20 @@ def test_check_knows_of_no_stable_step_with_a_barrier():
         (
             body("lower") + body("upper", 0.1),
             "distance = 0.02",
-            ["the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.02 m"],
+            [
+                *("the bodies 'lower' and 'upper' touch at (", "Leave a gap between them; forces begin at 0.02 m"),
+                'Or let forces begin where they touch (begins = "touch").',
+            ],
         ),
+        (
+            body("lower") + body("upper", 0.04),
+            'begins = "touch"',
+            [
+                "the bodies 'lower' and 'upper' overlap by about 0.0333 m at (",
+                "a quarter of the shortest edge, 0.025 m",
+            ],
+        ),
+        (TWO, 'begins = "once"', ["begins is 'once'; known are: distance, touch"]),
         (
             body("lower") + body("upper", 0.09) + body("top", 0.15),
             "",
@@ -212,6 +224,50 @@ def test_mistakes_get_a_line(bodies, table, texts):
     assert line.startswith("scenario.toml: [[contact]] #1")
     for text in texts:
         assert text in line
+
+
+def test_contact_may_begin_where_bodies_touch():
+    text = (
+        body("lower") + body("upper", 0.1) + body("top", 0.2 - 1e-3) + '[[contact]]\nbegins = "touch"\nfriction = 0.2\n'
+    )
+    problem = built(text)
+    contact, energy = problem.body_contacts["contact"], problem.system.energies["contact"]
+    assert contact.reach == pytest.approx(0.02 * 0.1)
+    assert contact.overlap == pytest.approx(1e-3, rel=0.1)
+    assert energy.total(problem.state.q) < 1e-15
+    told = problem.system.observed(problem.state, lambda one, state: one.gradient(state.q[one.nodes]))
+    assert told["gap"] == pytest.approx(0.0, abs=1e-8 * contact.reach)
+    points = problem.points_in_contact("contact", problem.state.q)
+    assert np.abs(points - problem.state.q).max() > 0.5 * contact.reach
+    assert list(problem.system.loads) == ["friction_lower_upper", "friction_lower_top", "friction_upper_top"]
+    report = check_report(problem)[0]
+    assert "from touch on, to a depth of 2 mm (" in report
+    assert "overlaps of up to 1 mm count as touching" in report
+
+
+def test_contact_from_touch_with_what_is_rigid():
+    """A ball lies on a cube, and the cube on a rigid box; an open surface has no inside."""
+    rigid = """
+[[rigid_body]]
+name = "ball"
+mesh = { sphere = 0.02, refinements = 1 }
+mass = 1
+translate = [0.05, 0.05, 0.12]
+[[obstacle]]
+name = "floor"
+kind = "surface"
+mesh = { box = [0.3, 0.3, 0.1], cells = [1, 1, 1] }
+translate = [0.05, 0.05, -0.05]
+begins = "touch"
+[[contact]]
+begins = "touch"
+"""
+    problem = built(body("cube") + rigid)
+    for name in ("floor", "contact"):
+        assert problem.system.energies[name].total(problem.state.q) < 1e-12
+        points = problem.points_in_contact(name, problem.state.q)
+        gap = problem.body_contacts[name].at(points).observed()["gap"]
+        assert abs(gap) < 1e-7 * problem.body_contacts[name].reach
 
 
 def test_a_pair_of_bodies_is_in_one_contact_only():

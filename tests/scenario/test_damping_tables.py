@@ -7,6 +7,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.solids.viscous_stress import ViscousStress
 from symplex.meshes.series.series import read_series
+from symplex.runs.check import check_report
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -70,6 +71,45 @@ def test_damping_of_bodies_and_of_the_named_ones():
         "low_stiffness_cube": StiffnessDamping,
         "low_stiffness_other": StiffnessDamping,
     }
+
+
+def test_damping_for_a_part_of_the_run(tmp_path):
+    """Up to 5 ms it takes energy, then none, and the balance goes on."""
+    times = "until = 0.005\n"
+    text = body(keys="velocity = [1, 0, 0]") + f"[[damping]]\nalpha = 50\nbeta = 1e-4\n{times}"
+    text += f'[[drag]]\nname = "air"\nbody = "cube"\ndensity = 1.2\ncoefficient = 1\narea = 0.1\n{times}'
+    point = (
+        '[[dashpot]]\nname = "strut"\nbody = "cube"\ngroup = "x_max"\nto = [1, 0, 0]\nviscosity = 5\nfrom = 0.0025\n'
+    )
+    simulate(Scenario.parse(text + point + times + EM + QUIET), tmp_path / "run", progress=False)
+    history = read_history(tmp_path / "run" / "history.csv")
+    first, last = history["t"] <= 0.005 + 1e-12, history["t"] > 0.005 - 1e-12
+    scale = history["total"][0]
+    assert np.all(np.diff(history["total"][first]) < -1e-3 * scale)
+    for name in ("total", "work_damping_mass", "work_damping_stiffness_cube", "work_air", "work_strut"):
+        assert np.ptp(history[name][last]) < 1e-12 * scale
+    assert history["work_strut"][history["t"] <= 0.0025][-1] == 0.0
+    assert history["work_strut"][-1] < -1e-3 * scale
+    assert np.ptp(history["balance"]) < 1e-12 * scale
+
+
+def test_drag_is_on_nodes_that_have_mass():
+    """Mass that has moved inwards from nodes in contact feels the drag where it is."""
+    keys = 'mesh = { box = [0.2, 0.1, 0.1], cells = [2, 1, 1], split = "hexahedra" }\nmassless = "x_max"'
+    text = body().replace('mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }', keys)
+    problem = built(text + "[[damping]]\nalpha = 2\n")
+    system, drag = problem.system, problem.system.loads["damping_mass"]
+    np.testing.assert_allclose(drag.viscosity, 2.0 * system.apply_mass(np.ones((len(drag.viscosity), 3)))[:, 0])
+    assert not drag.viscosity[system.massless].any()
+
+
+def test_check_tells_waves_at_once_and_relaxed():
+    """G(0) = G/(1 − 0.5), so that λ + 2 G grows by 4/3 G."""
+    report = check_report(built(body("viscous = [{ ratio = 0.5, time = 2e-3 }]")))[0]
+    mu = 1e6 / 2.6
+    relaxed = mu * (2.0 + 0.6 / 0.4) / 1000.0
+    at_once = relaxed + 4.0 / 3.0 * mu / 1000.0
+    assert f"waves {at_once**0.5:.5g} m/s at once, {relaxed**0.5:.5g} m/s relaxed" in report
 
 
 def test_damping_of_trusses_is_along_their_bars():

@@ -1,6 +1,8 @@
 """[start], [[stage]] and what acts for a part of a run: what is built, what a run keeps, and what is refused."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,6 +160,22 @@ def test_a_rotation_starts_in_relative_equilibrium():
     np.testing.assert_allclose(other.state.v, state.v, atol=1e-8)
 
 
+def test_bodies_that_are_tied_rotate_as_one():
+    spin = '[start]\nkind = "relative-equilibrium"\nangular_velocity = [0, 0, 5.0]\n'
+    even = BAR.replace('split = "6"', 'split = "hexahedra"')
+    longer = even.replace("[1.0, 0.2, 0.2], cells = [3", "[2.0, 0.2, 0.2], cells = [6")
+    whole = parse(longer + spin + RUN).build().state
+    other = even.replace('"bar"', '"other"') + "translate = [1, 0, 0]\n"
+    tie = '[[tie]]\nbody = "bar"\nto = "other"\n'
+    tied = parse(even + other + tie + spin + RUN).build().state
+    assert tied.q.shape == whole.q.shape
+
+    def sorted_rows(q):
+        return q[np.lexsort(np.round(q, 9).T)]
+
+    np.testing.assert_allclose(sorted_rows(tied.q), sorted_rows(whole.q), atol=1e-9)
+
+
 @pytest.mark.parametrize("of", ["positions", "velocities"])
 def test_a_perturbation_changes_what_it_says_and_its_seed_says_how(of):
     plain = parse(BAR + HELD + WEIGHT + STATIC + RUN).build().state
@@ -194,6 +212,34 @@ def test_a_run_begins_where_another_has_ended(tmp_path, monkeypatch):
     frame = parse(BAR + HELD + WEIGHT + begun + "time = 0.03\n" + RUN).build()
     k = int(np.argmin(np.abs(whole["t"] - 0.03)))
     assert frame.system.kinetic(frame.state.v) == pytest.approx(whole["kinetic"][k], rel=1e-5)
+
+
+def test_a_run_goes_on_where_the_run_that_it_began_from_is_gone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    viscous = BAR.replace("density = 1000", "density = 1000, viscous = [{ ratio = 0.5, time = 0.02 }]")
+    simulate(parse(viscous + HELD + WEIGHT + RUN), "first", progress=False)
+    text = viscous + HELD + WEIGHT + '[start]\nkind = "result"\nfrom = "first"\n'
+    text += RUN.replace("frames = 4", "frames = 4\ncheckpoint = 1e-9")
+    simulate(parse(text), "whole", progress=False)
+    record = symplex.runs.run._Run._record
+
+    def until(self, k, *arguments):
+        if k > 4:
+            raise KeyboardInterrupt
+        record(self, k, *arguments)
+
+    monkeypatch.setattr(symplex.runs.run._Run, "_record", until)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(parse(text), "second", progress=False)
+    monkeypatch.setattr(symplex.runs.run._Run, "_record", record)
+    shutil.rmtree("first")
+    simulate(parse(text), "second", progress=False, resume=True)
+    whole, second = (tmp_path / name / "history.csv" for name in ("whole", "second"))
+    assert second.read_bytes() == whole.read_bytes()
+    Path("second/start.npz").write_bytes(b"nothing")
+    Path("second/summary.json").unlink()
+    with pytest.raises(OutputError, match=r"start\.npz cannot be read"):
+        simulate(parse(text), "second", progress=False, resume=True)
 
 
 def test_what_begins_or_ends_with_a_stage_acts_in_whole_stages():
@@ -243,7 +289,7 @@ def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     assert "leave the supports out" in mistakes(BAR + HELD + turning + spin + RUN)
     assert "leave out the angular_velocity of the body" in mistakes(BAR + spin + turning + spin + RUN)
     two = BAR + BAR.replace('"bar"', '"other"')
-    assert "is for one body, but there are 2" in mistakes(two + turning + spin + RUN)
+    assert "for what hangs together as one body, but there are 2 parts" in mistakes(two + turning + spin + RUN)
     result = '[start]\nkind = "result"\nfrom = "there"\n'
     assert "[start]: from is 'there', where there is no motion.vtkhdf" in mistakes(BAR + result + RUN)
     simulate(parse(BAR + HELD + RUN), "there", progress=False)

@@ -6,9 +6,11 @@ from typing import final
 
 import numpy as np
 
+from symplex.errors import StepFailed
 from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
 from symplex.fem.system import System
+from symplex.time.solvers.direct import SparseSolver
 
 _TINY = float(np.finfo(float).tiny)
 
@@ -111,6 +113,23 @@ class StaticBalance:
             by_part += (system.pattern.matrix(blocks) @ self.way.reshape(-1)).reshape(q.shape)
         by_part[system.fixed] = 0.0
         return self._supported(blocks), by_part
+
+    def is_stable(self, q: Array) -> bool | None:
+        """Return whether the pivots of a tangent that is not symmetric are positive at q; None if that is not known.
+
+        Those of a symmetric one are where it is positive definite; in either case one of them changes its sign where a
+        path of equilibria ends, or a second one begins.
+        """
+        from symplex.time.solvers.iterative import LARGEST_DIRECT  # compiled when first needed
+
+        if q.size > LARGEST_DIRECT:
+            return None
+        solver = SparseSolver(self.system.pattern, self.system.dim)
+        try:
+            solver.update(self.stiffness(q)[0], False, q)
+        except StepFailed:
+            return None
+        return solver.definite
 
     def _supported(self, blocks: Array) -> Array:
         """Return blocks with rows and columns of the unit matrix, times a stiffness, where fixed."""

@@ -49,7 +49,8 @@ class StaticEquilibrium:
     residual : float
         The largest unbalanced force of a node in N.
     stable : bool or None
-        Whether the tangent is positive definite; None if it is not symmetric, or singular as of a body that may slide.
+        Whether the tangent is positive definite; where it is not symmetric, as with loads that follow the body,
+        whether its pivots are positive. None if it is singular, as of a body that may slide, or that is not known.
     """
 
     system: System
@@ -231,7 +232,10 @@ class _Search:
         balance, solver = self._balance, self._solver
         balance.begin(q, part)
         self._corrections += solver.solve(balance, q, (part - self._part) * balance.way)
-        self._stable = solver.definite if balance.symmetric else None
+        if balance.symmetric:
+            self._stable = solver.definite
+        else:
+            self._stable = balance.is_stable(q + solver.increment)
         if self._stable is False and not self._system.changing:
             return False
         self._q, self._part = q + solver.increment, part

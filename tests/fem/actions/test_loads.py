@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import symplex as sx
 from reference.boxes import SOLID_KINDS, box_of
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction, factor_of
@@ -192,3 +193,32 @@ def test_supports_fix_components():
 def test_bad_supports_are_refused(nodes, components, dim, text):
     with pytest.raises(InvalidSystem, match=text):
         fixed_mask(4, [(nodes, components)], dim)
+
+
+def test_the_derivative_of_a_pressure_is_that_of_its_force(block):
+    random = np.random.default_rng(4)
+    load = Pressure(block.boundary_faces, 7.0, lambda t: 1.0 + t)
+    q = block.points + 0.05 * random.normal(size=block.points.shape)
+    x, v = q[load.nodes], np.zeros_like(q)
+    by_x, by_v = load.derivatives(1.0, x, v[load.nodes])
+    assert not by_v.any()
+    d, h = random.normal(size=q.shape), 1e-6
+    found = np.zeros_like(q)
+    changes = np.einsum("mij,mj->mi", by_x, d[load.nodes].reshape(len(x), -1)).reshape(x.shape)
+    np.add.at(found, load.nodes, changes)
+    wanted = (load(1.0, q + h * d, v) - load(1.0, q - h * d, v)) / (2.0 * h)
+    np.testing.assert_allclose(found, wanted, atol=1e-7 * np.abs(wanted).max())
+
+
+def test_faces_of_several_types_have_one_array_of_nodes():
+    mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
+    quads = mesh.boundary_faces["quad"]
+    load = Pressure({"quad": quads[:3], "triangle": quads[3:, :3]}, 2.0)
+    q = mesh.points + 0.1 * np.random.default_rng(5).normal(size=mesh.points.shape)
+    by_x, _ = load.derivatives(0.0, q[load.nodes], 0.0 * q[load.nodes])
+    assert load.nodes.shape == (len(quads), 4)
+    assert not by_x[3:, :, 9:].any()
+    # A shift of all nodes changes nothing.
+    shift = np.tile([0.3, -0.1, 0.2], 4)
+    assert np.abs(by_x[:3] @ shift).max() < 1e-14
+    assert np.abs(by_x[3:, :, :9] @ shift[:9]).max() < 1e-14

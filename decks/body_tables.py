@@ -1,0 +1,124 @@
+"""The body of a deck as a table of a scenario: its elements, materials and velocities at the start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.constraint_tables import BODY
+from symplex.decks.deck import Deck, Section, Step
+from symplex.decks.geometry import DeckGeometry
+from symplex.decks.material_tables import material_table
+from symplex.decks.mesh_keywords import FORMULATIONS
+from symplex.decks.reading import NotUnderstood
+from symplex.decks.units import Units
+
+Table = dict[str, Any]
+_MOST_VELOCITIES = 300  # tables
+
+
+class BodyTables:
+    """Writes the body of one step.
+
+    Parameters
+    ----------
+    deck : Deck
+    geometry : DeckGeometry
+        Is asked for groups.
+    step : Step
+    units : Units
+    mesh : str
+        The file of the mesh.
+    large : bool
+        Whether displacements may be large.
+    """
+
+    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str, large: bool):
+        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
+        self._file, self._large = mesh, large
+
+    @property
+    def _sections(self) -> list[Section]:
+        """Those of solid elements."""
+        return [section for section in self._deck.sections if self._geometry.has_any([section.elements])]
+
+    def table(self) -> Table:
+        """Return the table ``[[body]]``."""
+        # Axes make another material of one that is not the same in all directions.
+        materials = {(section.material.upper(), section.orientation) for section in self._sections}
+        unknown = {name for name, _ in materials} - {*self._deck.materials}
+        if unknown:
+            raise NotUnderstood(f"there is no material '{min(unknown)}'")
+        if not materials:
+            raise NotUnderstood("it has no section")
+        scale = self._units.length
+        body: Table = {"name": BODY, "mesh": self._file}
+        if scale != 1.0:
+            body["scale"] = scale
+        formulations = {FORMULATIONS[name] for name in self._geometry.types if name in FORMULATIONS}
+        if len(formulations) > 1:
+            told = " and ".join(self._geometry.types)
+            raise NotUnderstood(f"it has elements {told}, which one body cannot have together")
+        if formulations:
+            body["formulation"] = formulations.pop()
+        if len(materials) == 1:
+            body["material"] = self._material(*materials.pop())
+        else:
+            body["materials"] = {
+                self._geometry.element_group(
+                    self._elements_of(name, axes), f"material_{name}{axes and '_'}{axes}"
+                ): self._material(name, axes)
+                for name, axes in sorted(materials)
+            }
+        if self._step.procedure != "explicit":
+            body["mass"] = "consistent"
+        return body
+
+    def _elements_of(self, material: str, axes: str) -> list[str]:
+        return [s.elements for s in self._sections if s.material.upper() == material and s.orientation == axes]
+
+    @property
+    def density(self) -> float:
+        """The least density in kg/m³."""
+        return min((m.density for m in self._deck.materials.values() if m.density), default=0.0) * self._units.density
+
+    @property
+    def stiffest(self) -> float | None:
+        """The largest Young's modulus in Pa, if the deck gives any."""
+        materials = self._deck.materials.values()
+        found = [material.young for material in materials if material.young is not None]
+        found += [max(values[:3]) for m in materials if (values := m.stiffness or m.engineering)]
+        return max(found) * self._units.stress if found else None
+
+    def _material(self, name: str, axes: str) -> Table:
+        step, material = self._step, self._deck.materials[name]
+        if material.density is None and step.procedure != "static":
+            raise NotUnderstood(f"the material '{material.name}' has no density")
+        if axes and axes not in self._deck.orientations:
+            raise NotUnderstood(f"there is no orientation '{axes}'")
+        return material_table(material, self._deck.orientations.get(axes), self._units, self._large)
+
+    def velocities(self) -> list[Table]:
+        """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same.
+
+        Raises
+        ------
+        NotUnderstood
+            If there are too many.
+        """
+        nodes: NDArray[np.float64] = np.zeros((len(self._geometry.mesh.points), 3))
+        for item in self._deck.velocities:
+            nodes[self._geometry.nodes(item.nodes), item.component] = item.value * self._units.velocity
+        used = np.flatnonzero(self._geometry.in_elements)
+        values, which = np.unique(nodes[used], axis=0, return_inverse=True)
+        if len(values) > _MOST_VELOCITIES:
+            raise NotUnderstood(f"it has {len(values)} different initial velocities; {_MOST_VELOCITIES} are the most")
+        tables: list[Table] = []
+        for k, value in enumerate(values):
+            if value.any():
+                group = self._geometry.point_group(used[which.ravel() == k].tolist(), "moving")
+                place = {"body": BODY} if len(values) == 1 else {"body": BODY, "group": group}
+                tables.append({**place, "velocity": value.tolist()})
+        return tables

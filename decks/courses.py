@@ -1,0 +1,82 @@
+"""How what acts in a step changes with time: amplitudes, ramps, and what a step begins with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symplex.decks.deck import Amplitude, Deck, Step
+from symplex.decks.reading import NotUnderstood
+from symplex.decks.state import Value
+from symplex.decks.units import Units
+
+Table = dict[str, Any]
+MOTIONS = ("dynamic", "explicit", "modal-dynamic")
+_SUDDEN = 1e-6  # within what part of a step a load comes that comes at once, so that a static start is without it
+
+
+class Courses:
+    """The factors over time of one step.
+
+    Parameters
+    ----------
+    deck : Deck
+    step : Step
+    units : Units
+    preload : int
+        The number of the static step that a motion begins after; 0 for none.
+    """
+
+    def __init__(self, deck: Deck, step: Step, units: Units, preload: int):
+        self._deck, self._step, self._units, self._preload = deck, step, units, preload
+
+    @property
+    def moves(self) -> bool:
+        """Whether the step is a motion."""
+        return self._step.procedure in MOTIONS
+
+    def final(self, amplitude: str, number: int) -> float:
+        """Return the factor of an amplitude at the end of a step."""
+        if not amplitude:
+            return 1.0
+        course = self._amplitude(amplitude)
+        step = self._step
+        if number < step.number:
+            raise NotUnderstood("an amplitude of an earlier step goes on")
+        t = step.period + (self._time_before if course.total else 0.0)
+        return float(np.interp(t, course.times, course.factors))
+
+    @property
+    def _time_before(self) -> float:
+        before = self._deck.steps[: self._step.number - 1]
+        return sum(s.period for s in before if not s.perturbation and s.procedure != "frequency")
+
+    def _amplitude(self, name: str) -> Amplitude:
+        if name not in self._deck.amplitudes:
+            raise NotUnderstood(f"there is no amplitude '{name}'")
+        return self._deck.amplitudes[name]
+
+    def history(self, amplitude: str) -> Table | None:
+        """Return how a load of this step changes in a motion; None if it is constant."""
+        duration = self._step.period * self._units.time
+        if amplitude:
+            course = self._amplitude(amplitude)
+            times = np.array(course.times) - (self._time_before if course.total else 0.0)
+            return {
+                "kind": "table",
+                "times": (times * self._units.time).tolist(),
+                "factors": list(course.factors),
+            }
+        if self._step.ramps:
+            return {"kind": "table", "times": [0.0, duration], "factors": [0.0, 1.0]}
+        if self._preload:
+            times = [0.0, _SUDDEN * self._step.dt * self._units.time]
+            return {"kind": "table", "times": times, "factors": [0.0, 1.0]}
+        return None
+
+    def course(self, value: Value) -> tuple[float, str, bool]:
+        """Return a value, the name of its amplitude, and whether it changes in this step."""
+        if not self.moves or value.step < self._step.number:
+            return value.value * self.final(value.amplitude, value.step), "", False
+        return value.value, value.amplitude, bool(value.amplitude or self._step.ramps or self._preload)

@@ -1,0 +1,124 @@
+"""Elements without volume of a deck: springs, dashpots and masses, as what they join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.deck import Deck
+from symplex.decks.discrete_keywords import DISCRETE
+from symplex.decks.geometry import DeckGeometry
+from symplex.decks.reading import NotUnderstood
+from symplex.decks.rows import Dof
+
+Pair = tuple[int, int]
+
+
+@dataclass
+class Discrete:
+    """Springs, dashpots and masses between nodes, which are places in the mesh; in the units of the deck.
+
+    Attributes
+    ----------
+    linear : list of (str, list of dict of (node, component) to float, float)
+        By sets of springs their name, the elongation u = Σ c u of each, and its stiffness.
+    springs : list of (str, list of (node, node), float)
+        Those along the line between nodes that may turn.
+    dashpots : list of (str, list of (node, node), float)
+    masses : list of (list of node, float)
+    """
+
+    linear: list[tuple[str, list[dict[Dof, float]], float]] = field(default_factory=list)
+    springs: list[tuple[str, list[Pair], float]] = field(default_factory=list)
+    dashpots: list[tuple[str, list[Pair], float]] = field(default_factory=list)
+    masses: list[tuple[list[int], float]] = field(default_factory=list)
+
+    @property
+    def nodes(self) -> set[int]:
+        """All nodes that they are on."""
+        found = {node for _, rows, _ in self.linear for row in rows for node, _ in row}
+        for _, pairs, _ in (*self.springs, *self.dashpots):
+            found |= {node for pair in pairs for node in pair}
+        return found.union(*(nodes for nodes, _ in self.masses))
+
+    @property
+    def dofs(self) -> set[Dof]:
+        """The components (node, component) on which springs act, or a mass."""
+        found = {dof for _, rows, _ in self.linear for row in rows for dof in row}
+        whole = {node for _, pairs, _ in self.springs for pair in pairs for node in pair}
+        whole = whole.union(*(nodes for nodes, _ in self.masses))
+        return found | {(node, k) for node in whole for k in range(3)}
+
+
+def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete:
+    """Return the elements without volume.
+
+    Parameters
+    ----------
+    deck : Deck
+    geometry : DeckGeometry
+    nonlinear : bool
+        Whether displacements may be large.
+
+    Raises
+    ------
+    NotUnderstood
+        If an element has no properties, or its nodes are in one place.
+    MeshError
+        If a set is not there.
+    """
+    found, told = Discrete(), set[int]()
+    for k, spring in enumerate(deck.springs, start=1):
+        name = f"springs_{k}"
+        turning: list[Pair] = []
+        rows: list[dict[Dof, float]] = []
+        for number, kind, nodes in _elements(geometry, spring.elements, "SPRING", told):
+            if kind == "SPRINGA" and nonlinear:
+                turning.append((nodes[0], nodes[1]))
+            elif kind == "SPRINGA":
+                axis = _axis(geometry, (nodes[0], nodes[1]), number)
+                rows.append({(nodes[a], i): s * float(axis[i]) for a, s in ((1, 1.0), (0, -1.0)) for i in range(3)})
+            elif kind == "SPRING1" and len(spring.directions) == 1:
+                rows.append({(nodes[0], spring.directions[0]): 1.0})
+            elif kind == "SPRING2" and len(spring.directions) == 2:
+                rows.append({(nodes[0], spring.directions[0]): 1.0, (nodes[1], spring.directions[1]): -1.0})
+            else:
+                raise NotUnderstood(f"a *SPRING does not say in which directions the {kind} of '{spring.elements}' act")
+        found.linear += [(name, rows, spring.stiffness)] if rows else []
+        found.springs += [(name, turning, spring.stiffness)] if turning else []
+    for k, dashpot in enumerate(deck.dashpots, start=1):
+        ends = [(nodes[0], nodes[1]) for *_, nodes in _elements(geometry, dashpot.elements, "DASHPOT", told)]
+        found.dashpots.append((f"dashpots_{k}", ends, dashpot.viscosity))
+    for mass in deck.masses:
+        on = [nodes[0] for *_, nodes in _elements(geometry, mass.elements, "MASS", told)]
+        found.masses.append((on, mass.mass))
+    for coupling in deck.distributed:
+        if coupling.of_element:
+            list(_elements(geometry, coupling.reference, "DISTRIBUTING COUPLING", told))
+    for number, kind, _ in geometry.discrete():
+        if kind in DISCRETE and number not in told:
+            raise NotUnderstood(f"element {number} of type {kind} has no *{DISCRETE[kind]}")
+    return found
+
+
+def _elements(
+    geometry: DeckGeometry, elements: str, keyword: str, told: set[int]
+) -> Iterable[tuple[int, str, list[int]]]:
+    """Yield number, type and nodes of the elements of a set, for which there is a keyword."""
+    for number, kind, nodes in geometry.discrete(elements):
+        if DISCRETE.get(kind) != keyword:
+            raise NotUnderstood(f"a *{keyword} is for '{elements}', which has elements {kind}")
+        told.add(number)
+        yield number, kind, nodes
+
+
+def _axis(geometry: DeckGeometry, pair: Pair, number: int) -> NDArray[np.float64]:
+    """Return the direction [3] from the first node to the second."""
+    x = geometry.mesh.points[list(pair)]
+    d = x[1] - x[0]
+    if not d.any():
+        raise NotUnderstood(f"the nodes of element {number} are in one place; it has no direction")
+    return d / np.linalg.norm(d)

@@ -1,0 +1,80 @@
+"""Keywords of elements without volume: springs, dashpots, masses, and couplings that distribute forces."""
+
+from __future__ import annotations
+
+from symplex.decks.constraint_keywords import before_steps
+from symplex.decks.deck import Dashpot, Distributed, LumpedMass, Spring
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, one_line, real, words
+from symplex.meshes.formats.abaqus_deck import Block
+
+# Types of elements without volume, by the keyword that says what they are.
+DISCRETE = {
+    "SPRINGA": "SPRING",
+    "SPRING1": "SPRING",
+    "SPRING2": "SPRING",
+    "DASHPOTA": "DASHPOT",
+    "MASS": "MASS",
+    "DCOUP3D": "DISTRIBUTING COUPLING",
+}
+
+
+def _take_spring(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    if not block.lines:
+        raise ValueError("a *SPRING has no stiffness")
+    # The line of directions may be empty, and lines that are empty are left out.
+    first, *rest = block.lines
+    directions = [direction(word) - 1 for word in words(first) if word] if rest else []
+    if any(not 0 <= k < 3 for k in directions):
+        raise NotUnderstood("springs of rotations are not known")
+    values = one_line(Block(block.keyword, {}, rest or [first]), 1)
+    reading.deck.springs.append(Spring(block.parameter("ELSET"), tuple(directions), values[0], reading.where(block)))
+
+
+def _take_dashpot(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    reading.deck.dashpots.append(Dashpot(block.parameter("ELSET"), one_line(block, 1)[0], reading.where(block)))
+
+
+def _take_mass(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    reading.deck.masses.append(LumpedMass(block.parameter("ELSET"), one_line(block, 1)[0]))
+
+
+def _take_distributing_coupling(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    weights = []
+    for line in block.lines:
+        nodes, weight, *_ = *words(line), "", ""
+        weights.append((nodes, real(weight) if weight else 1.0))
+    reading.deck.distributed.append(Distributed(tuple(weights), None, block.parameter("ELSET"), True))
+
+
+def _take_distributing(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    if reading.coupled is None:
+        raise NotUnderstood("it stands outside of a *COUPLING")
+    surface, reference, axes = reading.coupled
+    reading.deck.distributed.append(Distributed((), surface, reference, False, axes))
+
+
+DISCRETE_KEYWORDS = {
+    "SPRING": Keyword(
+        _take_spring,
+        ("ELSET",),
+        "of `SPRINGA`, `SPRING1`, `SPRING2`: `[[constraint]]` of this stiffness; `SPRINGA` with `NLGEOM`: `[[spring]]`",
+    ),
+    "DASHPOT": Keyword(_take_dashpot, ("ELSET",), "of `DASHPOTA`: `[[dashpot]]`, in motions"),
+    "MASS": Keyword(_take_mass, ("ELSET",), "`[[point_mass]]`"),
+    "DISTRIBUTINGCOUPLING": Keyword(
+        _take_distributing_coupling,
+        ("ELSET",),
+        "of `DCOUP3D`, `[[constraint]]`: the node moves with the weighted mean of the others",
+    ),
+    "DISTRIBUTING": Keyword(
+        _take_distributing,
+        (),
+        "of a coupling, `[[constraint]]`, without `NLGEOM`: the reference node moves and turns with the mean of the "
+        "surface",
+    ),
+}

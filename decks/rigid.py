@@ -1,0 +1,146 @@
+"""Reference nodes of a deck: rigid bodies, and couplings that hold a surface or distribute forces on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.decks.deck import Deck, Distributed, MultiPoint, RigidGroup
+from symplex.decks.geometry import DeckGeometry
+from symplex.decks.reading import NotUnderstood
+from symplex.decks.rows import Array, Dof, Rows
+from symplex.decks.state import directions, oriented
+
+_AXES = np.eye(3)
+_MOST = 900  # nodes that a reference node follows
+
+
+def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry) -> None:
+    """Add u = u_r + θ × (x − x_r) for each node: of those of a rigid body, or coupled to a reference node."""
+    points = geometry.mesh.points
+    (reference,) = single(geometry, rigid.reference)
+    place = points[reference]
+    if rigid.rotation:
+        (turning,) = single(geometry, rigid.rotation)
+    else:
+        turning = _turning_node(rows, reference, place, geometry)
+    if rows.turning.setdefault(reference, turning) != turning:
+        raise NotUnderstood(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
+    nodes = geometry.surface_nodes(rigid.nodes) if rigid.is_surface else geometry.nodes(rigid.nodes)
+    nodes = np.setdiff1d(nodes, [reference, turning])
+    local = None if not rigid.axes else directions(oriented(deck, rigid.axes), points[nodes])
+    if local is not None and np.isnan(local).any():
+        raise NotUnderstood("a node on the axis of the coupling's cylindrical system has no radial direction")
+    for k, node in enumerate(nodes.tolist()):
+        for i in rigid.components:
+            axis = _AXES[i] if local is None else local[k, i]
+            rows.add(_rigid_motion(node, reference, turning, points[node] - place, axis))
+
+
+def _rigid_motion(node: int, reference: int, turning: int, d: Array, axis: Array) -> dict[Dof, float]:
+    """Return the factors of e·(u − u_r − θ × d) = 0 for a node at d from a reference node, in a direction e."""
+    factors: dict[Dof, float] = {(node, i): float(axis[i]) for i in range(3)}
+    factors |= {(reference, i): -float(axis[i]) for i in range(3)}
+    moment = np.cross(d, axis)  # e·(θ × d) = θ·(d × e)
+    return factors | {(turning, i): -float(moment[i]) for i in range(3)}
+
+
+def _turning_node(rows: Rows, reference: int, place: Array, geometry: DeckGeometry) -> int:
+    """Return a new node whose displacements are the rotations of a reference node.
+
+    Raises
+    ------
+    NotUnderstood
+        If this has one already.
+    """
+    if reference in rows.turning:
+        raise NotUnderstood(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
+    turning = rows.turning[reference] = len(geometry.mesh.points) + len(rows.turns)
+    rows.turns[turning] = place
+    return turning
+
+
+def single(geometry: DeckGeometry, who: str) -> list[int]:
+    nodes = geometry.nodes(who)
+    if len(nodes) != 1:
+        raise NotUnderstood(f"'{who}' has {len(nodes)} nodes, not one")
+    return nodes.tolist()
+
+
+def add_multi_point(rows: Rows, constraint: MultiPoint, geometry: DeckGeometry) -> None:
+    """Add that two nodes keep their distance, or that a node has the mean rotation of others about an axis.
+
+    With the places r of n nodes from the axis e through their centre, θ = 1/n Σ (e × r)·(u − ū)/r². The axis is the
+    place of the node whose first displacement is θ.
+    """
+    points = geometry.mesh.points
+    *nodes, last = (single(geometry, who)[0] for who in constraint.nodes)
+    if constraint.kind == "BEAM":
+        d = points[last] - points[nodes[0]]
+        rows.add({(node, i): s * float(d[i]) for node, s in ((last, 1.0), (nodes[0], -1.0)) for i in range(3)})
+        return
+    size = np.linalg.norm(points[last])
+    if not size:
+        raise NotUnderstood("the node of a MEANROT is at the origin, so that it gives no axis")
+    axis = points[last] / size
+    r = points[nodes] - points[nodes].mean(axis=0)
+    r -= np.outer(r @ axis, axis)
+    squares = np.einsum("ni,ni->n", r, r)
+    if not squares.all():
+        raise NotUnderstood("a node of a MEANROT is on its axis")
+    weights = np.cross(axis, r) / squares[:, None]
+    weights = (weights - weights.mean(axis=0)) / len(nodes)
+    factors = {(node, i): float(w[i]) for node, w in zip(nodes, weights, strict=True) for i in range(3)}
+    rows.add(factors | {(last, 0): -1.0})
+
+
+def add_distributed(rows: Rows, coupling: Distributed, deck: Deck, geometry: DeckGeometry) -> None:
+    """Add that a reference node moves as the mean of others.
+
+    With weights w of sum 1, x̄ = Σ w x, r = x − x̄, and the mean rotation θ, Σ w (r² 1 − r rᵀ) θ = Σ w r × u: the least
+    squares of a rigid motion. The reference node has u_r = Σ w u + θ × (x_r − x̄).
+    """
+    points = geometry.mesh.points
+    if coupling.of_element:
+        found = [places for *_, places in geometry.discrete(coupling.reference)]
+        if len(found) != 1:
+            raise NotUnderstood(f"'{coupling.reference}' has {len(found)} elements, not one")
+        reference = found[0][0]
+    else:
+        (reference,) = single(geometry, coupling.reference)
+    if coupling.surface is not None:
+        nodes = geometry.surface_nodes(coupling.surface)
+        weights = np.ones(len(nodes))
+    else:
+        sets = [(geometry.nodes(who), weight) for who, weight in coupling.weights]
+        nodes = np.concatenate([members for members, _ in sets])
+        weights = np.concatenate([np.full(len(members), weight) for members, weight in sets])
+    if reference in nodes or not weights.sum() > 0.0 or weights.min() < 0.0:
+        raise NotUnderstood("its weights are not positive, or its reference node is among the nodes that it follows")
+    if len(nodes) > _MOST:
+        raise NotUnderstood(f"it follows {len(nodes)} nodes; more than {_MOST} are too many")
+    weights = weights / weights.sum()
+    centre = weights @ points[nodes]
+    r = points[nodes] - centre
+    arm = points[reference] - centre
+    turning = None if coupling.of_element else _turning_node(rows, reference, points[reference], geometry)
+    for i in range(3):
+        mean: dict[Dof, float] = {(reference, i): -1.0}
+        mean |= {(node, i): float(w) for node, w in zip(nodes.tolist(), weights, strict=True)}
+        if turning is not None:
+            moment = np.cross(arm, _AXES[i])
+            mean |= {(turning, k): float(moment[k]) for k in range(3)}
+        rows.add(mean)
+    if turning is None:
+        return
+    inertia = np.einsum("n,ni,ni->", weights, r, r) * np.eye(3) - np.einsum("n,ni,nj->ij", weights, r, r)
+    if np.linalg.matrix_rank(inertia, tol=1e-9 * np.trace(inertia)) < 3:
+        raise NotUnderstood("the nodes of a coupling that distributes forces are on one line")
+    for i in range(3):
+        turn: dict[Dof, float] = {(turning, k): -float(inertia[i, k]) for k in range(3)}
+        for node, w, d in zip(nodes.tolist(), weights, r, strict=True):
+            moment = np.cross(_AXES[i], d)  # e·(r × u) = u·(e × r)
+            turn |= {(node, k): float(w * moment[k]) for k in range(3)}
+        rows.add(turn)
+    if coupling.axes:
+        local = directions(oriented(deck, coupling.axes), points[[reference]])[0]
+        rows.local |= {reference: local, turning: local}

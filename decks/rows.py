@@ -1,0 +1,71 @@
+"""Linear equations Σ c u = b between displacements of the nodes of a deck, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.reading import NotUnderstood
+
+_NO_WEIGHT = 1e-10
+
+Array = NDArray[np.float64]
+Dof = tuple[int, int]
+IMAGINARY = 10**9  # what the nodes of a second body, with the imaginary parts of displacements, have beyond the first
+
+
+@dataclass
+class Rows:
+    """Equations between displacements, in the units of the deck.
+
+    Attributes
+    ----------
+    factors : list of dict of (node, component) to float
+        The largest of each is 1 in size.
+    values : list of float
+    turns : dict of int to Array
+        Nodes that the deck does not have, whose displacements are the rotations of rigid nodes: their places, those of
+        the nodes that turn.
+    turning : dict of int to int
+        The node whose displacements are the rotations of a reference node.
+    local : dict of int to float64 [3, 3]
+        The directions of reference nodes of couplings that have their own.
+    doubled : bool
+        Whether there is a second body, with the imaginary parts of displacements.
+    """
+
+    factors: list[dict[Dof, float]] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    turns: dict[int, Array] = field(default_factory=dict)
+    turning: dict[int, int] = field(default_factory=dict)
+    local: dict[int, Array] = field(default_factory=dict)
+    doubled: bool = False
+
+    def add(self, factors: Mapping[Dof, float], value: float = 0.0) -> None:
+        """Add an equation."""
+        size = max(map(abs, factors.values()), default=0.0)
+        if not size:
+            raise NotUnderstood("an equation has no factors")
+        kept = {dof: factor / size for dof, factor in factors.items() if abs(factor) > _NO_WEIGHT * size}
+        self.factors.append(kept)
+        self.values.append(value / size)
+
+    def double(self) -> None:
+        """Let a second body have each of these equations as well."""
+        self.doubled = True
+        self.factors += [{(node + IMAGINARY, i): c for (node, i), c in row.items()} for row in self.factors]
+        self.values += self.values
+
+    def turned(self, node: int, component: int) -> Dof | None:
+        """Return where a component of a node is: rotations are displacements of another; None if it has no rotation."""
+        if component < 3:
+            return node, component
+        return (self.turning[node], component - 3) if node in self.turning else None
+
+    @property
+    def nodes(self) -> set[int]:
+        """All nodes that are in an equation."""
+        return {node for row in self.factors for node, _ in row}

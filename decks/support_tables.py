@@ -1,0 +1,105 @@
+"""Supports of a deck as tables of a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.constraint_tables import ConstraintTables
+from symplex.decks.courses import Courses
+from symplex.decks.deck import Step
+from symplex.decks.reading import NotUnderstood
+from symplex.decks.rows import Rows
+from symplex.decks.state import Acting, Value, local_axes
+from symplex.decks.units import Units
+
+Table = dict[str, Any]
+_PARALLEL = 1e-9  # how far a direction may be from an axis
+_AXES = "xyz"
+
+
+class SupportTables:
+    """Writes supports of one step.
+
+    Parameters
+    ----------
+    step : Step
+    units : Units
+    courses : Courses
+    rows : Rows
+        Gets an equation for each support in a direction oblique to the axes.
+    constraints : ConstraintTables
+    local : dict of int to float64 [3, 3]
+        The directions of nodes with a local system.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        units: Units,
+        courses: Courses,
+        rows: Rows,
+        constraints: ConstraintTables,
+        local: dict[int, NDArray[np.float64]],
+    ):
+        self._step, self._units, self._courses = step, units, courses
+        self._rows, self._constraints, self._local = rows, constraints, local
+
+    def tables(self, acts: Acting) -> list[Table]:
+        """Return tables ``[[support]]`` of what is held, and of what is moved."""
+        by_node: dict[int, dict[int, Value]] = {}
+        for (node, component), value in acts.supports.items():
+            by_node.setdefault(node, {})[component] = value
+        alike: dict[tuple[str, str, tuple[float, ...], int], list[int]] = {}
+        for node, given in by_node.items():
+            given = self._in_global_directions(node, given)
+            held = "".join(_AXES[c] for c in sorted(given) if given[c].value == 0.0)
+            if held:
+                alike.setdefault((held, "", (), 0), []).append(node)
+            for amplitude, number in {(v.amplitude, v.step) for v in given.values() if v.value}:
+                which = {c: v for c, v in given.items() if v.value and (v.amplitude, v.step) == (amplitude, number)}
+                vector = tuple(which[c].value if c in which else 0.0 for c in range(3))
+                names = "".join(_AXES[c] for c in sorted(which))
+                alike.setdefault((names, amplitude, vector, number), []).append(node)
+        tables = []
+        for (components, amplitude, vector, number), nodes in alike.items():
+            for place in self._constraints.places(nodes, f"held_{components}" if not vector else "moved"):
+                table: Table = {**place, "components": components}
+                if vector:
+                    table = {"name": f"motion_{len(tables) + 1}", **table, **self._motion(vector, amplitude, number)}
+                tables.append(table)
+        return tables
+
+    def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
+        """Return what a node in a local system does in global directions."""
+        if node not in self._local or (len(given) == 3 and not any(value.value for value in given.values())):
+            return given
+        local = local_axes(self._local, node)
+        turned: dict[int, Value] = {}
+        for component, value in given.items():
+            axis = int(np.abs(local[component]).argmax())
+            if abs(abs(local[component][axis]) - 1.0) > _PARALLEL:
+                if value.value and self._courses.moves:
+                    raise NotUnderstood("a support that moves in a direction oblique to the axes is not known")
+                moved = value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
+                self._rows.add({(node, i): float(c) for i, c in enumerate(local[component])}, moved)
+                continue
+            turned[axis] = value._replace(value=value.value * float(np.sign(local[component][axis])))
+        return turned
+
+    def _motion(self, vector: tuple[float, ...], amplitude: str, number: int) -> Table:
+        displacement = np.array(vector) * self._units.length
+        duration = self._step.period * self._units.time
+        if not self._courses.moves or number < self._step.number:
+            displacement = displacement * self._courses.final(amplitude, number)
+            history = {"kind": "table", "times": [0.0, duration], "factors": [1.0, 1.0]}
+            return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}
+        history = self._courses.history(amplitude)
+        if not history:
+            raise NotUnderstood("a support jumps at the start of the step; give it an amplitude")
+        times, factors = history["times"], history["factors"]
+        if times[-1] < duration:
+            history = {**history, "times": [*times, duration], "factors": [*factors, factors[-1]]}
+        return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}

@@ -1,0 +1,122 @@
+"""The centrifugal potential: forces on what turns steadily, in a frame that turns with it."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.mass import nodal_masses
+from symplex.fem.energy import Array, Energy
+
+
+def centrifugal_matrix(omega: Array) -> Array:
+    """Return P = |ω|² 1 − ω ⊗ ω of an angular velocity ω [3] in rad/s, or [1] in the plane: [3, 3] or [2, 2]."""
+    if len(omega) == 1:
+        return omega[0] ** 2 * np.eye(2)
+    return omega @ omega * np.eye(3) - np.outer(omega, omega)
+
+
+@checked
+@final
+class Centrifugal(Energy):
+    """The centrifugal potential of a frame that turns with ω about an axis through p.
+
+    φ = −½ Σ_ab m_ab (x_a − p)·P (x_b − p) with P = |ω|² 1 − ω ⊗ ω and masses m_ab, so that the force
+    Σ_b m_ab P (x_b − p) on the node a points away from the axis, and grows with the distance. It is quadratic: the
+    discrete gradient is the gradient at the midpoint. Forces by velocities (Coriolis) are no part of it.
+
+    Parameters
+    ----------
+    mass : float64 [n] or sparse [n, n]
+        Nodal masses in kg, or the consistent mass matrix, symmetric.
+    angular_velocity : float64 [3] or [1]
+        ω in rad/s; one number in the plane.
+    point : float64 [dim], optional
+        p in m, on the axis; by default the origin.
+
+    Attributes
+    ----------
+    weights : float64 [m, k, k]
+        The masses in kg of each stencil: a node, or two of them that a mass matrix joins.
+
+    Raises
+    ------
+    InvalidSystem
+        If shapes do not fit, numbers are not finite, or there is no mass.
+    """
+
+    def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike, point: ArrayLike | None = None):
+        omega = np.atleast_1d(np.array(angular_velocity, dtype=float))
+        if omega.shape not in ((1,), (3,)) or not np.isfinite(omega).all():
+            raise InvalidSystem(
+                f"Centrifugal: the angular velocity must be three finite numbers, or one in the plane (rad/s); it is "
+                f"{angular_velocity}."
+            )
+        self._matrix = centrifugal_matrix(omega)
+        dim = len(self._matrix)
+        self._point = np.zeros(dim) if point is None else np.array(point, dtype=float)
+        if self._point.shape != (dim,) or not np.isfinite(self._point).all():
+            raise InvalidSystem(f"Centrifugal: the point must be {dim} finite numbers (m); it is {point}.")
+        if sp.issparse(mass):
+            self._set_pairs(sp.csr_array(mass))
+        else:
+            masses = nodal_masses("Centrifugal", mass)
+            heavy = np.flatnonzero(masses)
+            self.nodes = heavy.astype(np.int32)[:, None]
+            self.weights = masses[heavy, None, None]
+        if not len(self.nodes):
+            raise InvalidSystem("Centrifugal: there is no mass.")
+
+    def _set_pairs(self, mass: sp.csr_array) -> None:
+        """Set a stencil for each two nodes that a mass joins; what a node has alone is in one of its stencils."""
+        if mass.shape is None or mass.shape[0] != mass.shape[1] or not np.isfinite(mass.data).all():
+            raise InvalidSystem(f"Centrifugal: a mass matrix must be square and finite; its shape is {mass.shape}.")
+        upper = sp.triu(mass, k=1).tocoo()
+        joined = upper.data != 0.0
+        a, b, m_ab = upper.row[joined], upper.col[joined], upper.data[joined]
+        own = mass.diagonal()
+        alone = np.setdiff1d(np.flatnonzero(own), np.concatenate([a, b]))
+        # Those that no mass joins with others are in pairs too, the last of an odd number with any other node.
+        partner = np.append(alone, (alone[-1] + 1) % len(own)) if len(alone) % 2 else alone
+        if len(own) == 1 and len(alone):
+            self.nodes, self.weights = np.zeros((1, 1), np.int32), own[:, None, None]
+            return
+        pairs = np.concatenate([np.stack([a, b], axis=1), partner.reshape(-1, 2)])
+        self.nodes = pairs.astype(np.int32)
+        self.weights = np.zeros((len(pairs), 2, 2))
+        self.weights[: len(a), 0, 1] = self.weights[: len(a), 1, 0] = m_ab
+        nodes, first = np.unique(pairs, return_index=True)
+        self.weights[first // 2, first % 2, first % 2] = own[nodes]
+
+    def _forces(self, x: Array) -> Array:
+        return self.weights @ ((x - self._point) @ self._matrix)
+
+    def value(self, x: Array) -> Array:
+        """Return φ [m] in J at the positions x [m, k, dim] in m."""
+        return -0.5 * np.einsum("mki,mki->m", x - self._point, self._forces(x))
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, k, dim] in N."""
+        return -self._forces(x)
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m."""
+        m, k, dim = x.shape
+        return -np.einsum("mab,ij->maibj", self.weights, self._matrix).reshape(m, k * dim, k * dim)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the discrete gradient [m, k, dim] in N, the gradient at the midpoint."""
+        return -self._forces(0.5 * (x0 + x1))
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m."""
+        return 0.5 * self.hessian(x1)
+
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, k, dim], which is zero."""
+        return np.zeros_like(x)

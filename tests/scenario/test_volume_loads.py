@@ -1,0 +1,135 @@
+"""Loads by volume: weights of bodies and of groups of elements, and centrifugal forces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.errors import ScenarioError
+from symplex.scenario.scenario import Problem
+
+E, RHO, L = 200e9, 7800.0, 2.0
+
+
+def bar(load: str, *, mass: str = "lumped", quadratic: bool = False, extra: str = "") -> Problem:
+    """A bar along x of two halves, with ν = 0, held at x = 0 so that it may become thinner."""
+    text = f"""
+    [[body]]
+    name = "bar"
+    mesh.box = [{L}, 0.1, 0.1]
+    mesh.cells = [8, 1, 1]
+    mesh.split = "hexahedra"
+    mesh.regions.outer = [[1, 0, 0], [2, 1, 1]]
+    material = {{ law = "linear-elastic", young = {E}, poisson = 0.0, density = {RHO} }}
+    formulation = "full"
+    mass = "{mass}"
+    quadratic = {str(quadratic).lower()}
+    [[support]]
+    body = "bar"
+    group = "x_min"
+    components = "x"
+    [[support]]
+    body = "bar"
+    components = "yz"
+    [[load]]
+    name = "load"
+    body = "bar"
+    {load}
+    {extra}
+    [start]
+    kind = "static"
+    [integrator]
+    kind = "energy-momentum"
+    dt = 1e-3
+    [run]
+    duration = 1e-3
+    """
+    return sx.Scenario.parse("\n".join(line.strip() for line in text.splitlines())).build()
+
+
+def tip(problem) -> float:
+    end = problem.mesh.nodes_of("bar.x_max")
+    return float((problem.state.q - problem.mesh.points)[end, 0].mean())
+
+
+@pytest.mark.parametrize(("mass", "quadratic"), [("lumped", False), ("consistent", False), ("consistent", True)])
+def test_a_rotating_bar_is_stretched_by_its_centrifugal_forces(mass, quadratic):
+    """u(L) = ρ ω² L³/3E for forces at the undeformed places: exact at nodes with consistent masses, or lumped to h²."""
+    problem = bar(
+        'kind = "centrifugal"\nangular_velocity = [0, 0, 100]\npoint = [0, 0.05, 0.05]\nfollows = false',
+        mass=mass,
+        quadratic=quadratic,
+    )
+    exact = RHO * 100.0**2 * L**3 / (3 * E)
+    assert tip(problem) == pytest.approx(exact, rel=1e-8 if mass == "consistent" else 1e-2)
+
+
+def test_forces_that_follow_soften_what_spins():
+    """U'' + k² (x + u) = 0 with k² = ρω²/E, u(0) = 0, u'(L) = 0: u(L) = tan(kL)/k − L."""
+    k = 0.5 / L
+    omega = k * np.sqrt(E / RHO)
+    problem = bar(
+        f'kind = "centrifugal"\nangular_velocity = [0, 0, {omega}]\npoint = [0, 0.05, 0.05]', mass="consistent"
+    )
+    assert tip(problem) == pytest.approx(np.tan(k * L) / k - L, rel=1e-3)
+    dead = bar(
+        f'kind = "centrifugal"\nangular_velocity = [0, 0, {omega}]\npoint = [0, 0.05, 0.05]\nfollows = false',
+        mass="consistent",
+    )
+    assert tip(problem) > 1.05 * tip(dead)
+
+
+@pytest.mark.parametrize("mass", ["lumped", "consistent"])
+def test_the_weight_of_a_group_pulls_at_what_is_before_it(mass):
+    """The outer half, of length L/2: u(L) = ρ g (L/2 · L/2 + (L/2)²/2)/E."""
+    problem = bar('kind = "gravity"\ngroup = "outer"\nacceleration = [9.81, 0, 0]', mass=mass)
+    assert tip(problem) == pytest.approx(RHO * 9.81 * 1.5 * (L / 2) ** 2 / E, rel=1e-8)
+    assert "load" in problem.system.energies
+
+
+def test_weights_that_change_with_time_are_loads():
+    history = 'history = { kind = "ramp", duration = 1 }'
+    problem = bar(f'kind = "gravity"\nacceleration = [9.81, 0, 0]\n{history}')
+    total = problem.system.loads["load"](0.5, problem.state.q, problem.state.v).sum(axis=0)
+    assert total == pytest.approx([0.5 * 9.81 * RHO * 0.01 * L, 0.0, 0.0], rel=1e-12)
+
+
+def test_gravity_on_consistent_masses_lets_all_nodes_fall_alike():
+    """Of quadratic elements lumped masses are others than row sums of consistent ones."""
+    text = """
+    [[body]]
+    name = "block"
+    mesh = { box = [1, 1, 1], cells = [1, 1, 1], split = "hexahedra" }
+    quadratic = true
+    material = { young = 1e9, poisson = 0.3, density = 1000 }
+    mass = "consistent"
+    [gravity]
+    acceleration = [0, 0, -9.81]
+    [integrator]
+    kind = "energy-momentum"
+    dt = 1e-3
+    [run]
+    duration = 1e-3
+    """
+    problem = sx.Scenario.parse(text).build()
+    assert np.allclose(problem.state.a, [0.0, 0.0, -9.81], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("load", "message"),
+    [
+        ('kind = "centrifugal"\nangular_velocity = [0, 0, 0]\npoint = [0, 0, 0]', "angular_velocity is zero"),
+        (
+            'kind = "centrifugal"\nangular_velocity = [0, 0, 1]\npoint = [0, 0, 0]\n'
+            'history = { kind = "ramp", duration = 1 }',
+            "give follows = false",
+        ),
+        ('kind = "gravity"\ngroup = "x_max"\nacceleration = [0, 0, 1]', "has no elements with mass"),
+        ('kind = "gravity"\nacceleration = [0, 0, 0]', "zero everywhere"),
+        ('kind = "gravity"\ngroup = "inner"\nacceleration = [0, 0, 1]', "no group 'inner'"),
+    ],
+)
+def test_what_has_no_force_is_told(load, message):
+    with pytest.raises(ScenarioError, match=message):
+        bar(load)
