@@ -34,6 +34,7 @@ _FAMILIES = {
     "scenario": "symplex.scenario",
     "solids": "symplex.fem.solids",
     "solvers": "symplex.time.solvers",
+    "studies": "symplex.studies",
     "time": "symplex.time",
     "variational": "symplex.time.variational",
     "errors": "symplex.errors",
@@ -69,6 +70,7 @@ _FAMILY_OF = {
     ),
     "outputs": ("stress", "nodal_stress", "reactions"),
     "runs": ("simulate", "plot_history", "read_history", "read_result", "conservation", "write_page"),
+    "studies": ("sweep", "compare", "converge"),
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),

@@ -11,6 +11,7 @@ from symplex import fem as fem
 from symplex import meshes as meshes
 from symplex import runs as runs
 from symplex import scenario as scenario
+from symplex import studies as studies
 from symplex import time as time
 from symplex.contact.obstacles import HalfSpace as HalfSpace
 from symplex.contact.obstacles import Sphere as Sphere
@@ -64,6 +65,9 @@ from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.result import read_result as read_result
 from symplex.runs.run import simulate as simulate
 from symplex.scenario.scenario import Scenario as Scenario
+from symplex.studies.comparison import compare as compare
+from symplex.studies.convergence import converge as converge
+from symplex.studies.sweeping import sweep as sweep
 from symplex.time import conserving as conserving
 from symplex.time import constraints as constraints
 from symplex.time import equilibria as equilibria

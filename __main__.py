@@ -7,7 +7,7 @@ has then imported its ``importlib`` and ``warnings``; the command ``symplex`` ha
 
 import sys
 
-if not sys.flags.safe_path:
+if __name__ == "__main__" and not sys.flags.safe_path:  # and not in a process of a study, which imports this file too
     del sys.path[0]
 
 from symplex.commands.cli import main

@@ -14,6 +14,8 @@ from symplex.base.streams import bounded, complain, prepare_streams, printable, 
 from symplex.base.version import VERSION
 from symplex.commands import (
     check,
+    compare,
+    converge,
     importing,
     info,
     mesh,
@@ -23,6 +25,7 @@ from symplex.commands import (
     report,
     response,
     run,
+    sweep,
     view,
 )
 from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
@@ -31,6 +34,9 @@ from symplex.errors import StepFailed, SymplexError
 
 _COMMANDS = (  # in the order in which the help has them
     run,
+    sweep,
+    converge,
+    compare,
     check,
     modes,
     response,
@@ -57,6 +63,7 @@ examples:
   symplex run oblique_impact.toml                  simulate; results in oblique_impact-results/
   symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
   symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
+  symplex sweep drop.toml --over define.h=0.1,0.2  many runs, in drop-study/, with a table of results
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex modes blade.toml --number 12             natural frequencies and modes, in blade-modes/
   symplex plot a-results b-results                 compare two runs

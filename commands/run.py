@@ -14,6 +14,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     run = add_command(commands, "run", _run, "simulate a scenario; write results, pictures and a summary to a folder")
     add_scenario(run)
+    run.add_argument(
+        "--until", metavar="T", help="how far to go on, in s; with --resume beyond the end of a finished run"
+    )
     run.add_argument("--output", metavar="DIR", help="results folder; default: the scenario's, or SCENARIO-results")
     again = run.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the folder")
@@ -26,6 +29,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from symplex.runs.results import Folder
     from symplex.runs.run import default_folder, simulate
 
+    if arguments.until is not None:
+        arguments.set.append(f"run.until={arguments.until}")
     scenario = scenario_of(arguments)
     output = arguments.output or default_folder(scenario)
     try:

@@ -73,8 +73,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
     rows += _steps(problem)
-    run = tables.run
-    rows.append(("run", f"{si(run.duration, 's')}, {run.frames} frames, {run.n_samples} samples of the history"))
+    frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
+    rows.append(("run", f"{si(tables.run.end, 's')}, {frames} frames, {samples} samples of the history"))
     rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
     time, failure = _estimate(problem)
     rows.append(("time", time))
@@ -186,7 +186,7 @@ def _disk(problem: Problem) -> float:
     per_node += 4 * sum(name in fields for name in ("contact_pressure", "gap")) if problem.body_contacts else 0
     per_cell = 4 * ("von_mises" in fields)
     elements = sum(len(solid.nodes) for solid in problem.solids.values())
-    return (problem.scenario.tables.run.frames + 1) * (per_node * problem.system.n_nodes + per_cell * elements)
+    return int(problem.scenario.is_frame.sum()) * (per_node * problem.system.n_nodes + per_cell * elements)
 
 
 def _estimate(problem: Problem) -> tuple[str, str]:

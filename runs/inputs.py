@@ -21,7 +21,7 @@ from symplex.runs.results import Folder
 from symplex.scenario.scenario import Scenario
 
 # What may change before a run is resumed.
-_FREE = ("title", "run.checkpoint", "output.directory", "output.pictures", "output.film")
+_FREE = ("title", "run.checkpoint", "run.until", "output.directory", "output.pictures", "output.film")
 _FREE_TABLE = "output.view."
 _AGAIN = "or start anew with --overwrite or another --output"
 _LONGEST = 40  # letters of a value in a message

@@ -14,7 +14,8 @@ from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column
 from symplex.errors import RenderError
 from symplex.fem.energy import Array
-from symplex.meshes.pictures.render import render_film, render_snapshots
+from symplex.meshes.pictures.film import render_film
+from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.series.series import open_series, read_series
 from symplex.runs.frames import Shown
 from symplex.runs.linearised import Linearised, linearised

@@ -186,7 +186,7 @@ def draw_snapshots(folder: Folder, look: Look | None = None, output: str | Path 
         output or folder.snapshots,
         times=look.times,
         field=look.field or shown_field(series),
-        view=upright(look.view, folder),
+        view=upright_in(look.view, folder),
         width=look.width,
         height=look.height,
         dpi=look.dpi,
@@ -229,7 +229,7 @@ def draw_film(
         series,
         path,
         field=look.field or shown_field(series),
-        view=upright(look.view, folder),
+        view=upright_in(look.view, folder),
         size=(width + width % 2, height + height % 2),  # encoders take even numbers
         progress=progress,
     )
@@ -246,14 +246,12 @@ def view_table(folder: Folder) -> ViewTable:
         return ViewTable()
 
 
-def upright(view: View, folder: Folder) -> View:
+def upright_in(view: View | None, folder: Folder) -> View:
     """Return a view in which the gravity of a run points down, if the view leaves open what points up."""
-    if view.up is not None:
-        return view
     try:
         return upright(view, Scenario.read(folder.scenario))
     except SymplexError:  # of another version; the obstacles are left to tell what is up
-        return view
+        return view or View()
 
 
 def upright(view: View | None, scenario: Scenario) -> View:

@@ -24,6 +24,10 @@ from symplex.runs.probe_files import path_of_probe, probe_formats
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 
 
+class FolderBusy(OutputError):
+    """A results folder in which another process is running."""
+
+
 class Folder:
     """A results folder and the names of the files in it.
 
@@ -179,8 +183,10 @@ class Folder:
 
         Raises
         ------
+        FolderBusy
+            If a run is going on in it.
         OutputError
-            If a run is going on in it, or it cannot be written.
+            If it cannot be written.
         """
         made = not self.path.exists()
         try:
@@ -195,7 +201,7 @@ class Folder:
             try:
                 _lock(file)
             except (BlockingIOError, PermissionError):
-                raise OutputError(
+                raise FolderBusy(
                     f"another process is running in {self.path}; wait for it, or choose another folder with --output."
                 ) from None
             except OSError:
@@ -235,6 +241,20 @@ class Folder:
             write_whole(self.scenario, scenario_text)
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+
+    def keep_scenario(self, scenario_text: str) -> None:
+        """Write the copy of the scenario anew, if it is another.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        try:
+            if read_whole(self.scenario) != scenario_text.encode("utf-8", "backslashreplace"):
+                write_whole(self.scenario, scenario_text)
+        except OSError as error:
+            raise OutputError(f"{self.scenario} cannot be written: {_reason(error)}.") from error
 
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else: its checkpoint first, and not yet its scenario."""

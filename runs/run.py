@@ -98,7 +98,7 @@ def simulate(
     refuse_changed_scenario(scenario, folder)
     folder.refuse_links()
     finished = folder.read_summary()
-    if finished.get("status") == "finished":
+    if finished.get("status") == "finished" and not goes_beyond(scenario, finished):
         if isinstance(inputs := finished.get("inputs"), dict):  # earlier versions did not keep them
             refuse_changed_files(inputs, hashes(scenario.files), folder)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
@@ -123,6 +123,7 @@ def _computed(
                 run.keep_start()
             else:
                 run.resume(checkpoint)  # what is refused leaves all as it is
+                folder.keep_scenario(scenario.text)
             try:
                 run.go(stop)
             except Exception as error:
@@ -134,6 +135,29 @@ def _computed(
                     run.finish("interrupted", "stopped from outside", False, stop)
                 raise
             return run.finish("finished", "", pictures, stop)
+
+
+def goes_beyond(scenario: Scenario, finished: Mapping[str, Any]) -> bool:
+    """Return whether a scenario goes on beyond the end of a finished run of it, by ``run.until``.
+
+    Raises
+    ------
+    OutputError
+        If it ends before.
+    """
+    end, reached = float(scenario.times[-1]), finished.get("t_end")
+    if not isinstance(reached, int | float):
+        return False
+    if end < reached:
+        raise OutputError(_too_early(scenario, reached))
+    return end > reached
+
+
+def _too_early(scenario: Scenario, reached: float) -> str:
+    return (
+        f"{scenario.path.name}: [run]: the run ends at {scenario.times[-1]:g} s, but it was computed to {reached:g} s "
+        f"already; resume it with until = {reached:.9g} or later."
+    )
 
 
 def _built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None) -> Problem:
@@ -348,6 +372,9 @@ class _Run:
     def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
         problem, folder, opened = self._problem, self._folder, self._opened
         refuse_changed_files(checkpoint.inputs, self._inputs, folder)
+        if checkpoint.sample >= len(self._times):
+            past = read_history(folder.history)["t"]
+            raise OutputError(_too_early(problem.scenario, float(past[-1])))
         self._clock.before = checkpoint.wall_time
         motion = problem.integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])

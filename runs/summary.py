@@ -164,7 +164,7 @@ def summarize(
         "parameters": {} if isinstance(problem.integrator, Stages) else _plain(problem.integrator),
         "conserves": sorted(problem.integrator.conserves),
         "statistics": dict(statistics),
-        "duration": scenario.tables.run.duration,
+        "duration": scenario.tables.run.end,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},
     }
     if folder.history.exists() and folder.history.stat().st_size:

@@ -285,7 +285,7 @@ class Builder:
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self._mesh.points, self._path.parent)
-        end = self._tables.run.duration if support.until is None else min(self._tables.run.duration, support.until)
+        end = self._tables.run.end if support.until is None else min(self._tables.run.end, support.until)
         require_covered(motion, end, support.begin, support.begin == 0.0 and support.until is None)
         return motion
 

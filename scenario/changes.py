@@ -66,7 +66,7 @@ def _set(document: Any, keys: list[str], value: Any) -> None:
     place: Any = document
     for depth, key in enumerate(way):
         if _is_list(place):
-            place = _chosen(place, key, ".".join(way[:depth]))
+            place = chosen(place, key, ".".join(way[:depth]))
             continue
         if key not in place:
             place[key] = table()
@@ -76,7 +76,7 @@ def _set(document: Any, keys: list[str], value: Any) -> None:
     if _is_list(place):
         raise ValueError(f"[[{'.'.join(way)}]] may be several tables; say which by name or number: {_names(place)}")
     try:
-        place[last] = item(_value(value) if isinstance(value, str) else value)
+        place[last] = item(value_of(value) if isinstance(value, str) else value)
     except ValueError:
         raise ValueError(f"a {type(value).__name__} is no value of a scenario") from None
 
@@ -89,7 +89,7 @@ def _is_list(place: object) -> bool:
     return isinstance(place, list) and all(map(_is_table, place))
 
 
-def _chosen(tables: Any, key: str, where: str) -> Any:
+def chosen(tables: Any, key: str, where: str) -> Any:
     """Return one of several tables by its name, or else its number."""
     for one in tables:
         if one.get("name") == key:
@@ -103,7 +103,7 @@ def _names(tables: Any) -> str:
     return listed(str(one.get("name", k)) for k, one in enumerate(tables, 1))
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """Return what a text is in TOML; a text without quotes, if it is nothing else."""
     try:
         found = tomllib.loads(f"value = {text}\n")

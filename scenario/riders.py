@@ -169,7 +169,7 @@ class Riders:
             arguments = table.name, rider.nodes, points, rider.center, folder
             motion = try_(here, table.given_motion, *arguments)
             if motion is not None:
-                try_(here, require_covered, motion, tables.run.duration)
+                try_(here, require_covered, motion, tables.run.end)
                 found[table.name] = motion
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
@@ -65,6 +65,12 @@ class Run(Sampled):
     """How long, and how often something is stored, all stages together; and checkpoints."""
 
     checkpoint: Annotated[float, positive("s of wall time")] = 15.0
+    until: Annotated[float | None, positive("s")] = None
+
+    @property
+    def end(self) -> float:
+        """The time in s to which the run goes."""
+        return self.duration if self.until is None else self.until
 
 
 @dataclass(frozen=True)
@@ -78,17 +84,15 @@ class Leg:
     start, end : float
         Times in s.
     samples : int
+    interval : float
+        The time in s between samples.
     """
 
     stage: int
     start: float
     end: float
     samples: int
-
-    @property
-    def interval(self) -> float:
-        """The time in s between samples."""
-        return (self.end - self.start) / self.samples
+    interval: float
 
 
 @dataclass(frozen=True)
@@ -127,22 +131,65 @@ def timeline(tables: Tables) -> Timeline:
         bounds = [begin, *_cuts(tables, begin, stage.duration), begin + stage.duration]
         if n < len(bounds) - 1:
             raise ValueError(
-                f"has {n} samples, but falls into {len(bounds) - 1} parts, as something begins or ends to act within "
-                "it; give it more samples"
+                f"[{'[stage]' if tables.stage else 'run'}]: has {n} samples, but falls into {len(bounds) - 1} parts, "
+                "as something begins or ends to act within it; give it more samples"
             )
         counts = _spread(n, (np.array(bounds) - begin) / stage.duration)
         for start, end, first, last in zip(bounds, bounds[1:], counts, counts[1:], strict=False):
             m = int(last - first)
-            legs.append(Leg(k, start, end, m))
+            legs.append(Leg(k, start, end, m, (end - start) / m))
             times.append(start + (end - start) * (np.arange(1, m + 1) / m))
         is_frame.append(np.arange(1, n + 1) % every == 0)
         begin = bounds[-1]
+    if tables.run.until is not None:
+        last, every = legs[-1], tables.sampled[-1].n_samples // tables.sampled[-1].frames
+        n = every * _frames_beyond(tables, last, every)
+        # The samples of a run that goes on are those of the run that ends, to the last bit, and so are its steps.
+        beyond = last.start + (last.end - last.start) * (
+            np.arange(last.samples + 1, last.samples + n + 1) / last.samples
+        )
+        legs[-1] = replace(last, end=float(beyond[-1]) if n else last.end, samples=last.samples + n)
+        times.append(beyond)
+        is_frame.append(np.arange(1, n + 1) % every == 0)
     found = Timeline(tuple(legs), np.concatenate(times), np.concatenate(is_frame))
+    end = found.times[-1]
     for t in tables.output.frames_at:
-        if t > begin * (1.0 + SAME_TIME):
-            raise ValueError(f"ends at {begin:g} s, before the frame that [output] frames_at wants at {t:g} s")
+        if t > end * (1.0 + SAME_TIME):
+            raise ValueError(f"ends at {end:g} s, before the frame that [output] frames_at wants at {t:g} s")
         found.is_frame[np.abs(found.times - t).argmin()] = True
     return found
+
+
+def _frames_beyond(tables: Tables, last: Leg, every: int) -> int:
+    """Return how many frames there are after the last leg of a run until the time to which it goes on.
+
+    A frame is kept every so many samples.
+
+    Raises
+    ------
+    ValueError
+        If that is before the end or between two frames, there are too many, or something begins or ends to act there.
+    """
+    end, until, each = last.end, tables.run.end, every * last.interval
+    frames = round((until - end) / each)
+    if until < end * (1.0 - SAME_TIME):
+        raise ValueError(f"[run]: until is {until:g} s, before the {end:g} s that it lasts anyway; give more, or none")
+    if abs(until - end - frames * each) > SAME_TIME * until:
+        near = [end + max(k, 0) * each for k in (math.floor((until - end) / each), math.ceil((until - end) / each))]
+        raise ValueError(
+            f"[run]: until is {until:g} s, between two frames, which are {each:g} s apart; give {near[0]:.9g} or "
+            f"{near[1]:.9g}"
+        )
+    if every * frames > 10 * MOST_FRAMES:
+        raise ValueError(f"[run]: until is {until:g} s, which takes more than {10 * MOST_FRAMES:,} samples")
+    for item in tables.timed:
+        for time in (item.begin, item.until):
+            if time is not None and end * (1.0 - SAME_TIME) < time < until * (1.0 - SAME_TIME):
+                raise ValueError(
+                    f"[run]: until is {until:g} s, but something begins or ends to act at {time:g} s, after the "
+                    f"duration of {end:g} s; a run goes on only while nothing changes: give a longer duration instead"
+                )
+    return frames
 
 
 def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:

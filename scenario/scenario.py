@@ -231,7 +231,7 @@ class Problem:
         """The parts of the run, each with a system and an integrator: stages, cut where something begins or ends."""
         if isinstance(self.integrator, Stages):
             return self.integrator.stages
-        return [Stage(self.system, self.integrator, self.scenario.tables.run.duration)]
+        return [Stage(self.system, self.integrator, self.scenario.tables.run.end)]
 
     def temperature(self, state: State) -> float:
         """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""

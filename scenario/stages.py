@@ -109,5 +109,5 @@ def wrong_times(tables: Tables) -> list[str]:
     try:
         timeline(tables)
     except ValueError as error:
-        lines.append(f"[{'[stage]' if tables.stage else 'run'}]: {error}.")
+        lines.append(f"{error}.")
     return lines

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from symplex.scenario.definitions import DEFINE, evaluated
 from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
 from symplex.scenario.probes import wrong_probes
@@ -39,6 +40,7 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     """
     lines: list[str] = []
     found: dict[str, Any] = {}
+    data = evaluated(data, lines)
     for key, value in data.items():
         if key == "title":
             found[key] = value
@@ -47,7 +49,7 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
             except ValueError as error:
                 lines.append(f"title {error}.")
         elif key not in MODELS:
-            lines.append(f"unknown table {shown(key)}; {suggestion(key, ['title', *MODELS])}")
+            lines.append(f"unknown table {shown(key)}; {suggestion(key, ['title', DEFINE, *MODELS])}")
         elif key in SEVERAL:
             if not isinstance(value, list):
                 lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")

@@ -11,6 +11,7 @@ import pytest
 
 from symplex.commands.cli import main
 from symplex.runs.run import simulate
+from symplex.scenario.definitions import evaluated
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.tables import MODELS, NEEDED, WITH_NODES
 from symplex.time.catalogue import columns_of_methods
@@ -68,7 +69,9 @@ def test_python_runs_as_it_is_pasted(name, tmp_path, can_draw):
 def test_scenarios_are_valid(name):
     """Those that have all the tables that are needed can be built; of others each table is what a table can be."""
     for text in blocks(PAGES[name], "toml"):
-        tables = tomllib.loads(text)
+        lines: list[str] = []
+        tables = evaluated(tomllib.loads(text), lines)
+        assert not lines
         if set(NEEDED) <= set(tables) and set(WITH_NODES) & set(tables):
             Scenario.parse(text).build()
             continue

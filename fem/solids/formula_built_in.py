@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from symplex.fem.solids.formula_syntax import check_names, names_in, tree_of
+from symplex.base.expressions import names_in
+from symplex.fem.solids.formula_syntax import check_names, tree_of
 
 # By the name of the module: the formula, and the constants in the order of the parameters.
 ENERGIES = {

@@ -18,9 +18,10 @@ from types import ModuleType
 
 import numba
 
+from symplex.base.expressions import names_in
 from symplex.fem.kernel_cache import cache_folder
 from symplex.fem.kernels import stamp
-from symplex.fem.solids.formula_syntax import mistake, names_in, tree_of
+from symplex.fem.solids.formula_syntax import mistake, tree_of
 
 _HERE = Path(__file__).parent
 _SOURCES = ("formula_energy.py", "law_scalars.py")  # of the text, and of what is compiled with it

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import difflib
-import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
+from symplex.base import expressions
+from symplex.base.expressions import names_in
 from symplex.errors import MaterialError
 
-LONGEST, DEEPEST = 1000, 30  # letters; brackets, functions and operations within each other
 LARGEST_EXPONENT = 100
 
 # What a formula is made of; those with a bar are of F J^(−1/3), which has no change of volume.
@@ -43,47 +43,20 @@ FUNCTIONS = {
     "min": 2,
 }
 RESERVED = frozenset({*ISOTROPIC, *FIBROUS, *FUNCTIONS, "pi", "density", "fibres", "formula", "law"})
-OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 
 
 def tree_of(formula: str) -> ast.expr:
-    """Return the syntax tree of a formula that is allowed.
+    """Return the syntax tree of a formula that is allowed (`symplex.base.expressions.tree_of`).
 
     Raises
     ------
     MaterialError
         If it is none, or is too long, or has something else in it than numbers, names, + - * / ** and functions.
     """
-    if len(formula) > LONGEST:
-        raise mistake(formula, f"it has {len(formula)} letters, more than {LONGEST}")
-    if not formula.strip():
-        raise mistake(formula, "it is empty")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # SyntaxWarning: 3(I1 - 3) is told below
-            tree = ast.parse(formula.strip(), mode="eval").body
-    except SyntaxError as error:
-        where = f" at letter {error.offset}" if error.offset and error.lineno == 1 else ""
-        raise mistake(formula, f"it is no formula{where}: {error.msg}") from None
-    except (RecursionError, MemoryError):
-        raise mistake(formula, f"it is nested deeper than {DEEPEST} levels") from None
-    except ValueError as error:
-        raise mistake(formula, f"it is no formula: {error}") from None
-    todo = [(tree, 1)]
-    while todo:
-        node, depth = todo.pop()
-        if depth > DEEPEST:
-            raise mistake(formula, f"it is nested deeper than {DEEPEST} levels")
-        # The left operand is no deeper: sums of many terms are one level.
-        left = node.left if isinstance(node, ast.BinOp) else None
-        todo += [(child, depth + (child is not left)) for child in _operands(formula, node)]
-    return tree
-
-
-def names_in(tree: ast.expr) -> set[str]:
-    """Return the names of a formula that are not those of functions."""
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
+        return expressions.tree_of(formula, FUNCTIONS, {*ISOTROPIC, *FIBROUS})
+    except expressions.FormulaMistake as error:
+        raise mistake(formula, str(error)) from None
 
 
 def check_names(formula: str, tree: ast.expr, constants: Collection[str], fibres: int) -> None:
@@ -124,38 +97,3 @@ def _nearest(name: str, constants: Collection[str]) -> str:
     near = [known[other] for other in difflib.get_close_matches(name.lower(), known, 1)]
     given = ", ".join(constants) or "none"
     return f"; did you mean '{near[0]}'?" if near else f"; invariants are {', '.join(ISOTROPIC)}, constants {given}"
-
-
-def _operands(formula: str, node: ast.expr) -> Iterator[ast.expr]:
-    """Yield what a node is made of, if it is allowed."""
-    if isinstance(node, ast.Constant):
-        value = node.value
-        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 1e100:
-            raise mistake(formula, f"{str(node.value)[:30]!r} is no number that is read")
-    elif isinstance(node, ast.Name):
-        if node.id in FUNCTIONS:
-            raise mistake(formula, f"the function {node.id} needs an argument in brackets")
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        yield node.operand
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, OPERATORS):
-        yield from (node.left, node.right)
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
-        raise mistake(formula, "powers are written **, not ^")
-    elif isinstance(node, ast.Call):
-        yield from _arguments(formula, node)
-    else:
-        text = ast.unparse(node)
-        text = text if len(text) <= 40 else text[:37] + "…"
-        raise mistake(formula, f"'{text}' is not read; there are numbers, names, + - * / **, {', '.join(FUNCTIONS)}")
-
-
-def _arguments(formula: str, node: ast.Call) -> list[ast.expr]:
-    name = node.func.id if isinstance(node.func, ast.Name) else ""
-    if name not in FUNCTIONS:
-        text = ast.unparse(node.func)[:40]
-        if isinstance(node.func, ast.Constant) or name in {*ISOTROPIC, *FIBROUS}:
-            raise mistake(formula, f"after {text} there is a bracket; a product is written {text}*(…)")
-        raise mistake(formula, f"the function '{text}' is not known; there are {', '.join(FUNCTIONS)}")
-    if len(node.args) != FUNCTIONS[name] or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-        raise mistake(formula, f"the function {name} takes {FUNCTIONS[name]} argument{'s' * (FUNCTIONS[name] > 1)}")
-    return node.args

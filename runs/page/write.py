@@ -29,7 +29,7 @@ from symplex.meshes.series.series import Series
 from symplex.runs.conservation_picture import draw
 from symplex.runs.conservation_report import conservation
 from symplex.runs.history import History, Rows, columns_of
-from symplex.runs.pictures import shown_field, upright
+from symplex.runs.pictures import shown_field, upright_in
 from symplex.runs.plots import plotted
 from symplex.runs.progress import si
 from symplex.runs.report import result_report
@@ -262,7 +262,7 @@ def _model(
 ) -> dict[str, Any]:
     """Return what is shown of the bodies."""
     folder = Folder.of_run(run.path)
-    view = upright(view or View(), folder)
+    view = upright_in(view, folder)
     shown = field or shown_field(series)
     scene = Scene(series, shown, replace(view, section=None), [0, len(series) - 1])
     packed = pack_series(series, fields, arrays, max_bytes)

@@ -945,6 +945,37 @@ def calls() -> dict[str, Call]:
         "Scenario.read": _call(sx.Scenario.read, path="drop.toml"),
         "Scenario.parse": _call(sx.Scenario.parse, text=SCENARIO, path="drop.toml"),
         "Scenario.with_values": _call(sx.Scenario.parse(SCENARIO).with_values, changes={"title": "another"}),
+        "compare": _call(_compared, lambda found: finite(found.relative), first="first", second="second"),
+        "sweep": _call(
+            sx.sweep,
+            scenario="drop.toml",
+            over={"integrator.safety": [0.5, 0.8]},
+            output="study",
+            combine="grid",
+            samples=None,
+            sampling="random",
+            seed=0,
+            quantities=["max(kinetic)"],
+            resume=False,
+            workers=0,
+            dask=None,
+            pictures=False,
+            progress=False,
+        ),
+        "converge": _call(
+            sx.converge,
+            scenario="drop.toml",
+            key="body.1.mesh.cells",
+            refinements=1,
+            factor=2.0,
+            quantities=["final(kinetic)"],
+            exact=1.0,
+            output="levels",
+            resume=False,
+            workers=0,
+            dask=None,
+            progress=False,
+        ),
         "simulate": _call(
             sx.simulate,
             scenario="drop.toml",
@@ -957,6 +988,14 @@ def calls() -> dict[str, Call]:
         "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3)), internal={}),
     }
     return found
+
+
+def _compared(first: Any, second: Any) -> Any:
+    """Return the comparison of two results that are made here."""
+    for name in ("first", "second"):
+        if not Path(name).exists():
+            sx.simulate("drop.toml", name, progress=False)
+    return sx.compare(first, second)
 
 
 def on_spring(p, x):

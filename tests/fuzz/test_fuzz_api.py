@@ -35,6 +35,9 @@ isolated = _beside("isolated")
 
 # What is not called: abstract classes, plain records that functions give, and what draws.
 NOT_CALLED = {
+    "Comparison",
+    "Convergence",
+    "Sweep",
     *("BodyPotential", "Constraint", "DifferentiableLoad", "Energy", "Integrator", "ManifoldMethod", "Material"),
     *("FormulaMaterial", "Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
     *("BodyState", "PlanarState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),

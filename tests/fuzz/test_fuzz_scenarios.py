@@ -120,6 +120,12 @@ def own_cases() -> Iterator[Data]:
     fibres = {"law": "c*(I1bar - 3) + K/2*(J - 1)**2 + k*(I4bar - 1)**2", "c": 1e5, "K": 1e6, "k": 1e4, "density": 1000}
     fibres |= {"fibres": [1, 0, 0]}
     yield case({"kind": "newmark", "dt": "auto"}, body={"material": fibres}, obstacle=[HAMMER, *SHAPES])
+    named = {
+        "define": {"speed": 0.1, "twice": "=2*speed", "T": 0.01},
+        "run": {"duration": "=T", "frames": 2, "samples": 4},
+    }
+    named["run"] |= {"until": "=1.5*T"}
+    yield case({"kind": "newmark", "dt": "=T/20"}, body={"velocity": ["=speed", 0, "=-twice*cos(pi)"]}, **named)
     yield case(
         {"kind": "newmark", "dt": "auto", "safety": 0.5},
         body=moving,

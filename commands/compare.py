@@ -1,0 +1,40 @@
+"""``symplex compare``."""
+
+from __future__ import annotations
+
+import argparse
+
+from symplex.base.streams import complain
+from symplex.commands.common import FAILED, add_command, told
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(commands, "compare", _compare, "compare two results: histories and fields at equal times")
+    parser.add_argument("first", metavar="RESULT", help="results folder, at whose times and nodes they are compared")
+    parser.add_argument("second", metavar="RESULT", help="results folder")
+    parser.add_argument(
+        "--tolerance", type=float, metavar="R", help="fail, with exit status 1, if a relative difference is larger"
+    )
+    parser.add_argument("--output", metavar="DIR", help="folder for the table, pictures, and the differences of fields")
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from symplex.studies.comparison import compare
+    from symplex.studies.tables import told_as_table
+
+    found = compare(arguments.first, arguments.second, output=arguments.output)
+    rows = [{**row, "largest at t": row["t"]} for row in found.rows()]
+    lines = [told_as_table(["name", "where", "unit", "rms", "largest", "largest at t", "relative"], rows), *found.notes]
+    if arguments.output is not None:
+        lines.append(f"pictures and the differences of fields are in {arguments.output}")
+    status = told("\n".join(lines))
+    beyond = [] if arguments.tolerance is None else found.beyond(arguments.tolerance)
+    if beyond:
+        worst = max(beyond, key=lambda one: one.relative)
+        complain(
+            f"error: {len(beyond)} of {len(rows)} differ by more than {arguments.tolerance:g}; most of all "
+            f"{worst.name}, by {worst.relative:.3g} at t = {worst.t:.6g} s."
+        )
+        return FAILED
+    return status

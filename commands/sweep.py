@@ -1,0 +1,100 @@
+"""``symplex sweep``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from symplex.base.streams import complain, say
+from symplex.commands.common import FAILED, OK, add_command, add_scenario, status_of
+
+if TYPE_CHECKING:
+    from symplex.studies.sweeping import Sweep
+
+_OVER = """\
+values: a list, 0.1,0.2,0.4; ranges with both ends, linear(FIRST, LAST, COUNT) or log(FIRST, LAST, COUNT); random
+numbers, uniform(LEAST, MOST), log-uniform(LEAST, MOST) or normal(MEAN, DEVIATION), with --samples
+"""
+_MOST_TOLD = 30  # members that are listed
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(commands, "sweep", _sweep, "run a scenario with many values of some keys, or a study file")
+    parser.epilog, parser.formatter_class = _OVER, argparse.RawDescriptionHelpFormatter
+    add_scenario(parser)
+    add = parser.add_argument
+    add(
+        "--over",
+        action="append",
+        default=[],
+        metavar="TABLE.KEY=VALUES",
+        help='what is varied, as define.h=0.1,0.2 or "body.NAME.material.young=log(1e9, 1e11, 5)"; may be repeated',
+    )
+    add("--zip", action="store_true", help="take lists one value after the other, not each with each")
+    add("--samples", type=int, metavar="N", help="how many random samples")
+    add("--sampling", choices=["random", "latin-hypercube", "sobol"], help="how they fill the space; default: random")
+    add("--seed", type=int, metavar="N", help="of the random numbers; default: 0")
+    add(
+        "--quantity",
+        action="append",
+        default=[],
+        metavar="NUMBER",
+        help="in the table of results: a key of summary.json, as drift.total, or max(COLUMN), final(PROBE.COLUMN) …",
+    )
+    add("--output", metavar="DIR", help="folder of the study; default: SCENARIO-study")
+    add("--resume", action="store_true", help="go on with the study in the folder; what is finished is kept")
+    add("--workers", type=int, metavar="N", help="processes at a time; default: one for each processor; 0: no others")
+    add("--dask", metavar="ADDRESS", help="run the members on the Dask cluster of this scheduler, as tcp://host:8786")
+    add("--pictures", action="store_true", help="draw a plot, snapshots and a film of each member")
+    add("--quiet", action="store_true", help="print errors only")
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from symplex.studies.plans import plan_of
+    from symplex.studies.sweeping import sweep
+
+    scenario, plan = plan_of(arguments)
+    try:
+        study = sweep(
+            scenario,
+            **plan,
+            resume=arguments.resume,
+            workers=arguments.workers,
+            dask=arguments.dask,
+            progress=not arguments.quiet,
+        )
+    except KeyboardInterrupt as error:
+        again = shlex.join(["symplex", "sweep", *_words(arguments), "--resume"])
+        complain(f"interrupted; what is finished is kept; go on with: {again}")
+        return status_of(error)
+    if not arguments.quiet:
+        say(_report(study))
+    return FAILED if study.failed else OK
+
+
+def _words(arguments: argparse.Namespace) -> list[str]:
+    """Return the arguments that say which study it is."""
+    words = [arguments.scenario]
+    for name in ("set", "over", "quantity"):
+        words += [word for value in getattr(arguments, name) for word in (f"--{name}", value)]
+    for name in ("samples", "sampling", "seed", "output", "workers", "dask"):
+        value = getattr(arguments, name)
+        words += [] if value is None else [f"--{name}", str(value)]
+    return words + ["--zip"] * arguments.zip + ["--pictures"] * arguments.pictures
+
+
+def _report(study: Sweep) -> str:
+    """Return a table of the members, and where all of it is."""
+    from symplex.studies.tables import told_as_table
+
+    columns = ["member", *study.keys, *study.quantities]
+    rows = [row if row["status"] == "finished" else row | {"note": row["status"]} for row in study.rows()]
+    lines = [told_as_table([*columns, *(["note"] if study.failed else [])], rows[:_MOST_TOLD])]
+    if len(rows) > _MOST_TOLD:
+        lines.append(f"… {len(rows) - _MOST_TOLD} more")
+    lines += [f"member {one.name}: {one.status}: {one.reason}" for one in study.failed[:_MOST_TOLD]]
+    done = len(study.members) - len(study.failed)
+    lines.append(f"{done} of {len(study.members)} members finished; all of it is in {study.path}, as table.csv")
+    return "\n".join(lines)

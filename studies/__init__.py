@@ -1,0 +1,12 @@
+"""Studies: many runs of one scenario, two results compared, and the observed order of a method."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".comparison": ("compare", "Comparison"),
+        ".convergence": ("converge", "Convergence"),
+        ".sweeping": ("sweep", "Sweep"),
+    },
+)

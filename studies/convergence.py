@@ -1,0 +1,251 @@
+"""How results change as a step or a mesh is refined: the observed order, and an estimate of what they tend to."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symplex.base.arguments import checked, is_real
+from symplex.base.representation import table_html
+from symplex.errors import OutputError, ScenarioError
+from symplex.fem.energy import Array
+from symplex.scenario.changes import chosen
+from symplex.scenario.definitions import evaluated
+from symplex.scenario.integrators import step_of
+from symplex.scenario.quantities import shown
+from symplex.scenario.scenario import Scenario
+from symplex.studies.sweeping import Sweep, sweep
+
+_PLOT = "convergence.png"
+_STEP = "integrator.dt"
+_MOST = 12  # refinements
+
+
+@dataclass(frozen=True, repr=False)
+class Convergence:
+    """A convergence study; see `converge`.
+
+    Attributes
+    ----------
+    study : Sweep
+        The runs, from the coarsest to the finest.
+    sizes : float64 [levels]
+        The size of steps or elements, relative to the coarsest.
+    values : dict of str to float64 [levels]
+        Each quantity.
+    orders : dict of str to float64 [levels]
+        The order that is observed from each level and the one or two before it; NaN where there is none.
+    limits : dict of str to float
+        What each quantity tends to: the exact value, if it is given, else after Richardson from the last levels; NaN
+        where differences do not become smaller.
+    """
+
+    study: Sweep
+    sizes: Array
+    values: dict[str, Array]
+    orders: dict[str, Array]
+    limits: dict[str, float]
+
+    def errors(self, name: str) -> Array:
+        """Return how far the values [levels] of a quantity are from what it tends to."""
+        return np.abs(self.values[name] - self.limits[name])
+
+    def order(self, name: str) -> float:
+        """Return the order of a quantity that is observed on the finest levels."""
+        return float(self.orders[name][-1])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Return a row for each level: its key's value, the quantity, its estimated error, and the observed order."""
+        key = self.study.keys[0]
+        columns = zip(self.study.members, self.values[name], self.errors(name), self.orders[name], strict=True)
+        return [
+            {key: member.values[key], name: float(x), "error": _finite(error), "order": _finite(order)}
+            for member, x, error, order in columns
+        ]
+
+    def __repr__(self) -> str:
+        return f"Convergence({'; '.join(f'{name} {value}' for name, value in self._told())})"
+
+    def _repr_html_(self) -> str:
+        return table_html("Convergence", self._told())
+
+    def _told(self) -> list[tuple[str, str]]:
+        told = [(name, f"order {self.order(name):.3g}, tends to {self.limits[name]:.6g}") for name in self.values]
+        return [("folder", str(self.study.path)), ("over", self.study.keys[0]), *told]
+
+
+def observed_orders(values: Array, ratio: float, exact: float | None = None) -> tuple[Array, float]:
+    """Return the observed orders [levels] of values on ever finer levels, and what the values tend to.
+
+    With ``exact`` the order at a level is that of the errors there and one level before, log(e₋₁/e)/log r; else that
+    of the differences of three levels, p = log((q₋₁ − q₋₂)/(q − q₋₁))/log r, and the limit is
+    q* = q + (q − q₋₁)/(rᵖ − 1) (Richardson's extrapolation; Roache, Verification and Validation in Computational
+    Science and Engineering, 1998).
+
+    Parameters
+    ----------
+    values : float64 [levels]
+    ratio : float
+        r > 1, of the sizes of a level and the next finer one.
+    exact : float, optional
+    """
+    orders = np.full(len(values), np.nan)
+    steps = np.abs(values - exact) if exact is not None else np.diff(values)
+    first = 1 if exact is not None else 2
+    for i in range(1, len(steps)):
+        before, now = float(steps[i - 1]), float(steps[i])
+        if now and before / now > 0.0:
+            orders[i + first - 1] = math.log(before / now) / math.log(ratio)
+    if exact is not None:
+        return orders, exact
+    p = orders[-1]
+    if len(values) > 1 and values[-1] == values[-2]:
+        return orders, float(values[-1])
+    return orders, float(values[-1] + (values[-1] - values[-2]) / (ratio**p - 1.0)) if p > 0.0 else math.nan
+
+
+@checked
+def converge(
+    scenario: Scenario | str | Path,
+    key: str = "integrator.dt",
+    *,
+    refinements: int = 4,
+    factor: float | None = None,
+    quantities: Sequence[str] = ("final(kinetic)",),
+    exact: float | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: bool = True,
+) -> Convergence:
+    """Run a scenario with ever finer steps or meshes, and find the order at which results converge.
+
+    Parameters
+    ----------
+    scenario : Scenario or path-like
+    key : str, default "integrator.dt"
+        What is refined, as in `Scenario.with_values`: a step, a number of cells or several, as
+        ``body.bar.mesh.cells``, or any number, as ``define.n``.
+    refinements : int, default 4
+        How often.
+    factor : float, optional
+        By what the value is multiplied each time; default: ½, or 2 for whole numbers, as of cells.
+    quantities : sequence of str, default ("final(kinetic)",)
+        Numbers of a run, see `sweep`.
+    exact : float, optional
+        What the quantity is exactly, if that is known and there is only one.
+    output, resume, workers, dask, progress
+        As of `sweep`; the folder is ``NAME-convergence`` here.
+
+    Returns
+    -------
+    Convergence
+
+    Raises
+    ------
+    ScenarioError
+        If the key has no number, or a level is no valid scenario.
+    OutputError
+        If a run fails; those that are finished are kept. As `sweep`.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.read(scenario)
+    if not 1 <= refinements <= _MOST:
+        raise ScenarioError(f"there are to be {refinements} refinements, must be from 1 to {_MOST}.")
+    if exact is not None and len(quantities) != 1:
+        raise ScenarioError("an exact value is that of one quantity; give one.")
+    scenario, coarsest = _coarsest(scenario, key)
+    if factor is None:
+        factor = 2.0 if _is_whole(coarsest) else 0.5
+    if factor <= 0.0 or factor == 1.0:
+        raise ScenarioError(f"the factor is {factor:g}, must be positive and not 1.")
+    study = sweep(
+        scenario,
+        {key: [_times(coarsest, factor**i, key) for i in range(refinements + 1)]},
+        output=output if output is not None else f"{scenario.name}-convergence",
+        quantities=quantities,
+        resume=resume,
+        workers=workers,
+        dask=dask,
+        progress=progress,
+    )
+    if study.failed:
+        failed = study.failed[0]
+        raise OutputError(
+            f"{study.path}: the run with {key} = {failed.values[key]} {failed.status}: {failed.reason.rstrip('.')}. "
+            "What is finished is kept."
+        )
+    values = {name: np.array([member.numbers[name] for member in study.members]) for name in study.quantities}
+    ratio = max(factor, 1.0 / factor)
+    found = {name: observed_orders(column, ratio, exact) for name, column in values.items()}
+    orders = {name: each[0] for name, each in found.items()}
+    limits = {name: each[1] for name, each in found.items()}
+    convergence = Convergence(study, ratio ** -np.arange(len(study.members), dtype=float), values, orders, limits)
+    _draw(convergence, scenario.tables.title or scenario.name)
+    return convergence
+
+
+def _coarsest(scenario: Scenario, key: str) -> tuple[Scenario, Any]:
+    """Return the scenario with samples that do not change with the step, and the value of the key at the beginning.
+
+    A step is made to divide the time between samples, so that all steps are exact parts of it.
+    """
+    if key != _STEP or scenario.tables.stage:
+        return scenario, _value_at(scenario, key)
+    run, step = scenario.tables.run, step_of(scenario.build().integrator)
+    step = _value_at(scenario, key) if step is None else step
+    return scenario.with_values({"run.frames": run.frames, "run.samples": run.n_samples, key: step}), step
+
+
+def _value_at(scenario: Scenario, key: str) -> Any:
+    """Return the value of a key, with numbers in place of expressions."""
+    data = tomllib.loads(scenario.text.replace("\r\n", "\n"))
+    lines: list[str] = []
+    found: Any = data if key.startswith("define.") else evaluated(data, lines)
+    *way, last = key.split(".")
+    try:
+        for depth, name in enumerate(way):
+            found = chosen(found, name, ".".join(way[:depth])) if isinstance(found, list) else found[name]
+        value = found[last]
+    except (KeyError, TypeError, ValueError):
+        raise ScenarioError(
+            f"{scenario.path.name}: there is no {shown(key)} to refine; name a key that is given."
+        ) from None
+    numbers = value if isinstance(value, list) else [value]
+    if numbers and all(is_real(one) for one in numbers):
+        return value
+    raise ScenarioError(f"{scenario.path.name}: {key} is {shown(value)}, must be a number, or several, to be refined.")
+
+
+def _is_whole(value: Any) -> bool:
+    return all(isinstance(one, int) for one in (value if isinstance(value, list) else [value]))
+
+
+def _times(value: Any, factor: float, key: str) -> Any:
+    """Return a number, or each of several, times a factor; whole ones stay so."""
+    if isinstance(value, list):
+        return [_times(one, factor, key) for one in value]
+    if not isinstance(value, int):
+        return value * factor
+    found = round(value * factor)
+    if abs(found - value * factor) > 1e-9 * abs(found) or found == 0:
+        raise ScenarioError(f"{key}: {value} times {factor:g} is no whole number; take another factor, such as 2.")
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _draw(convergence: Convergence, title: str) -> None:
+    from symplex.studies.plots import plot_convergence
+
+    names = {name: convergence.errors(name) for name in convergence.values}
+    plot_convergence(convergence.sizes, names, convergence.orders, convergence.study.path / _PLOT, title)

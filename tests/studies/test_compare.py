@@ -1,0 +1,128 @@
+"""Two results beside each other."""
+
+import json
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.commands.cli import main
+
+BLOCK = """\
+[[body]]
+name = "block"
+mesh = { box = [1.0, 1.0, 1.0], cells = [2, 1, 1], split = "6" }
+material = { young = 1e6, poisson = 0.3, density = 1000 }
+velocity = [VX, 0, 0]
+[integrator]
+kind = "newmark"
+dt = 1e-3
+[run]
+duration = 0.02
+frames = 4
+[output]
+pictures = false
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Return results of a block that flies at 3 m/s, and otherwise; without a strain all is known exactly."""
+    folder, found = tmp_path_factory.mktemp("results"), {}
+    changes = {
+        "a": {},
+        "faster": {"body.block.velocity": [3.5, 0, 0]},
+        "longer": {"run.until": 0.04},
+        "sampled": {"run.frames": 3, "run.samples": 3},
+        "finer": {"body.block.mesh.cells": [3, 2, 1]},
+        "spun": {"body.block.angular_velocity": [0, 0, 2]},
+        "later": {"body.block.translate": [10, 0, 0]},
+    }
+    for name, values in changes.items():
+        found[name] = folder / name
+        sx.simulate(sx.Scenario.parse(BLOCK.replace("VX", "3")).with_values(values), folder / name, progress=False)
+    return found
+
+
+def test_a_run_does_not_differ_from_itself(results, tmp_path):
+    found = sx.compare(results["a"], results["a"], output=tmp_path / "out")
+    assert {one.where for one in found.differences} == {"history", "nodes", "cells"}
+    assert {"total", "momentum_x", "displacement", "von_mises"} <= {one.name for one in found.differences}
+    assert all(one.rms == one.largest == one.relative == 0.0 for one in found.differences)
+    assert found.relative == 0.0
+    assert found.notes == []
+    assert not (tmp_path / "out" / "snapshot.png").exists()
+
+
+def test_differences_are_those_of_the_motions(results, tmp_path, can_draw):
+    found = sx.compare(results["a"], results["faster"], output=tmp_path / "out")
+    assert found["displacement"].largest == pytest.approx(0.5 * 0.02, rel=1e-5)
+    assert found["displacement"].rms == pytest.approx(0.5 * 0.02, rel=1e-5)
+    assert found["displacement"].relative == pytest.approx(0.5 / 3.5, rel=1e-5)
+    assert found["displacement"].t == 0.02
+    assert found["velocity"].largest == pytest.approx(0.5, rel=1e-6)
+    momentum = found["momentum_x"]
+    assert (momentum.unit, momentum.where) == ("kg m/s", "history")
+    assert momentum.largest == pytest.approx(500.0, rel=1e-12)
+    assert momentum.rms == pytest.approx(500.0, rel=1e-12)
+    assert momentum.relative == pytest.approx(0.5 / 3.5, rel=1e-12)
+    # Of energies: beside the kinetic energy of the first, ½ 1000 (3.5² − 3²) over ½ 1000 3².
+    assert found["total"].relative == pytest.approx((3.5**2 - 9.0) / 9.0, rel=1e-12)
+    assert found["momentum_z"].relative < 1e-14  # rounding in both
+    told = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert [one["name"] for one in told["differences"]] == [one.name for one in found.differences]
+    assert (tmp_path / "out" / "differences.png").stat().st_size > 1000
+    assert (tmp_path / "out" / "snapshot.png").exists() or not can_draw
+    series = sx.read_series(tmp_path / "out" / "difference.vtkhdf")
+    np.testing.assert_allclose(series.frame(-1).point_data["displacement_difference"][:, 0], 0.01, rtol=1e-4)
+    with pytest.raises(sx.SymplexError, match=r"out holds comparison.json already; choose another folder"):
+        sx.compare(results["a"], results["faster"], output=tmp_path / "out")
+    with pytest.raises(sx.SymplexError, match="'tip' is not in both; there are kinetic"):
+        found["tip"]
+
+
+def test_only_times_that_both_have_are_compared(results):
+    for pair in (("a", "longer"), ("longer", "a")):
+        found = sx.compare(*(results[name] for name in pair))
+        assert found.relative == 0.0
+        assert found.notes == ["compared from t = 0 s to 0.02 s, which both have"]
+
+
+def test_other_times_are_interpolated_and_it_is_told(results):
+    found = sx.compare(results["a"], results["sampled"])
+    for name in ("kinetic", "momentum_x", "angular_momentum_y"):
+        assert found[name].relative < 1e-12
+    for name in ("displacement", "velocity"):  # float32 of frames; the motion is linear in time
+        assert found[name].relative < 1e-6
+    assert found.notes[0] == f"the history of {results['sampled']} is interpolated between its samples"
+    assert found.notes[1] == f"frames of {results['sampled']} are interpolated between those that there are"
+
+
+def test_other_meshes_are_interpolated_and_it_is_told(results):
+    found = sx.compare(results["a"], results["finer"])
+    assert found["displacement"].relative < 1e-6
+    assert found.notes == [
+        f"the meshes differ: fields of {results['finer']} are interpolated to the nodes of {results['a']}"
+    ]
+    assert "von_mises" not in {one.name for one in found.differences}
+    with pytest.raises(sx.SymplexError, match="have no place in common"):
+        sx.compare(results["a"], results["later"])
+
+
+def test_vectors_are_compared_by_their_lengths(results):
+    """Beside one that flies, one that also turns: |ω × r| at the farthest corner is ω √2/2."""
+    assert sx.compare(results["a"], results["spun"])["velocity"].largest >= 2.0 * np.sqrt(0.5) * (1 - 1e-6)
+
+
+def test_the_command_line_tells_and_fails_beyond_a_tolerance(results, capsys, tmp_path):
+    words = ["compare", str(results["a"]), str(results["faster"])]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "largest at t" in out
+    assert "momentum_x" in out
+    assert main([*words, "--tolerance", "1"]) == 0
+    assert main([*words, "--tolerance", "0.3"]) == 1
+    assert "of 12 differ by more than 0.3; most of all " in capsys.readouterr().err
+    assert main(["compare", str(results["a"]), str(results["a"]), "--tolerance", "0"]) == 0
+    assert main(["compare", str(results["a"]), str(tmp_path)]) == 2
+    assert "is not a results folder" in capsys.readouterr().err

@@ -1,0 +1,275 @@
+"""Parameter studies: members, failures, what is kept and resumed, processes, tables."""
+
+import csv
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import symplex as sx
+from symplex.commands.cli import main
+
+OSCILLATOR = """\
+title = "An oscillator"
+[define]
+k = 400.0
+m = 1.0
+[[point_mass]]
+name = "mass"
+mass = "=m"
+position = [1.1, 0, 0]
+[[spring]]
+name = "spring"
+body = "mass"
+to = [0, 0, 0]
+length = 1.0
+stiffness = "=k"
+[integrator]
+kind = "newmark"
+dt = 1e-3
+[run]
+duration = 0.05
+frames = 5
+[output]
+pictures = false
+"""
+FINAL = "final(position_mass_x)"
+
+
+@pytest.fixture
+def oscillator(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("osc.toml").write_text(OSCILLATOR)
+    return Path("osc.toml")
+
+
+def sweep(path="osc.toml", **keys):
+    return sx.sweep(path, **{"workers": 0, "progress": False} | keys)
+
+
+def table(folder="osc-study"):
+    with (Path(folder) / "table.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def exact(k, m, t=0.05):
+    """Return where velocity Verlet is, whose frequency ω̂ has sin(ω̂ h/2) = ω h/2."""
+    h = 1e-3
+    return 1.0 + 0.1 * math.cos(2.0 / h * math.asin(0.5 * h * math.sqrt(k / m)) * t)
+
+
+def test_members_are_run_and_told_in_a_table(oscillator):
+    study = sweep(over={"define.k": [100, 400], "define.m": "1,2"}, quantities=[FINAL, "drift.total", "max(total)"])
+    assert study.keys == ["define.k", "define.m"]
+    assert [list(one.values.values()) for one in study.members] == [[100, 1], [100, 2], [400, 1], [400, 2]]
+    assert not study.failed
+    for member in study.members:
+        assert math.isclose(member.numbers[FINAL], exact(*member.values.values()), rel_tol=1e-12)
+    assert study.units == {FINAL: "m", "drift.total": "", "max(total)": "J"}
+    rows = table()
+    assert [float(row[FINAL]) for row in rows] == [one.numbers[FINAL] for one in study.members]
+    assert {row["status"] for row in rows} == {"finished"}
+    assert (study.path / "table.png").stat().st_size > 1000
+    assert study.result("002").summary["mass"] == 2.0
+    assert study.to_pandas()[FINAL]["003"] == study.members[2].numbers[FINAL]
+    assert repr(study).startswith("Sweep(folder osc-study; members 4, 4 finished; over define.k, define.m")
+    with pytest.raises(sx.SymplexError, match="there is no member '7'; there are 001, 002"):
+        study.result("7")
+
+
+def test_failed_members_are_told_and_the_rest_is_kept(oscillator, capsys):
+    words = ["sweep", "osc.toml", "--over", "define.m=-1,1", "--workers", "0"]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "member 001: failed: osc.toml: [[point_mass]] #1 'mass': mass is -1, must be positive (kg)." in out
+    assert "1 of 2 members finished; all of it is in osc-study, as table.csv" in out
+    assert [row["status"] for row in table()] == ["failed", "finished"]
+    assert main([*words, "--quiet"]) == 2
+    assert "osc-study already holds a study; go on with it with --resume" in capsys.readouterr().err
+    assert main([*words, "--quiet", "--resume", "--set", "define.k=3"]) == 2
+    assert "osc-study cannot be resumed: the scenario has changed since" in capsys.readouterr().err
+    assert main(["sweep", "osc.toml", "--over", "define.m=1,3", "--quiet", "--resume"]) == 2
+    assert "osc-study cannot be resumed: what is varied has changed since" in capsys.readouterr().err
+
+
+def test_what_is_finished_is_kept_and_the_rest_goes_on(oscillator):
+    keys = {"over": {"define.k": [100, 400, 900]}, "quantities": [FINAL]}
+    whole = sweep(**keys, output="whole")
+    sweep(**keys)
+    before = Path("osc-study/members/001/history.csv").stat().st_mtime_ns
+    history = Path("osc-study/members/002/history.csv").read_bytes()
+    # As a kill leaves them: one before it has begun, and one with a checkpoint.
+    for file in Path("osc-study/members/003").iterdir():
+        file.unlink()
+    Path("osc-study/members/002/summary.json").unlink()
+    study = sweep(**keys, resume=True)
+    assert [one.numbers for one in study.members] == [one.numbers for one in whole.members]
+    assert Path("osc-study/members/001/history.csv").stat().st_mtime_ns == before
+    assert Path("osc-study/members/002/history.csv").read_bytes() == history
+
+
+def test_a_study_file_says_all_of_it(oscillator):
+    Path("plan").mkdir()
+    Path("plan/stiff.toml").write_text(
+        """
+        scenario = "../osc.toml"
+        combine = "zip"
+        quantities = ["final(position_mass_x)"]
+        [set]
+        run.frames = 2
+        [over]
+        define.k = [100, 400]
+        define.m = "linear(1, 2, 2)"
+        """
+    )
+    assert main(["sweep", "plan/stiff.toml", "--workers", "0", "--quiet"]) == 0
+    rows = table("stiff-results")
+    assert [(row["define.k"], row["define.m"]) for row in rows] == [("100", "1"), ("400", "2")]
+    assert len(sx.read_result("stiff-results/members/001").times) == 3
+    assert main(["sweep", "plan/stiff.toml", "--set", "define.k=9", "--output", "b", "--workers", "0", "--quiet"]) == 0
+    assert list(table("b")[0])[:2] == ["member", "define.m"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('scenario = "no.toml"\n[over]\na.b = [1]', "there is no scenario file"),
+        ('scenario = "osc.toml"\nsamples = 0\n[over]\na.b = [1]', "plan.toml: samples is 0, must be a whole number"),
+        (
+            'scenario = "osc.toml"\nseeds = 0\n[over]\na.b = [1]',
+            r"plan.toml: unknown key 'seeds'; did you mean 'seed'\?",
+        ),
+        ('scenario = "osc.toml"', "plan.toml: over is missing"),
+        ('scenario = "osc.toml"\n[over]\na.b = 1', "'a.b': 1 is no list of values"),
+        ('scenario = "osc.toml"\n[over]\nrun.length = [1]', r"\[run\]: unknown key 'length'"),
+        ('scenario = "osc.toml"\ncombine = "sum"\n[over]\na.b = [1]', "combine is 'sum'"),
+    ],
+)
+def test_mistakes_of_a_study_file_are_told(oscillator, text, message, capsys):
+    Path("plan.toml").write_text(text)
+    assert main(["sweep", "plan.toml", "--quiet", "--workers", "0"]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "message"),
+    [
+        ("largest(total)", r"'largest\(total\)' is no quantity of a run; write a key of summary.json"),
+        ("total + 1", "is no quantity of a run"),
+        ("max(tip)", r"there is no column 'tip'; there are t, kinetic"),
+        ("drift.all", r"its summary.json has no number 'drift.all'; it has nodes"),
+    ],
+)
+def test_quantities_that_there_are_not_are_told(oscillator, quantity, message):
+    with pytest.raises(sx.SymplexError, match=message):
+        sweep(over={"define.k": [100]}, quantities=[quantity])
+
+
+def test_other_folders_are_refused(oscillator):
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("mine")
+    with pytest.raises(sx.SymplexError, match=r"mine holds notes.txt, but no study; choose another --output\.$"):
+        sweep(over={"define.k": [100]}, output="mine")
+    with pytest.raises(sx.SymplexError, match="none holds no study to resume"):
+        sweep(over={"define.k": [100]}, output="none", resume=True)
+    assert not Path("none").exists()
+    assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
+
+
+def test_members_run_in_processes_with_one_thread(oscillator):
+    study = sweep(over={"define.k": [100, 400, 900]}, quantities=[FINAL], workers=2)
+    assert [one.status for one in study.members] == ["finished"] * 3
+    alone = sweep(over={"define.k": [100, 400, 900]}, quantities=[FINAL], output="alone")
+    assert [one.numbers for one in study.members] == [one.numbers for one in alone.members]
+    assert "SYMPLEX_THREADS" not in os.environ
+
+
+# -- sixty members, stopped in the middle -------------------------------------------------------------------------
+
+MANY = ["osc.toml", "--set", "run.duration=1.0", "--over", "define.k=linear(100,1600,30)", "--over", "define.m=1,2"]
+
+
+def begun(*words):
+    command = [sys.executable, "-m", "symplex", "sweep", *MANY, "--quantity", FINAL, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def finished(folder="osc-study"):
+    """Return how many members are finished."""
+    paths = Path(folder).glob("members/*/summary.json")
+    return sum(json.loads(path.read_bytes())["status"] == "finished" for path in paths)
+
+
+def wait_for(count, process):
+    for _ in range(6000):
+        if finished() >= count or process.poll() is not None:
+            break
+        time.sleep(0.1)
+    assert process.poll() is None, "it was too fast to be stopped"
+
+
+def check_resumed():
+    rows = table()
+    assert len(rows) == 60
+    assert {row["status"] for row in rows} == {"finished"}
+    for row in rows:
+        assert math.isclose(float(row[FINAL]), exact(float(row["define.k"]), float(row["define.m"]), 1.0), rel_tol=1e-9)
+
+
+@pytest.mark.slow
+def test_sixty_members_killed_in_the_middle_and_resumed(oscillator):
+    process = begun("--workers", "2")
+    wait_for(8, process)
+    process.kill()
+    process.communicate()
+    kept = finished()
+    assert 8 <= kept < 60
+    done = begun("--workers", "2", "--resume")
+    assert "60 of 60 members finished" in done.communicate()[0]
+    assert done.returncode == 0
+    check_resumed()
+
+
+@pytest.mark.slow
+def test_an_interrupted_study_can_be_resumed(oscillator):
+    process = begun("--workers", "2")
+    wait_for(3, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    error = process.communicate(timeout=120)[1]
+    assert process.returncode == 130
+    assert "interrupted; what is finished is kept; go on with: symplex sweep osc.toml" in error
+    assert "Traceback" not in error
+    assert {row["status"] for row in table()} == {"finished", "interrupted", "not run yet"}
+    done = begun("--workers", "2", "--resume")
+    assert done.communicate()[1] == ""
+    check_resumed()
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_runs_the_members(oscillator):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        process = begun("--dask", address)
+        wait_for(8, process)
+        process.kill()
+        process.communicate()
+        assert 8 <= finished() < 60
+        done = begun("--dask", address, "--resume")
+        out, error = done.communicate()
+        assert done.returncode == 0, error
+        assert "60 of 60 members finished" in out
+    check_resumed()
+
+
+def test_no_scheduler_at_an_address_is_told(oscillator):
+    pytest.importorskip("distributed")
+    with pytest.raises(sx.SymplexError, match="no Dask scheduler answers at nowhere"):
+        sweep(over={"define.k": [100]}, dask="nowhere://1")
