@@ -14,6 +14,7 @@ from symplex.base.representation import Summarized
 from symplex.decks.deck import Deck, Missed
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
+from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood, Reading
 from symplex.decks.toml import as_toml
 from symplex.decks.units import UNITS, Units, units_named
@@ -42,6 +43,8 @@ class Imported(Summarized):
         Of each step that was imported, by its number.
     numbers : int64 [n]
         What the deck calls the nodes of the mesh.
+    bodies : dict of str to int64
+        What it calls the nodes of each body of the scenarios, in the order that these have.
     missed : tuple of Missed
         What was not understood.
     remarks : tuple of str
@@ -52,6 +55,7 @@ class Imported(Summarized):
     mesh: Path
     scenarios: dict[int, Path]
     numbers: NDArray[np.int64]
+    bodies: dict[str, NDArray[np.int64]]
     missed: tuple[Missed, ...]
     remarks: tuple[str, ...]
 
@@ -146,7 +150,11 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
             continue
         _write(scenario, text, overwrite)
         written[number] = scenario
-    imported = Imported(folder, mesh_path, written, numbers, tuple(deck.missed), tuple(deck.remarks))
+    parts = Parts.of(deck, geometry)
+    bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
+    if deck.touching and written:
+        deck.remarks.append("bodies in contact press each other wherever they meet, not on the surfaces of pairs only")
+    imported = Imported(folder, mesh_path, written, numbers, bodies, tuple(deck.missed), tuple(deck.remarks))
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
 
