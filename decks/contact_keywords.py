@@ -7,13 +7,7 @@ from symplex.decks.deck import ContactPair, Interaction
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
-_KINDS = (
-    "SURFACETOSURFACE",
-    "NODETOSURFACE",
-    "MORTAR",
-    "LINMORTAR",
-    "PGLINMORTAR",
-)  # how a program integrates pressures
+_KINDS = ("SURFACETOSURFACE", "NODETOSURFACE", "MORTAR", "LINMORTAR", "PGLINMORTAR")  # how pressures are integrated
 _PRESSURES = ("HARD", "LINEAR", "TIED")
 
 

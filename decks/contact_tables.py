@@ -18,6 +18,8 @@ from symplex.meshes.kinds import FACE_KINDS, corners_of
 Table = dict[str, Any]
 # Flat faces pass into each other by p/(2 k) to p/(3 k), as the nodes of both press: docs/body-contact.md.
 _OF_BOTH_SIDES = 0.4
+# Of E/h: the least stiffness with which it matters little how far faces pass into each other.
+_LEAST_STIFFNESS = 1.0
 _NONE = 1e-5  # of the size of a face: a gap or an overlap that is none
 
 
@@ -36,6 +38,7 @@ class ContactTables:
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, parts: Parts):
         self._deck, self._geometry, self._step = deck, geometry, step
         self._units, self._parts = units, parts
+        self._young = max((m.young for m in deck.materials.values() if m.young), default=0.0)
 
     def tables(self) -> list[Table]:
         """Return tables ``[[contact]]``, one for each two bodies.
@@ -53,6 +56,7 @@ class ContactTables:
                 raise NotUnderstood(f"{pair.where}: contact of a surface that is one of nodes only is not known")
             if len(self._parts.names) == 1:
                 raise NotUnderstood(f"{pair.where}: '{pair.slave}' and '{pair.master}' are surfaces of one body")
+            self._check_stiffness(pair, [*slave, *master])
             self._check_gaps(pair, slave, master)
             for one in self._parts.holding(face[0] for face in slave):
                 for other in self._parts.holding(face[0] for face in master):
@@ -86,6 +90,18 @@ class ContactTables:
         if pair.interaction not in self._deck.interactions:
             raise NotUnderstood(f"{pair.where}: there is no surface interaction '{pair.interaction}'")
         return self._deck.interactions[pair.interaction]
+
+    def _check_stiffness(self, pair: ContactPair, faces: list[Face]) -> None:
+        """Raise NotUnderstood where contact is softer than an element, so that its depth matters."""
+        stiffness, points = self._interaction(pair).stiffness, self._geometry.mesh.points
+        if stiffness is None:
+            return
+        size = float(np.mean([np.ptp(points[list(face)], axis=0).max() for face in faces]))
+        if stiffness * size < _LEAST_STIFFNESS * self._young:
+            raise NotUnderstood(
+                f"{pair.where}: a stiffness of {stiffness:.3g} is less than E/h, {self._young / size:.3g}: bodies "
+                "yield mostly where they are in contact, by how pressures are integrated"
+            )
 
     def _check_gaps(self, pair: ContactPair, slave: list[Face], master: list[Face]) -> None:
         """Raise NotUnderstood where nodes of the first surface overlap the second one, or are moved to it."""

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.files import write_whole
 from symplex.base.representation import Summarized
-from symplex.decks.deck import Deck, Missed
+from symplex.decks.deck import Deck, Missed, Step
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood, Reading
+from symplex.decks.state import starts_loaded
 from symplex.decks.toml import as_toml
 from symplex.decks.units import UNITS, Units, units_named
 from symplex.decks.writing import StepWriter
@@ -24,9 +25,10 @@ from symplex.meshes.formats.abaqus_deck import blocks_of
 from symplex.meshes.formats.abaqus_instances import placed
 from symplex.meshes.formats.formats import format_of
 from symplex.meshes.formats.save import save_mesh
-from symplex.scenario.scenario import Scenario
+from symplex.scenario.scenario import Problem, Scenario
 
 _LIGHTEST = 1e-3  # kg/m³
+_MOST_MOVED = 0.01  # of the size of the mesh: displacements that are small
 _REPORT = "import.txt"
 
 
@@ -141,12 +143,16 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     written: dict[int, Path] = {}
     for number, text in scenarios.items():
         scenario = folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
+        step = deck.steps[number - 1]
         try:
-            Scenario.parse(text, scenario).build()
+            problem = Scenario.parse(text, scenario).build()
+            _check_preload(deck, step, problem)
         except ScenarioError as error:
-            step = deck.steps[number - 1]
             why = "; ".join(str(error).replace(f"{scenario.name}: ", "").split("\n")[:3])
             deck.missed.append(Missed("STEP", step.where, f"its scenario is refused: {why}", number))
+            continue
+        except NotUnderstood as reason:
+            deck.missed.append(Missed("STEP", step.where, str(reason), number))
             continue
         _write(scenario, text, overwrite)
         written[number] = scenario
@@ -191,6 +197,23 @@ def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path) -> 
             heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
         texts[step.number] = as_toml(tables, heading)
     return texts
+
+
+def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
+    """Raise NotUnderstood if vibrations are about what a linear static step moves far.
+
+    A deck takes the undeformed shape and the stresses of small displacements, a scenario the equilibrium.
+    """
+    before = starts_loaded(deck, step) if step.procedure == "frequency" and step.perturbation else 0
+    if not before or deck.steps[before - 1].nonlinear:
+        return
+    points = problem.mesh.points
+    moved = float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
+    if moved > _MOST_MOVED:
+        raise NotUnderstood(
+            f"the static step {before} is linear, but moves nodes by {moved:.2g} of the size of all: vibrations of a "
+            "deck are about the undeformed shape, those of a scenario about the equilibrium; give that step NLGEOM"
+        )
 
 
 def _make(folder: Path) -> None:
