@@ -10,7 +10,7 @@ from symplex.decks.courses import MOTIONS
 from symplex.decks.deck import ContactPair, Deck, Interaction, Step
 from symplex.decks.geometry import DeckGeometry, Face
 from symplex.decks.parts import Parts
-from symplex.decks.reading import NotUnderstood, reals
+from symplex.decks.reading import NotUnderstood
 from symplex.decks.tied import nearest_on_faces
 from symplex.decks.units import Units
 from symplex.meshes.kinds import FACE_KINDS, corners_of
@@ -104,14 +104,8 @@ class ContactTables:
             )
 
     def _check_gaps(self, pair: ContactPair, slave: list[Face], master: list[Face]) -> None:
-        """Raise NotUnderstood where nodes of the first surface overlap the second one, or are moved to it."""
+        """Raise NotUnderstood where nodes of the first surface overlap the second one."""
         points = self._geometry.mesh.points
-        moved = 0.0
-        if pair.adjust is not None:
-            try:
-                moved = reals(pair.adjust)[0]
-            except (ValueError, IndexError):
-                raise NotUnderstood(f"{pair.where}: ADJUST={pair.adjust} is not known") from None
         for node in np.unique(np.concatenate([np.array(face) for face in slave])).tolist():
             face, weights, away = nearest_on_faces(points[node], master, points)
             if not np.isfinite(away):
@@ -127,8 +121,4 @@ class ContactTables:
                 raise NotUnderstood(
                     f"{pair.where}: node {number} is {away:.3g} below '{pair.master}' at the start, which presses in a "
                     "deck; in a scenario overlaps are without stress. Let the surfaces touch"
-                )
-            if away <= moved:
-                raise NotUnderstood(
-                    f"{pair.where}: node {number} is moved to '{pair.master}' by {away:.3g}; write it there"
                 )

@@ -111,11 +111,28 @@ def test_friction_is_known_in_motions(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "model",
+    [
+        PAIR.replace("TYPE=", "ADJUST=0.02, TYPE="),
+        PAIR.replace("TYPE=", "ADJUST=NA, TYPE="),
+        "*TIE, NAME=T, POSITION TOLERANCE=0.02\nONE, OTHER\n",
+    ],
+)
+@pytest.mark.parametrize("gap", [0.01, -0.01])
+def test_nodes_are_moved_to_the_other_surface(tmp_path, model, gap):
+    imported = import_deck(write(tmp_path, rods(model, gap) + PUSHED), tmp_path / "out")
+    assert not imported.missed, imported.report()
+    assert "4 nodes of 'ONE' are moved to 'OTHER', by up to 0.01" in imported.report()
+    mesh = sx.read_mesh(imported.mesh)
+    assert np.sort(mesh.points[imported.numbers < 1000, 0])[-4:] == pytest.approx(1.0 + gap, rel=1e-12)
+
+
+@pytest.mark.parametrize(
     ("model", "gap", "steps", "what"),
     [
         (PAIR + "*FRICTION\n0.3\n", 0.0, PUSHED, "friction in static steps"),
         (PAIR, -0.01, PUSHED, "is 0.01 below 'OTHER' at the start, which presses"),
-        (PAIR.replace("TYPE=", "ADJUST=0.1, TYPE="), 0.01, PUSHED, "is moved to 'OTHER' by 0.01"),
+        (PAIR.replace("TYPE=", "ADJUST=NONE, TYPE="), 0.01, PUSHED, "there is no set 'NONE'"),
         (PAIR, 0.0, step("*FREQUENCY\n3"), "vibrations of bodies in contact"),
         (PAIR.replace("SURFACE TO SURFACE", "MASSLESS"), 0.0, PUSHED, "TYPE=MASSLESS is not known"),
         (PAIR.replace("NAME=I", "NAME=J"), 0.0, PUSHED, "there is no surface interaction 'I'"),
