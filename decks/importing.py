@@ -160,7 +160,10 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     parts = Parts.of(deck, geometry)
     bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
     if deck.touching and written:
-        deck.remarks.append("bodies in contact press each other wherever they meet, not on the surfaces of pairs only")
+        deck.remarks.append(
+            "bodies in contact press each other wherever they meet, by vertices, edges and triangles of their surfaces; "
+            "where few elements are in contact a deck, which integrates pressures over faces, has other displacements"
+        )
     imported = Imported(folder, mesh_path, written, numbers, bodies, tuple(deck.missed), tuple(deck.remarks))
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
