@@ -161,8 +161,8 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
     if deck.touching and written:
         deck.remarks.append(
-            "bodies in contact press each other wherever they meet, by vertices, edges and triangles of their surfaces; "
-            "where few elements are in contact a deck, which integrates pressures over faces, has other displacements"
+            "bodies in contact press each other wherever they meet, by vertices, edges and triangles of surfaces; "
+            "where few elements are in contact, displacements differ from those of a deck, whose pressures are on faces"
         )
     imported = Imported(folder, mesh_path, written, numbers, bodies, tuple(deck.missed), tuple(deck.remarks))
     _write(folder / _REPORT, imported.report() + "\n", True)
