@@ -76,6 +76,8 @@ def find_modes(
     """
     about = linearised(scenario, at)
     natural = natural_modes(about.system, about.state, number, solver=solver)
+    if natural.reason is not None:
+        about.notes.append(natural.reason.rstrip("."))
     motions = SmallMotions(about.system, about.state)
     if not (damped or motions.is_gyroscopic):
         if motions.is_damped:

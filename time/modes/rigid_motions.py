@@ -13,6 +13,7 @@ _SAME = 1e-6  # of a rigid motion that may be missing
 _HELD = 1e-9  # of a motion that supports may see
 _ALONG = 1e-6  # by which a direction may differ from an axis
 AXES = "xyz"
+MECHANISM = "mechanism"  # what a mode without stiffness is that is not rigid
 
 
 def center_of_mass(system: System, q: Array) -> Array:
@@ -80,7 +81,7 @@ def sorted_rigid(
     rest = _complement(system, basis, rigid)
     shapes = shapes.copy()
     shapes[zero] = np.concatenate([rigid, rest]).reshape(-1, *system.fixed.shape)
-    for k, name in zip(zero, [*told, *["mechanism"] * len(rest)], strict=True):
+    for k, name in zip(zero, [*told, *[MECHANISM] * len(rest)], strict=True):
         kinds[k] = name
     squares = squares.copy()
     squares[zero] = 0.0
