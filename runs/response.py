@@ -115,7 +115,7 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     if about.system.inelastic and not all(isinstance(probe, NodalProbe) for probe in probes):
         raise ScenarioError(
             f"{scenario.path.name}: {place('response')}: at: there are viscoelastic bodies, where motions are told of "
-            "probes, and no stresses and forces; leave such probes out."
+            "probes, and not stresses and forces; leave such probes out."
         )
     every = np.arange(about.system.n_nodes)
     nodes = every if probes else np.unique(np.concatenate(list(wanted.values())))
