@@ -13,8 +13,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array
-from symplex.fem.nodes import Nodes
+from symplex.fem.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import plain_style, save_figure
 from symplex.runs.linearised import Linearised, linearised
@@ -117,7 +116,7 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
             f"{scenario.path.name}: {place('response')}: at: there are viscoelastic bodies, where motions are told of "
             "probes, and not stresses and forces; leave such probes out."
         )
-    every = np.arange(about.system.n_nodes)
+    every = np.arange(about.system.n_nodes, dtype=np.int32)
     nodes = every if probes else np.unique(np.concatenate(list(wanted.values())))
     columns = [column for probe in probes for column in probe.columns]
     frequencies = table.swept
@@ -139,7 +138,12 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
 
 
 def _displacements(
-    about: Linearised, table: ResponseTable, excited: Excitation, frequencies: Array, modes: Modes | None, nodes: Nodes
+    about: Linearised,
+    table: ResponseTable,
+    excited: Excitation,
+    frequencies: Array,
+    modes: Modes | None,
+    nodes: IntArray,
 ) -> ComplexArray:
     """Return the displacements [m, p, 3] of nodes in m."""
     options: dict[str, Any] = {

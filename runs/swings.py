@@ -36,8 +36,8 @@ def swings(about: Linearised, probes: Sequence[Probe], omega: float, u: ComplexA
         return np.zeros(sum(len(probe.columns) for probe in probes), complex)
     step = _STEP * float(np.linalg.norm(np.ptp(about.state.q, axis=0))) / size
     motion = (step * u, 1j * omega * step * u, -(omega**2) * step * u)
-    real = _difference(about, probes, [part.real for part in motion])
-    imaginary = _difference(about, probes, [part.imag for part in motion])
+    real = _difference(about, probes, [np.asarray(part.real, float) for part in motion])
+    imaginary = _difference(about, probes, [np.asarray(part.imag, float) for part in motion])
     return (real + 1j * imaginary) / (2.0 * step)
 
 

@@ -248,7 +248,8 @@ def cases_of_small_motions(dt: float) -> Iterator[Data]:
         support=[STILL],
         load=[push],
         rotating_frame=turning,
-        response={"frequencies": [3.0, 8.0], "at": at[:1]},
+        probe=[{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}],
+        response={"frequencies": [3.0, 8.0], "at": [*at[:1], "seen"]},
     )
 
 
