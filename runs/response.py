@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.response import frequency_response
 
 _KEPT = 2**22  # displacements at most that are kept at once
-_SEEN = 1e-9  # of the largest amplitude, below which a component is not plotted
+_SEEN = 1e-6  # of the largest amplitude in its unit, below which a component is not plotted
 
 
 class ResponseFound(NamedTuple):
@@ -268,8 +268,9 @@ def plot_response(found: ResponseFound, path: str | Path) -> Path:
     path = Path(path)
     with plain_style():
         units = list(dict.fromkeys(curve.unit for curve in found.curves))
-        figure = Figure(figsize=(8.0, 2.0 + 4.0 * len(units)), layout="constrained")
+        figure = Figure(figsize=(8.0, 3.0 + 3.0 * len(units)), layout="constrained")
         *panels, below = figure.subplots(len(units) + 1, 1, sharex=True, height_ratios=(*[2] * len(units), 1))
+        colors = count()  # by which phases are told apart as well
         for unit, above in zip(units, panels, strict=True):
             curves = [curve for curve in found.curves if curve.unit == unit]
             largest = max(float(np.abs(curve.values).max()) for curve in curves)
@@ -277,12 +278,13 @@ def plot_response(found: ResponseFound, path: str | Path) -> Path:
                 size, label = np.abs(curve.values), f"{curve.what}{curve.part and ', '}{curve.part}"
                 if not size.max() > _SEEN * largest:
                     continue
-                (line,) = above.plot(found.frequencies, np.where(size > 0.0, size, np.nan), label=label)
-                line_below = {"color": line.get_color(), "linestyle": "-" if above is panels[0] else "--"}
-                below.plot(found.frequencies, np.degrees(np.angle(curve.values)), **line_below)
+                color = f"C{next(colors)}"
+                above.plot(found.frequencies, np.where(size > 0.0, size, np.nan), color=color, label=label)
+                below.plot(found.frequencies, np.degrees(np.angle(curve.values)), color=color)
             above.set_yscale("log")
             above.set_ylabel(f"amplitude ({unit or '1'})")
-            above.legend()
+            if above.lines:
+                above.legend()
         table = found.about.problem.scenario.tables.response
         if table is not None and table.spacing == "logarithmic":
             below.set_xscale("log")

@@ -12,7 +12,7 @@ from symplex.fem.outputs.probe import Observation, Probe
 from symplex.runs.linearised import Linearised
 from symplex.time.modes.quadratic import ComplexArray
 
-_STEP = 1e-6  # of the size of the system, by which motions are to either side of the state
+_STEP = 1e-5  # of the size of the system, by which motions are to either side of the state
 
 
 def swings(about: Linearised, probes: Sequence[Probe], omega: float, u: ComplexArray) -> ComplexArray:
@@ -34,9 +34,12 @@ def swings(about: Linearised, probes: Sequence[Probe], omega: float, u: ComplexA
     size = float(np.abs(u).max(initial=0.0))
     if size == 0.0:
         return np.zeros(sum(len(probe.columns) for probe in probes), complex)
+    u = np.asarray(u, complex)
     step = _STEP * float(np.linalg.norm(np.ptp(about.state.q, axis=0))) / size
     motion = (step * u, 1j * omega * step * u, -(omega**2) * step * u)
     real = _difference(about, probes, [np.asarray(part.real, float) for part in motion])
+    if not any(part.imag.any() for part in motion):
+        return (real / (2.0 * step)).astype(complex)
     imaginary = _difference(about, probes, [np.asarray(part.imag, float) for part in motion])
     return (real + 1j * imaginary) / (2.0 * step)
 

@@ -103,12 +103,12 @@ def wrong_places(table: ResponseTable, bodies: Sequence[str], probes: Sequence[P
         elif at.name not in named:
             known = suggestion(at.name, list(named)) if named else "there is none at all."
             lines.append(f"[response]: at: there is no [[probe]] {shown(at.name)}; {known}")
-        elif why := _unlike_swings(named[at.name]):
+        elif why := unlike_swings(named[at.name]):
             lines.append(f"[response]: at: the probe {shown(at.name)} {why}.")
     return lines
 
 
-def _unlike_swings(probe: ProbeTable) -> str | None:
+def unlike_swings(probe: ProbeTable) -> str | None:
     """Return what of a probe has no complex amplitude, in words."""
     if probe.acts_on != "body":
         return f"tells forces of a {probe.acts_on}, whose response is not told; name probes of bodies"

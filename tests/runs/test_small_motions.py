@@ -192,6 +192,22 @@ components = ["xx"]
 """
 
 
+def test_modes_at_probes(tmp_path):
+    """Of a group the mean of the shape there, without what follows from it by the frequency."""
+    found = find_modes(scenario(BEAM, HELD, PROBES, RUN), 4)
+    save_modes(found, tmp_path / "out", pictures=False)
+    with (tmp_path / "out" / "modes.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    end = np.isclose(found.about.problem.mesh.points[:, 0], 1.0)
+    for row, shape in zip(rows, found.natural.shapes, strict=True):
+        mean = shape[end].mean(axis=0)
+        assert [float(row[f"top_displacement_{a}_mean"]) for a in "xyz"] == pytest.approx(mean, rel=1e-7, abs=1e-8)
+    assert not [name for name in rows[0] if "velocity" in name]
+    columns = {c["name"]: c for c in json.loads((tmp_path / "out" / "modes.json").read_text("utf-8"))["columns"]}
+    assert columns["root_stress_xx"]["unit"] == "Pa kg^-½"
+    assert abs(float(rows[0]["root_stress_xx"])) > 1e3
+
+
 def test_response_at_probes(tmp_path):
     """Motions are those of places, iω and −ω² times; stresses at low frequency are those of the static deflection."""
     places = 'at = ["top", "root", "middle", { name = "tip", body = "beam", group = "x_max" }]\n'
