@@ -209,7 +209,7 @@ def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
     columns = [
         Column(f"{name}_{column.name}", f"{column.unit} kg^-½".strip()) for name, column in (told[k] for k in kept)
     ]
-    return columns, np.zeros((len(shapes), 0)) if values is None else values.real[:, kept] + 0.0
+    return columns, np.zeros((len(shapes), 0)) if values is None else np.asarray(values.real[:, kept], float)
 
 
 def _kind_of(value: complex) -> str:
