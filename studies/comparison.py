@@ -124,7 +124,7 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
     if not has_times:
         notes.append(f"the history of {b.path} is interpolated between its samples")
     found = list(compared_histories("history", a.history, b.history, Scales(a)))
-    for probe in a.probes.keys() & b.probes.keys():
+    for probe in (name for name in a.probes if name in b.probes):
         found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], None)
     notes += _only(a, b, list(a.history), list(b.history), "the column")
     notes += _only(a, b, list(a.probes), list(b.probes), "the probe")
