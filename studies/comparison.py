@@ -136,6 +136,8 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         if not fields.same_mesh:
             outside = f", but for {fields.outside} outside of it" if fields.outside else ""
             notes.append(f"the meshes differ: fields of {b.path} are interpolated to the nodes of {a.path}{outside}")
+            left_out = [name for name in a.series.cell_fields if name in b.series.cell_fields]
+            notes += [f"fields of cells are left out: {listed(left_out)}"] if left_out else []
     comparison = Comparison(a.path, b.path, found, notes)
     if folder is not None:
         _write(comparison, a, b, fields, folder)
