@@ -83,9 +83,7 @@ class FieldsCompared:
                 writer.close()
         self.over_time = {name: np.array(values) for name, values in over_time.items()}
         return [
-            Difference(
-                name, one.where, words_of(name)[1], one.rms, one.largest, one.t, one.largest / (one.size or 1.0)
-            )
+            Difference(name, one.where, words_of(name)[1], one.rms, one.largest, one.t, one.largest / (one.size or 1.0))
             for name, one in worst.items()
         ]
 
