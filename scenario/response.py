@@ -160,9 +160,15 @@ def excitation(
     Raises
     ------
     ScenarioError
-        If there are none, or one that is named does not change.
+        If there are none, one that is named does not change, or none is named and one is of a kind that cannot swing.
     """
     swinging: dict[str, Callable[[Excitation], None]] = {}
+    others = [load for load in loads if load.history is not None and not isinstance(load, _SWINGING)]
+    if others and table.by is None:
+        raise ScenarioError(
+            f"load '{others[0].name}' has a history, but of {others[0].kind} no harmonic response is known; name those "
+            'that are meant, by = ["NAME"].'
+        )
     for load in loads:
         if load.history is not None and isinstance(load, _SWINGING):
             swinging[load.name] = lambda out, load=load: _add_force(out.forces, load, mesh, q)

@@ -256,6 +256,16 @@ def test_a_scenario_in_a_rotating_frame_runs(tmp_path):
     assert np.ptp(history["total"]) < 1e-9 * np.abs(history["total"]).max()
 
 
+SWUNG = """
+[[load]]
+name = "swung"
+kind = "gravity"
+body = "beam"
+acceleration = [0, 0, 1]
+history = { kind = "sine", frequency = 1 }
+"""
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
@@ -268,6 +278,7 @@ def test_a_scenario_in_a_rotating_frame_runs(tmp_path):
             (BEAM, SHAKEN.replace("points = 12", 'by = ["pull"]'), RUN),
             r"by names 'pull', which is no load or support",
         ),
+        ((BEAM, SHAKEN, SWUNG, RUN), r"load 'swung' has a history, but of gravity no harmonic response is known"),
     ],
 )
 def test_responses_that_cannot_be(parts, message):
