@@ -100,7 +100,7 @@ def static_equilibrium(
     bodies touch each other. Where a path ends – the load is more than the system can carry before it snaps through – it
     is followed by arc length; where that does not lead to a stable equilibrium, or something is held by nothing until
     it touches an obstacle, the system comes to rest in strongly damped motion. Friction, which does not act at rest,
-    and damping are left out.
+    and damping are left out. A free body on which nothing acts stays as it is.
 
     Parameters
     ----------
