@@ -247,7 +247,7 @@ def test_a_hinge_leaves_a_rotation_about_it():
 
 
 def test_slow_vibrations_are_no_mechanisms():
-    """Free masses, a stiff spring and one that is 10¹³ times softer: ω² = 3/2 k, as of a thin strip of many elements."""
+    """Free masses, a stiff spring and one that is 10¹³ times softer: ω² = 3/2 k, as of a thin strip."""
     bars = sx.Bars(PAIRS[:2], STRAIN(np.array([1.0, 2e-13]), 1.0), dim=1)
     system = sx.System(np.ones(3), {"springs": bars}, dim=1)
     found = sx.modes.natural_modes(system, system.state(np.arange(3.0)[:, None]), 3)
