@@ -14,6 +14,7 @@ from symplex.time.solvers.direct import SparseSolver
 
 _ROUNDING = 1e-13  # of the forces that cancel, what inner forces leave of each other
 _TINY = float(np.finfo(float).tiny)
+_NEARLY = 1e-7  # of the largest number of a tangent: stiffness that decides nothing
 
 
 @final
@@ -136,18 +137,24 @@ class StaticBalance:
         """Return whether the pivots of a tangent that is not symmetric are positive at q; None if that is not known.
 
         Those of a symmetric one are where it is positive definite; in either case one of them changes its sign where a
-        path of equilibria ends, or a second one begins.
+        path of equilibria ends, or a second one begins. It is not known of a tangent that is so nearly singular that a
+        little more stiffness makes them positive, as with elements of reduced integration in a row.
         """
         from symplex.time.solvers.iterative import LARGEST_DIRECT  # compiled when first needed
 
         if q.size > LARGEST_DIRECT:
             return None
-        solver = SparseSolver(self.system.pattern, self.system.dim)
+        pattern = self.system.pattern
+        solver, blocks = SparseSolver(pattern, self.system.dim), self.stiffness(q)[0]
         try:
-            solver.update(self.stiffness(q)[0], False, q)
+            solver.update(blocks, False, q)
+            if solver.definite:
+                return True
+            blocks[pattern.diagonal()] += _NEARLY * float(np.abs(blocks).max(initial=0.0)) * np.eye(self.system.dim)
+            solver.update(blocks, False, q)
         except StepFailed:
             return None
-        return solver.definite
+        return None if solver.definite else False
 
     def _supported(self, blocks: Array) -> Array:
         """Return blocks with rows and columns of the unit matrix, times a stiffness, where fixed."""

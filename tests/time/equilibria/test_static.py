@@ -8,6 +8,8 @@ from scipy.special import ellipeinc, ellipk, ellipkinc
 import symplex as sx
 from symplex.errors import NoEquilibrium
 from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.energy import Energy
+from symplex.time.equilibria.balance import StaticBalance
 
 RISE = 0.1
 LENGTH = float(np.hypot(1.0, RISE))
@@ -308,6 +310,36 @@ def pressed_cube(pressure, load_of=lambda load: load):
     load = load_of(sx.actions.Pressure(pushed, pressure))
     energies = {"cube": sx.Solid(mesh.points, cells, rubber)}
     return mesh, rubber, sx.System(mass, energies, fixed=mesh.points == 0.0, loads={"pressure": load})
+
+
+class Repelled(Energy):
+    """A node that is pushed away from the origin in proportion to its distance."""
+
+    def __init__(self, node, stiffness):
+        self.nodes = np.array([[node]], dtype=np.int32)
+        self.stiffness = stiffness
+
+    def value(self, x):
+        return -0.5 * self.stiffness * (x**2).sum(axis=(1, 2))
+
+    def gradient(self, x):
+        return -self.stiffness * x
+
+    def hessian(self, x):
+        return np.tile(-self.stiffness * np.eye(3), (len(x), 1, 1))
+
+
+@pytest.mark.parametrize(("part", "stable"), [(-1e-3, True), (1e-10, None), (1e-3, False)])
+def test_a_tangent_that_is_nearly_singular_decides_nothing(part, stable):
+    mesh, _, system = pressed_cube(1e5)
+    n = len(mesh.points)
+    stiffness = part * np.abs(system.hessian_blocks(mesh.points)).max()
+    points = np.vstack([mesh.points, np.zeros(3)])
+    fixed = np.vstack([system.fixed, np.zeros((1, 3), bool)])
+    energies = {**system.energies, "node": Repelled(n, stiffness)}
+    both = sx.System(np.append(system.mass, 1.0), energies, fixed=fixed, loads=system.loads)
+    balance = StaticBalance(both, 0.0, points, np.zeros_like(points))
+    assert balance.is_stable(points) is stable
 
 
 def test_a_cube_under_pressure_is_as_small_as_its_law_says_by_quadratic_steps():
