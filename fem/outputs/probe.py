@@ -171,6 +171,7 @@ class Numbers:
                 found = np.concatenate([found, np.sqrt(squares.sum(axis=-1, keepdims=True))], axis=-1)
             values = found[..., self._order]
         if self._reduce:
+            values = np.ascontiguousarray(values)  # the order of a sum is that of the memory
             values = np.stack([self._reduced(how, values) for how in self._reduce], axis=1)
         return values.reshape(len(values), -1)
 
