@@ -119,7 +119,9 @@ class SolidFields(Copyable):
     @cached_property
     def nodes(self) -> IntArray:
         """The nodes [k] of these elements, ascending."""
-        return np.unique(np.concatenate([np.empty(0, np.int32), *(p.solid.nodes.ravel() for p in self._parts.values())]))
+        return np.unique(
+            np.concatenate([np.empty(0, np.int32), *(p.solid.nodes.ravel() for p in self._parts.values())])
+        )
 
     def repeated(self, count: int) -> SolidFields:
         """Return the fields of so many copies of the elements, each with copies of `nodes` for its nodes."""
