@@ -165,7 +165,8 @@ class System(Masses):
         """
         from symplex.fem.pictures import picture_of_system
 
-        return picture_of_system(self, state, field, view)
+        # A checker of this file alone takes its class for another than that of the package.
+        return picture_of_system(self, state, field, view)  # pyright: ignore[reportArgumentType]
 
     # -- forces of loads --------------------------------------------------------------------------------------
 

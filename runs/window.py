@@ -7,7 +7,7 @@ import shlex
 from symplex.errors import OutputError
 from symplex.meshes.pictures import window
 from symplex.meshes.series.series import read_series
-from symplex.runs.pictures import Look, shown_field, upright
+from symplex.runs.pictures import Look, shown_field, upright_in
 from symplex.runs.results import Folder
 
 
@@ -29,7 +29,7 @@ def open_window(folder: Folder, look: Look) -> None:
     window.open_window(
         series,
         look.field or shown_field(series),
-        upright(look.view, folder),
+        upright_in(look.view, folder),
         name,
         f"write a page for a browser with: {instead}",
     )

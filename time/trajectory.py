@@ -98,7 +98,8 @@ class Trajectory(Summarized):
         """
         from symplex.runs.notebooks import plot_of_trajectory
 
-        return plot_of_trajectory(self, title)
+        # A checker of this file alone takes its class for another than that of the package.
+        return plot_of_trajectory(self, title)  # pyright: ignore[reportArgumentType]
 
     def film(self, **options: Any) -> Picture:
         """Return a film of the motion, which notebooks show; see `symplex.render_film` for the options.
@@ -112,7 +113,7 @@ class Trajectory(Summarized):
         """
         from symplex.runs.notebooks import film_of_trajectory
 
-        return film_of_trajectory(self, **options)
+        return film_of_trajectory(self, **options)  # pyright: ignore[reportArgumentType]
 
 
 @dataclass

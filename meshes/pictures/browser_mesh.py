@@ -212,7 +212,7 @@ class _Parts:
         divided = numbered.triangulate()
         kept = divided.celltypes == 10
         cells = np.asarray(divided.cell_data["cell"])[kept]
-        local = divided.cells_dict.get(10, np.empty((0, 4), np.int64))
+        local = np.asarray(dict(divided.cells_dict).get(np.uint8(10), np.empty((0, 4), np.int64)))
         kept = is_volume[cells]
         n = len(block.nodes)
         of_cells = np.unique(_keys(_edges_of(grid), n))

@@ -7,7 +7,7 @@ import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from symplex.meshes.pictures.section import Plane
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.frames import Series
 
-if TYPE_CHECKING:
-    import pyvista
+_Plotter = Any  # a pyvista.Plotter, whose decorators hide from checkers how its methods are called
 
 KEYS = "space: play   arrows: frame   c: cut   e: edges   r: all of it   q: close"
 _SIZE = (1100, 750)
@@ -52,7 +51,7 @@ class Window:
         In which it is drawn.
     """
 
-    def __init__(self, series: Series, field: str, view: View, plotter: pyvista.Plotter):
+    def __init__(self, series: Series, field: str, view: View, plotter: _Plotter):
         self._series = series
         self._view = replace(view, section=None, origin=None)
         self._plotter = plotter
@@ -164,7 +163,7 @@ def open_window(series: Series, field: str, view: View, title: str, instead: str
         raise RenderError(f"no window can be opened here: {reason}; {instead}.")
     import pyvista
 
-    plotter = pyvista.Plotter(window_size=list(_SIZE), title=title, lighting="light kit")
+    plotter: _Plotter = pyvista.Plotter(window_size=list(_SIZE), title=title, lighting="light kit")
     if plotter.render_window.GetClassName() in _UNSEEN:
         plotter.close()
         raise RenderError(f"no window can be opened here: the display has no OpenGL; {instead}.")
@@ -174,7 +173,7 @@ def open_window(series: Series, field: str, view: View, title: str, instead: str
     plotter.show()
 
 
-def add_widgets(window: Window, plotter: pyvista.Plotter, series: Series) -> None:
+def add_widgets(window: Window, plotter: _Plotter, series: Series) -> None:
     """Add what a window is steered with: sliders for time and field, a plane to move, and keys."""
     n = len(series)
     playing, edges = False, True
