@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, ENERGIES, Column, constant_totals
 from symplex.errors import OutputError
-from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
+from symplex.meshes.pictures.figures import place_plots, plain_style, require_format, save_figure
 from symplex.meshes.pictures.words import check_dpi, check_size
 from symplex.runs.history import Rows, columns_of
 from symplex.time.totals import relative_energy_changes
@@ -30,7 +29,6 @@ _OFFSET = 10.0
 _MOST_PANELS = 40  # in the picture of probes
 _DPI, _LEAST, _LEAST_INCHES = 120, 64, 2.5
 _NARROW = 7.0  # inches; on narrower paper plots are not side by side
-_PAD, _RIGHT = 0.06, 0.22  # inches beside numbers, and at the right, where half of the last time is
 
 
 def _columns(panel: _Panel, history: Rows) -> dict[str, np.ndarray]:
@@ -256,31 +254,8 @@ def _drawn(
         axes.tick_params(labelbottom=True)
     if title:
         figure.suptitle(title, y=1.0 - 0.08 / size[1], va="top", fontsize=14)
-    _arrange(figure, grid.reshape(-1, columns), bool(title))
+    place_plots(figure, grid.reshape(-1, columns), bool(title))
     return figure
-
-
-def _arrange(figure: Figure, grid: NDArray[Any], titled: bool) -> None:
-    """Place plots so that the words beside them fit.
-
-    Only numbers on y-axes have widths that are not known: these are measured once. The constrained layout of matplotlib
-    measures everything twice, which takes longer than to draw the picture.
-    """
-    (width, height), (rows, columns) = figure.get_size_inches(), grid.shape
-    top, bottom, between = (0.7 if titled else 0.36), 0.55, 0.42
-    down = max((height - top - bottom - (rows - 1) * between) / rows, 0.1)
-    vertical = {"top": 1.0 - top / height, "bottom": bottom / height, "hspace": between / down}
-    figure.subplots_adjust(**vertical)
-    drawn, left = figure.canvas.get_renderer(), []  # pyright: ignore[reportAttributeAccessIssue]
-    for beside in grid.T:
-        boxes = [(axes, axes.yaxis.get_tightbbox(drawn)) for axes in beside if axes.axison]
-        found = [axes.bbox.x0 - box.x0 for axes, box in boxes if box is not None]
-        left.append(max(found, default=0.0) / figure.dpi + _PAD)
-    # All gaps are alike, so that plots are.
-    gap = max(left[1:], default=0.0) + 2.0 * _PAD
-    across = max((width - left[0] - _RIGHT - (columns - 1) * gap) / columns, 0.1)
-    edges = {"left": left[0] / width, "right": min(left[0] + columns * across + (columns - 1) * gap, width) / width}
-    figure.subplots_adjust(**edges, wspace=gap / across)
 
 
 def _require(histories: Mapping[str, Rows], path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from typing import Literal, NamedTuple, final, get_args
 
@@ -125,8 +124,7 @@ class SolidFields(Copyable):
 
     def repeated(self, count: int) -> SolidFields:
         """Return the fields of so many copies of the elements, each with copies of `nodes` for its nodes."""
-        new = copy(self)
-        vars(new).clear()  # of what was found of these elements
+        new = SolidFields.__new__(SolidFields)
         new.names, new._n_nodes, new._known = self.names, count * len(self.nodes), (None, {})
         new._parts = {name: _repeated(part, self.nodes, count) for name, part in self._parts.items()}
         return new

@@ -218,7 +218,8 @@ def test_several_states_are_looked_at_together_to_the_last_bit(kind):
     ]
     for probe in probes:
         alone = np.stack([probe.values(one) for one in seen])
-        assert alone.shape == (11, len(probe.columns)) and np.ptp(alone, axis=0).min() > 0.0
+        assert alone.shape == (11, len(probe.columns))
+        assert np.ptp(alone, axis=0).min() > 0.0
         for sizes in ([11], [7, 4], [2, 9]):
             parts = np.split(np.arange(11), np.cumsum(sizes)[:-1])
             together = np.concatenate([probe.rows([seen[k] for k in part]) for part in parts])
