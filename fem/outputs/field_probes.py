@@ -21,7 +21,7 @@ from symplex.fem.outputs.stacked_fields import StackedFields
 
 Motion = Literal["displacement", "position", "velocity", "acceleration"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
-_ARRAYS: dict[Motion, str] = {"displacement": "q", "position": "q", "velocity": "v", "acceleration": "a"}  # of a state
+_ARRAYS: dict[str, str] = {"displacement": "q", "position": "q", "velocity": "v", "acceleration": "a"}  # of a state
 _MOTION: dict[str, tuple[str, Kind]] = {
     "displacement": ("m", "length"),
     "position": ("m", "length"),
