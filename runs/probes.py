@@ -16,6 +16,7 @@ from symplex.errors import OutputError, SymplexError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.probe import Observation
+from symplex.fem.outputs.stacked_fields import TOGETHER
 from symplex.fem.system import State
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
 from symplex.runs.results import Folder
@@ -23,8 +24,8 @@ from symplex.scenario.probes import BuiltProbe, Event
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 
-# States that wait for their rows at most, how many nodes these have together, and the longest that they wait, in s.
-_TOGETHER, _MOST_NODES, _LONGEST = 64, 1 << 17, 1.0
+# How many nodes the states that wait for their rows have together at most, and the longest that they wait, in s.
+_MOST_NODES, _LONGEST = 1 << 17, 1.0
 
 
 @final
@@ -99,7 +100,7 @@ class ProbesOfRun:
     def write_some(self) -> None:
         """Write the rows that wait, if there are many or they have waited for long: together they cost less."""
         is_long = perf_counter() - self._written > _LONGEST
-        if self._waiting and (is_long or self._waiting >= min(_TOGETHER, _MOST_NODES // max(self._nodes, 1))):
+        if self._waiting and (is_long or self._waiting >= min(TOGETHER, _MOST_NODES // max(self._nodes, 1))):
             self.write()
 
     def write(self) -> None:

@@ -11,6 +11,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.outputs.solid_fields import Quantity, SolidFields
 from symplex.fem.state import State
 
+TOGETHER = 64  # states that are looked at together at best
 _MOST_ELEMENTS = 4096  # of all states together; from here on calls cost little
 
 
@@ -27,7 +28,8 @@ class StackedFields:
     def __init__(self, fields: SolidFields):
         self._fields, self._nodes = fields, fields.nodes
         elements = sum(len(fields.elements(name)) for name in fields.names)
-        self._together = max(_MOST_ELEMENTS // max(elements, 1), 1)
+        fitting = max(_MOST_ELEMENTS // max(elements, 1), 1)
+        self._together = min(1 << fitting.bit_length() - 1, TOGETHER)  # a part of TOGETHER
         self._repeated: SolidFields | None = None
         self._known: tuple[tuple[State, ...], State | None] = ((), None)
 
