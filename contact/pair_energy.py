@@ -9,7 +9,6 @@ import numpy as np
 
 from symplex.contact.pair_directional import add_secant, add_secant_rate, add_third
 from symplex.contact.pair_discrete import add_discrete_gradient, add_discrete_hessian
-from symplex.contact.pair_lattice import pair_lattice
 from symplex.contact.pair_loops import add_gradient, add_hessian, set_nearest, set_values
 from symplex.contact.pairs import Law, scratch
 from symplex.contact.search import SurfacePairs
@@ -108,6 +107,8 @@ class PairEnergy(ChangingEnergy):
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled functions of one pair of the list, the same in any axes."""
+        from symplex.contact.pair_lattice import pair_lattice  # compiled when first needed
+
         return pair_lattice(self.pairs, self._law)
 
     # -- assembled forms --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.solid_fields import QUANTITIES
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State
@@ -18,7 +19,6 @@ from symplex.runs.shapes import block_of, surface_of
 from symplex.scenario.damping import overstress_name
 from symplex.scenario.joined_parts import joined_cells, joined_values
 from symplex.scenario.scenario import Problem
-from symplex.time.motion import Motion
 
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 
@@ -100,14 +100,14 @@ def _weights(values: Array, columns: IntArray, n: int) -> sp.csr_array:
 
 
 def fields_of(
-    problem: Problem, shown: Shown, motion: Motion, state: State
+    problem: Problem, shown: Shown, acting: Acting, state: State
 ) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
-    """Return the wanted point data and cell data at a state."""
+    """Return the wanted point data and cell data at a state, with the gradients of energies as they act."""
     wanted = problem.scenario.tables.output.fields
     at_points: dict[str, Array] = {}
     if "velocity" in wanted:
         at_points["velocity"] = shown.velocities(state.v)
-    at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, motion, state, wanted).items()}
+    at_points |= {name: shown.at_points(values) for name, values in _of_contact(problem, acting, state, wanted).items()}
     at_cells = {}
     if "von_mises" in wanted and problem.solids:
         solids = problem.solids
@@ -153,7 +153,7 @@ def _overstress(problem: Problem, state: State, name: str) -> Array | None:
     return part.cauchy(state.q, z) if isinstance(part, Viscoelastic) and z is not None else None
 
 
-def _of_contact(problem: Problem, motion: Motion, state: State, wanted: Collection[str]) -> dict[str, Array]:
+def _of_contact(problem: Problem, acting: Acting, state: State, wanted: Collection[str]) -> dict[str, Array]:
     """Return the wanted fields [n, …] of contact with obstacles and between bodies at points, as the motion feels it.
 
     Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
@@ -162,14 +162,14 @@ def _of_contact(problem: Problem, motion: Motion, state: State, wanted: Collecti
     forces = np.zeros_like(points)
     for name, contact in problem.contacts.items():
         of_nodes = contact is problem.system.energies[name]
-        gradient = motion.gradient(contact, state) if of_nodes else contact.gradient(points[contact.nodes])
+        gradient = acting(contact, state) if of_nodes else contact.gradient(points[contact.nodes])
         forces[contact.nodes[:, 0]] -= gradient[:, 0]
     fields = {"contact_force": forces} if problem.contacts or problem.body_contacts else {}
     if problem.body_contacts:
         states = []
         for name, energy in problem.body_contacts.items():
             of_nodes = energy is problem.system.energies[name]
-            gradient = motion.gradient(energy, state) if of_nodes else None
+            gradient = acting(energy, state) if of_nodes else None
             states.append(energy.at(problem.points_in_contact(name, state.q), gradient))
         forces += np.sum([one.nodal_forces() for one in states], axis=0)
         pressures = np.zeros(len(points))

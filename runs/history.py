@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Never, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,12 +162,27 @@ class HistoryWriter:
         """
         if not self.columns:
             self._begin(row)
-        if set(row) != set(self.columns):
+        if row.keys() != set(self.columns):
             odd = sorted(set(row) ^ set(self.columns))[0]
             raise OutputError(f"{self.path.name}: column '{odd}' is not in every row; a history has the same columns.")
-        if bad := next((name for name in self.columns if not abs(row[name]) <= _LARGEST), None):
-            raise OutputError(f"{self.path.name}: '{bad}' is {row[bad]} at t = {row['t']:g} s.")
-        self._write(",".join(repr(float(row[name])) for name in self.columns))
+        self.extend(np.array([[row[name] for name in self.columns]], dtype=float))
+
+    def extend(self, rows: NDArray[np.float64]) -> None:
+        """Append rows [s, columns] of the columns that the first row has named, or of those that are declared.
+
+        Raises
+        ------
+        OutputError
+            As `append`; the rows before the one that is refused are written.
+        """
+        if not self.columns:
+            self._begin(dict.fromkeys(self._declared, 0.0))
+        good = np.abs(rows) <= _LARGEST
+        count = len(rows) if good.all() else int(np.argmin(good.all(axis=1)))
+        if count:
+            self._write("\n".join([",".join(map(repr, row)) for row in rows[:count].tolist()]))
+        if count < len(rows):
+            refuse_row(self.path, self.columns, rows[count], good[count])
 
     def _begin(self, row: Mapping[str, float]) -> None:
         if "t" not in row:
@@ -213,6 +228,12 @@ class HistoryWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def refuse_row(path: Path, columns: Sequence[str], row: NDArray[np.float64], good: NDArray[np.bool_]) -> Never:
+    """Raise the error about a row of which some numbers are not good."""
+    k = int(np.argmin(good))
+    raise OutputError(f"{path.name}: '{columns[k]}' is {float(row[k])} at t = {row[0]:g} s.")
 
 
 def _replace(path: Path, text: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, ENERGIES, Column, constant_totals
 from symplex.errors import OutputError
-from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
+from symplex.meshes.pictures.figures import place_plots, plain_style, require_format, save_figure
 from symplex.meshes.pictures.words import check_dpi, check_size
 from symplex.runs.history import Rows, columns_of
 from symplex.time.totals import relative_energy_changes
@@ -240,7 +240,7 @@ def _drawn(
 
     size = sheet.inches(-(-len(panels) // 2), bool(title))
     columns = 2 if size[0] >= _NARROW else 1
-    figure = Figure(figsize=size, dpi=sheet.dpi, layout="constrained")
+    figure = Figure(figsize=size, dpi=sheet.dpi)
     FigureCanvasAgg(figure)
     grid = np.atleast_1d(figure.subplots(-(-len(panels) // columns), columns, sharex=True)).ravel()
     scale, unit = si_scale(max(float(np.abs(h["t"]).max()) for _, of in panels for h in of.values()), "s")
@@ -253,7 +253,8 @@ def _drawn(
         axes.set_xlabel(f"time ({unit})")
         axes.tick_params(labelbottom=True)
     if title:
-        figure.suptitle(title, fontsize=14)
+        figure.suptitle(title, y=1.0 - 0.08 / size[1], va="top", fontsize=14)
+    place_plots(figure, grid.reshape(-1, columns), bool(title))
     return figure
 
 
@@ -367,7 +368,7 @@ def _words(column: Column) -> str:
 def _colour(panel: _Panel, column: Column, run: int, several_columns: bool) -> str:
     if not several_columns:
         return _RUN_COLOURS[run % len(_RUN_COLOURS)]
-    if column.vector and column.name[-1] in AXES:
+    if column.vector and column.name[:-1] == f"{column.vector}_":  # not of the largest ones, as velocity_y_max
         return _AXIS_COLOURS[AXES.index(column.name[-1])]
     if column.name == "total" and not panel.log:
         return "#000000"

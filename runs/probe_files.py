@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Literal, Protocol, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
@@ -17,7 +18,7 @@ from symplex.base.files import WAY_OUT, damage_reported, new_file, reason_of
 from symplex.errors import OutputError
 from symplex.meshes.series.committed import CommittedFile, opened
 from symplex.meshes.series.redo import recover
-from symplex.runs.history import History, HistoryWriter, read_history
+from symplex.runs.history import History, HistoryWriter, read_history, refuse_row
 
 Format = Literal["csv", "hdf5"]
 SUFFIXES: dict[str, str] = {"csv": ".csv", "hdf5": ".h5"}
@@ -31,8 +32,8 @@ _KIND = "file of a probe"
 class ProbeWriter(Protocol):
     """What rows of a probe are appended to; a context manager."""
 
-    def append(self, row: Mapping[str, float]) -> None:
-        """Append a row, beginning with the time ``t``."""
+    def extend(self, rows: NDArray[np.float64]) -> None:
+        """Append rows [s, columns], which begin with the time."""
         ...
 
     def flush(self) -> None:
@@ -100,21 +101,21 @@ class Hdf5Writer:
             raise writer._refused(error) from error
         return writer
 
-    def append(self, row: Mapping[str, float]) -> None:
-        """Append a row.
+    def extend(self, rows: NDArray[np.float64]) -> None:
+        """Append rows [s, columns], which begin with the time.
 
         Raises
         ------
         OutputError
-            If a value is not finite, or it cannot be written.
+            If a value is not finite, those before it are kept; or if they cannot be written.
         """
-        values = [float(row[name]) for name in self._names]
-        if not np.isfinite(values).all():
-            bad = self._names[int(np.argmin(np.isfinite(values)))]
-            raise OutputError(f"{self.path.name}: '{bad}' is {row[bad]} at t = {row['t']:g} s.")
-        self._waiting.append(values)
+        good = np.isfinite(rows)
+        count = len(rows) if good.all() else int(np.argmin(good.all(axis=1)))
+        self._waiting += rows[:count].tolist()
         if len(self._waiting) >= _TOGETHER:
             self.flush()
+        if count < len(rows):
+            refuse_row(self.path, self._names, rows[count], good[count])
 
     def flush(self) -> None:
         """Write all rows to the disk.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from time import perf_counter
 from typing import Any, final
 
 import numpy as np
@@ -11,15 +12,20 @@ from numpy.typing import NDArray
 
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
-from symplex.errors import OutputError
+from symplex.errors import OutputError, SymplexError
 from symplex.fem.energy import Array
+from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.probe import Observation
+from symplex.fem.outputs.stacked_fields import TOGETHER
 from symplex.fem.system import State
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
 from symplex.runs.results import Folder
 from symplex.scenario.probes import BuiltProbe, Event
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
+
+# How many nodes the states that wait for their rows have together at most, and the longest that they wait, in s.
+_MOST_NODES, _LONGEST = 1 << 17, 1.0
 
 
 @final
@@ -35,6 +41,8 @@ class ProbesOfRun:
     def __init__(self, problem: Problem, folder: Folder):
         self._times = problem.scenario.times
         self._probes = [_ProbeOfRun(built, folder, len(self._times)) for built in problem.probes]
+        self._waiting, self._nodes = 0, 1  # states whose rows are to be written, and the nodes of one
+        self._written = perf_counter()
 
     def begin(self, opened: ExitStack) -> None:
         """Begin the files; what is opened is closed with the others of the run.
@@ -46,6 +54,7 @@ class ProbesOfRun:
         """
         for probe in self._probes:
             probe.writer = opened.enter_context(open_probe(probe.path, probe.columns))  # pyright: ignore
+        opened.callback(self._write_at_end)
 
     def check(self, sample: int) -> None:
         """Read all files up to a sample, and find the events of then again.
@@ -70,27 +79,44 @@ class ProbesOfRun:
             rows = int(probe.is_row[: sample + 1].sum())
             writer = resume_probe(probe.path, probe.columns, rows, float(self._times[sample]))
             probe.writer = opened.enter_context(writer)  # pyright: ignore
+        opened.callback(self._write_at_end)
 
-    def look(self, k: int, state: State, motion: Motion) -> bool:
-        """Look at the state of sample k; return whether an event wants a frame of it."""
+    def look(self, k: int, state: State, motion: Motion, acting: Acting) -> bool:
+        """Look at the state of sample k, with forces as they act; return whether an event wants a frame of it."""
         due = [probe for probe in self._probes if probe.is_row[k]]
         if not due:
             return False
-        seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces())
+        forces = None if all(probe.can_wait for probe in due) else motion.constraint_forces()
+        seen = Observation(motion.system, state, acting, forces)
         wanted = [probe.look(k, seen) for probe in due]
+        self._waiting += 1
+        self._nodes = len(state.q)
         return any(wanted)
 
     def frames_brought(self) -> set[int]:
         """Return the samples up to now of which events have wanted frames."""
         return set().union(*(probe.brought for probe in self._probes))
 
+    def write_some(self) -> None:
+        """Write the rows that wait, if there are many or they have waited for long: together they cost less."""
+        is_long = perf_counter() - self._written > _LONGEST
+        if self._waiting and (is_long or self._waiting >= min(TOGETHER, _MOST_NODES // max(self._nodes, 1))):
+            self.write()
+
     def write(self) -> None:
-        """Write the rows of the state that was looked at last."""
+        """Write all rows that wait."""
+        self._waiting, self._written = 0, perf_counter()
         for probe in self._probes:
             probe.write()
 
+    def _write_at_end(self) -> None:
+        """Write what waits when a run has stopped; the error that has stopped it is the one to tell."""
+        with suppress(SymplexError):
+            self.write()
+
     def flush(self) -> None:
         """See to it that all rows survive a kill."""
+        self.write()
         for probe in self._probes:
             if probe.writer is not None:
                 probe.writer.flush()
@@ -115,29 +141,54 @@ class _ProbeOfRun:
         self.brought: set[int] = set()  # samples of which its event has wanted frames
         self._names = list(self.columns)
         self._event = None if table.frame_on is None else _Watch(table.frame_on, told)
-        self._row: Array | None = None
+        self.can_wait = self._event is None and all(probe.of_state_alone for probe in built.probes)
+        self._seen: list[Observation] = []  # which are to be looked at
+        self._found: list[Array] = []  # rows that are to be written
         self._least, self._largest, self._last = (np.full((2, len(told)), np.nan) for _ in range(3))
 
     def look(self, k: int, seen: Observation) -> bool:
-        numbers = np.concatenate([probe.values(seen) for probe in self._parts])
-        self._row = np.concatenate([[seen.state.t], numbers])
-        return self._take(k, seen.state.t, numbers)
+        if self.can_wait:
+            self._seen.append(seen)
+            return False
+        row = self._rows_of([seen])
+        self._found.append(row)
+        return self._happens(k, row[0, 1:])
 
-    def _take(self, k: int, t: float, numbers: Array) -> bool:
-        self._last[0], self._last[1] = t, numbers
-        for known, beyond in ((self._least, np.less), (self._largest, np.greater)):
-            new = beyond(numbers, known[1]) | np.isnan(known[1])
-            known[:, new] = self._last[:, new]
+    def _rows_of(self, seen: Sequence[Observation]) -> Array:
+        times = np.array([[one.state.t] for one in seen])
+        return np.concatenate([times, *(probe.rows(seen) for probe in self._parts)], axis=1)
+
+    def _happens(self, k: int, numbers: Array) -> bool:
         if self._event is None or not self._event.happens(numbers):
             return False
         self.brought.add(k)
         return True
 
+    def _take(self, rows: Array) -> None:
+        """Take note of what is largest and least in rows [s, columns] that are there."""
+        numbers, every = rows[:, 1:], np.arange(rows.shape[1] - 1)
+        self._last[0], self._last[1] = rows[-1, 0], numbers[-1]
+        for known, place, beyond in ((self._least, np.argmin, np.less), (self._largest, np.argmax, np.greater)):
+            k = place(numbers, axis=0)
+            found = np.stack([rows[k, 0], numbers[k, every]])
+            new = beyond(found[1], known[1]) | np.isnan(known[1])
+            known[:, new] = found[:, new]
+
     def write(self) -> None:
-        if self._row is not None:
-            assert self.writer is not None, "it has been begun"
-            self.writer.append(dict(zip(self._names, self._row.tolist(), strict=True)))
-            self._row = None
+        seen, found, self._seen, self._found = self._seen, self._found, [], []
+        if seen:
+            try:
+                found = [self._rows_of(seen)]
+            except SymplexError:  # of one of them; what was before is kept
+                for one in seen:
+                    self._write(self._rows_of([one]))
+        if found:
+            self._write(np.concatenate(found))
+
+    def _write(self, rows: Array) -> None:
+        assert self.writer is not None, "it has been begun"
+        self.writer.extend(rows)
+        self._take(rows)
 
     def replay(self, times: Array) -> None:
         """Take the rows that the file has at the rows' times among these, as if they were looked at again."""
@@ -156,7 +207,9 @@ class _ProbeOfRun:
                 f"wanted {len(samples)} at the times of the scenario; {WAY_OUT}."
             )
         for k, row in zip(samples.tolist(), rows, strict=True):
-            self._take(k, row[0], row[1:])
+            self._happens(k, row[1:])
+        if len(rows):
+            self._take(rows)
 
     def summary(self) -> dict[str, Any]:
         columns = {}

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import final
 
 from symplex.base.columns import Column, Kind, components, vector_columns
+from symplex.fem.energy import Array, Energy
+from symplex.fem.outputs.forces import Acting
 from symplex.fem.system import State
 from symplex.scenario.riders import Rider
 from symplex.scenario.scenario import Problem
@@ -17,6 +19,20 @@ _Told = tuple[str, str, Kind]
 _POSITION: _Told = ("position", "m", "length")
 _VELOCITY: _Told = ("velocity", "m/s", "other")
 _SPIN: _Told = ("spin", "rad/s", "other")
+
+
+def found_once(motion: Motion, state: State) -> Acting:
+    """Return the gradients of a motion at a state, each found once for the history, probes and frames."""
+    known: dict[int, Array] = {}
+
+    def acting(energy: Energy, at: State) -> Array:
+        if at is not state:
+            return motion.gradient(energy, at)
+        if id(energy) not in known:
+            known[id(energy)] = motion.gradient(energy, state)
+        return known[id(energy)]
+
+    return acting
 
 
 def _told_of(rider: Rider) -> tuple[_Told, ...]:
@@ -55,13 +71,16 @@ class RowsOfRun:
         columns[watched] = replace(columns[watched], watched=True)
         return {"t": Column("t", "s", "time")} | columns
 
-    def row(self, state: State) -> dict[str, float]:
-        """Return a row: energies, momenta, what parts of the system tell, and the counts of the motion."""
+    def row(self, state: State, acting: Acting) -> dict[str, float]:
+        """Return a row: energies, momenta, what parts of the system tell, and the counts of the motion.
+
+        Forces are those of ``acting``: `Motion.gradient`, which may be `found_once`.
+        """
         problem, motion = self._problem, self._motion
         row = {"t": state.t, **motion.energies(state)}
         row |= components("momentum", motion.system.momentum(state))
         row |= components("angular_momentum", motion.system.angular_momentum(state))
-        row |= motion.system.observed(state, motion.gradient)
+        row |= motion.system.observed(state, acting)
         for name, rider in problem.riders.riders.items():
             for (what, _, _), values in zip(_told_of(rider), rider.pose(state.q, state.v), strict=False):
                 row |= components(f"{what}_{name}", values)

@@ -32,7 +32,7 @@ from symplex.runs.interrupts import Stop, heeded
 from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
-from symplex.runs.rows import RowsOfRun
+from symplex.runs.rows import RowsOfRun, found_once
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
@@ -244,6 +244,7 @@ class _Run:
         self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._columns: list[str] = []  # of the history
+        self._rows: RowsOfRun | None = None
         self._watched = ""  # among them the energy that is kept
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
@@ -360,7 +361,8 @@ class _Run:
         assert self._started is not None, "it would have been resumed"
         motion, state = self._started
         # What is counted only once it occurs is not in the first row, but in the summary.
-        self._columns = list(RowsOfRun(self._problem, motion).row(state))
+        self._rows = RowsOfRun(self._problem, motion)
+        self._columns = list(self._rows.row(state, motion.gradient))
         history = opened.enter_context(HistoryWriter(folder.history, self._described(motion)))
         series = opened.enter_context(open_series(folder.series, self._drawn.points, self._drawn.blocks))
         write_expected(self._problem, folder.conservation)
@@ -422,19 +424,22 @@ class _Run:
     # -- what is kept -----------------------------------------------------------------------------------------
 
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
-        row = RowsOfRun(self._problem, motion).row(state)
+        assert self._rows is not None, "it has begun"
+        acting = found_once(motion, state)
+        row = self._rows.row(state, acting)
         self._statistics = motion.statistics()
-        if self._probes.look(k, state, motion) or self._problem.scenario.is_frame[k]:
-            at_points, at_cells = fields_of(self._problem, self._drawn, motion, state)
+        if self._probes.look(k, state, motion, acting) or self._problem.scenario.is_frame[k]:
+            at_points, at_cells = fields_of(self._problem, self._drawn, acting, state)
             series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame.
-        self._probes.write()
+        self._probes.write_some()
         history.append({name: row[name] for name in self._columns})
         self._watch(row[self._watched], row["kinetic"], row["total"])
 
     def _described(self, motion: Motion) -> dict[str, Column]:
         """Return what the columns of the history are, and watch one of them."""
-        columns = RowsOfRun(self._problem, motion).describe(self._columns)
+        self._rows = RowsOfRun(self._problem, motion)
+        columns = self._rows.describe(self._columns)
         self._watched = next(column.name for column in columns.values() if column.watched)
         return columns
 

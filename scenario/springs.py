@@ -6,8 +6,6 @@ from typing import Annotated
 
 import numpy as np
 from pydantic import model_validator
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
@@ -154,5 +152,8 @@ def _paired(points: Array, nodes: IntArray, others: IntArray) -> IntArray:
         )
     if len(nodes) > _MOST_PAIRED:
         raise ScenarioError(f"springs are between {len(nodes):,} nodes each; at most {_MOST_PAIRED:,} can be paired.")
+    from scipy.optimize import linear_sum_assignment  # which takes long to import
+    from scipy.spatial.distance import cdist
+
     rows, columns = linear_sum_assignment(cdist(points[nodes], points[others], "sqeuclidean"))
     return np.column_stack([nodes[rows], others[columns]]).astype(np.int32)

@@ -17,9 +17,11 @@ from symplex.fem.assembly import Array
 from symplex.fem.nodes import Nodes, node_indices
 from symplex.fem.outputs.probe import Numbers, Observation, Probe, Reduction, require
 from symplex.fem.outputs.solid_fields import PARTS, QUANTITIES, UNITS, Quantity, SolidFields
+from symplex.fem.outputs.stacked_fields import StackedFields
 
 Motion = Literal["displacement", "position", "velocity", "acceleration"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
+_ARRAYS: dict[str, str] = {"displacement": "q", "position": "q", "velocity": "v", "acceleration": "a"}  # of a state
 _MOTION: dict[str, tuple[str, Kind]] = {
     "displacement": ("m", "length"),
     "position": ("m", "length"),
@@ -56,6 +58,8 @@ class NodalProbe(Probe):
         If there is no place or no such quantity, component or reduction, or the reference is missing.
     """
 
+    of_state_alone = True
+
     def __init__(
         self,
         name: str,
@@ -89,15 +93,27 @@ class NodalProbe(Probe):
 
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
-        state = seen.state
-        arrays = {"position": state.q, "displacement": state.q, "velocity": state.v, "acceleration": state.a}
+        return self.rows([seen])[0]
+
+    def rows(self, seen: Sequence[Observation]) -> Array:
+        """Return the numbers [s, columns] of several states."""
         found = []
         for quantity, numbers in zip(self._quantities, self._numbers, strict=True):
-            values = arrays[quantity][self._nodes]
+            array = _ARRAYS[quantity]
+            values = np.stack([getattr(one.state, array)[self._nodes] for one in seen])
             if quantity == "displacement":
                 values = values - self._start
-            found.append(numbers.of(values if self._weights is None else self._weights @ values))
-        return np.concatenate(found)
+            found.append(numbers.of(_at_places(self._weights, values)))
+        return np.concatenate(found, axis=1)
+
+
+def _at_places(weights: sp.csr_array | None, values: Array) -> Array:
+    """Return values [s, p, …] at places, of those [s, k, …] at the nodes that these need."""
+    if weights is None:
+        return values
+    s, k = values.shape[:2]
+    found = weights @ values.swapaxes(0, 1).reshape(k, -1)
+    return found.reshape(-1, s, *values.shape[2:]).swapaxes(0, 1)
 
 
 def _places(places: Any) -> tuple[NDArray[np.integer], sp.csr_array | None]:
@@ -143,6 +159,8 @@ class SolidProbe(Probe):
         If there is no place or no such quantity, component or reduction.
     """
 
+    of_state_alone = True
+
     def __init__(
         self,
         name: str,
@@ -157,7 +175,7 @@ class SolidProbe(Probe):
     ):
         require("SolidProbe", quantities, QUANTITIES)
         require("SolidProbe", reduce, get_args(Reduction)) if reduce else None
-        self.name, self._fields, self._at_elements = name, fields, places is None
+        self.name, self._fields, self._at_elements = name, StackedFields(fields), places is None
         every = {one: np.arange(len(fields.elements(one))) for one in fields.names}
         chosen = {one: np.asarray(k, dtype=np.intp) for one, k in elements.items()}
         self._elements = {one: chosen.get(one, every[one]) for one in fields.names}
@@ -166,9 +184,13 @@ class SolidProbe(Probe):
             weights = np.concatenate([fields.volumes(one)[k] for one, k in self._elements.items()] or [np.empty(0)])
             count, names = len(weights), [str(k) for k in range(len(weights))]
         else:
-            self._nodes, self._weights = _places(places)
-            count = _count(self._nodes, self._weights)
-            names = [str(k) for k in (self._nodes if self._weights is None else range(1, count + 1))]
+            nodes, self._weights = _places(places)
+            count = _count(nodes, self._weights)
+            names = [str(k) for k in (nodes if self._weights is None else range(1, count + 1))]
+            # There is nothing at nodes of no element: their column is the last one, which is zero.
+            known = fields.nodes
+            at = np.minimum(np.searchsorted(known, nodes), max(len(known) - 1, 0))
+            self._nodes = np.where(known[at] == nodes, at, -1) if len(known) else np.full(len(nodes), -1)
         if not count:
             raise InvalidSystem("SolidProbe: there is no element and no node to look at.")
         self._quantities: tuple[Quantity, ...] = tuple(quantities)  # pyright: ignore[reportAttributeAccessIssue]
@@ -190,14 +212,20 @@ class SolidProbe(Probe):
 
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
-        found = []
+        return self.rows([seen])[0]
+
+    def rows(self, seen: Sequence[Observation]) -> Array:
+        """Return the numbers [s, columns] of several states."""
+        states, found = [one.state for one in seen], []
         for quantity, numbers in zip(self._quantities, self._numbers, strict=True):
             if self._at_elements:
+                chosen = self._elements.items()
                 values = np.concatenate(
-                    [self._fields.of_elements(quantity, seen.state, one)[k] for one, k in self._elements.items()]
+                    [self._fields.of_elements(quantity, states, one)[:, k] for one, k in chosen], axis=1
                 )
             else:
-                values = self._fields.at_nodes(quantity, seen.state)[self._nodes]
-                values = values if self._weights is None else self._weights @ values
+                values = self._fields.at_nodes(quantity, states)
+                values = np.concatenate([values, np.zeros((len(states), 1, *values.shape[2:]))], axis=1)
+                values = _at_places(self._weights, values[:, self._nodes])
             found.append(numbers.of(values))
-        return np.concatenate(found)
+        return np.concatenate(found, axis=1)

@@ -96,7 +96,7 @@ class BarProbe(Probe):
             else:
                 values = self._bars.tensions(q)[self._members]
                 values = values / self._section if quantity == "axial_stress" else values
-            found.append(numbers.of(values))
+            found.append(numbers.of(values[None])[0])
         return np.concatenate(found)
 
 

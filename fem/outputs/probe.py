@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -76,14 +76,22 @@ class Probe(Copyable, ABC):
     ----------
     name : str
     columns : tuple of Column
+    of_state_alone : bool
+        Whether it asks for nothing but the state itself. Then several states may be looked at later, and together; all
+        else, such as forces as a method feels them, is known only while the motion is there.
     """
 
     name: str
     columns: tuple[Column, ...]
+    of_state_alone: ClassVar[bool] = False
 
     @abstractmethod
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
+
+    def rows(self, seen: Sequence[Observation]) -> Array:
+        """Return the numbers [s, columns] of several states, the same to the last bit."""
+        return np.stack([self.values(one) for one in seen])
 
     def of(self, system: System, state: State) -> dict[str, float]:
         """Return the numbers of a state by the names of their columns."""
@@ -153,23 +161,24 @@ class Numbers:
         )
 
     def of(self, values: Array) -> Array:
-        """Return the numbers of values [p, c], or [p]."""
+        """Return the numbers [s, columns] of values [s, p, c], or [s, p], at several states."""
         if not self._single and not self._all:
-            found = values[:, self._chosen]
+            found = values[..., self._chosen]
             if self._has_norm:
                 squares = values**2
                 if self._double:  # shears are there twice
-                    squares[:, 3:] *= 2.0
-                found = np.column_stack([found, np.sqrt(squares.sum(axis=1))])
-            values = found[:, self._order]
-        if not self._reduce:
-            return values.ravel()
-        return np.concatenate([np.atleast_1d(self._reduced(how, values)) for how in self._reduce])
+                    squares[..., 3:] *= 2.0
+                found = np.concatenate([found, np.sqrt(squares.sum(axis=-1, keepdims=True))], axis=-1)
+            values = found[..., self._order]
+        if self._reduce:
+            values = np.ascontiguousarray(values)  # the order of a sum is that of the memory
+            values = np.stack([self._reduced(how, values) for how in self._reduce], axis=1)
+        return values.reshape(len(values), -1)
 
     def _reduced(self, how: str, values: Array) -> Array:
         if how == "mean":
-            return np.average(values, axis=0, weights=self._weights)
-        return {"max": np.max, "min": np.min, "sum": np.sum}[how](values, axis=0)
+            return np.average(values, axis=1, weights=self._weights)
+        return {"max": np.max, "min": np.min, "sum": np.sum}[how](values, axis=1)
 
 
 def require(what: str, wanted: Sequence[str], known: Sequence[str]) -> None:

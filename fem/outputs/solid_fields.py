@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, final, get_args
 
@@ -115,6 +115,29 @@ class SolidFields(Copyable):
             self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress)
         self._known: tuple[State | None, dict[object, Array]] = (None, {})
 
+    @cached_property
+    def nodes(self) -> IntArray:
+        """The nodes [k] of these elements, ascending."""
+        return np.unique(
+            np.concatenate([np.empty(0, np.int32), *(p.solid.nodes.ravel() for p in self._parts.values())])
+        )
+
+    def repeated(self, count: int) -> SolidFields:
+        """Return the fields of so many copies of the elements, each with copies of `nodes` for its nodes."""
+        new = SolidFields.__new__(SolidFields)
+        new.names, new._n_nodes, new._known = self.names, count * len(self.nodes), (None, {})
+        new._parts = {name: _repeated(part, self.nodes, count) for name, part in self._parts.items()}
+        return new
+
+    def stacked_state(self, states: Sequence[State]) -> State:
+        """Return the one state of the copies that are `repeated`, each of which is at one of several states."""
+        arrays = {name: np.concatenate([getattr(one, name)[self.nodes] for one in states]) for name in ("q", "v", "a")}
+        internal: dict[str, Array] = {}
+        for part in self._parts.values():
+            for key in part.overstress.keys() & states[0].internal.keys():
+                internal[key] = np.concatenate([_chosen(part, one.internal[key]) for one in states], axis=1)
+        return State(states[0].t, **arrays, internal=internal)
+
     def elements(self, name: str) -> IntArray:
         """Return the elements [m] of a solid that are meant, by their numbers in it."""
         part = self._parts[name]
@@ -207,6 +230,24 @@ def _matrix(solid: Solid, extrapolation: Array, n_nodes: int) -> tuple[sp.csr_ar
     columns = np.repeat(np.arange(m * g).reshape(m, 1, g), k, axis=1).ravel()
     weights = np.bincount(solid.nodes.ravel(), np.repeat(solid.volumes, k), n_nodes).astype(float)
     return sp.csr_array((values.ravel(), (rows, columns)), shape=(n_nodes, m * g)), weights
+
+
+def _repeated(part: _Part, nodes: IntArray, count: int) -> _Part:
+    """Return so many copies of some elements, which have copies of the nodes [k]."""
+    solid, k = part.solid, len(nodes)
+    own = np.unique(solid.nodes)
+    cells, points = np.searchsorted(nodes, solid.nodes), np.zeros((k, 3))
+    points[np.searchsorted(nodes, own)] = solid.points[own]
+    first = k * np.arange(count)[:, None, None]
+    many = Solid(
+        np.tile(points, (count, 1)),
+        (first + cells).reshape(-1, cells.shape[1]).astype(np.int32),
+        solid.material,
+        None if solid.fibres is None else np.tile(solid.fibres, (1, count, 1)),
+        solid.formulation,
+    )
+    overstress = {key: Viscoelastic(many, one.moduli, one.times) for key, one in part.overstress.items()}
+    return _Part(many, SolidPoints(many), None, overstress)
 
 
 def _mean_stress(part: _Part, state: State) -> Array:

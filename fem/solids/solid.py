@@ -159,7 +159,8 @@ class Solid(ElementEnergy):
             raise InvalidSystem(
                 f"Solid: the direction of fibres {tuple(a[f, e])} of element {e} has no finite length above zero."
             )
-        return a / length
+        # Those of length 1 stay the same to the last bit, so that some of the elements are as all are.
+        return np.where(np.abs(length - 1.0) <= 4.0 * np.finfo(float).eps, a, a / length)
 
     # -- forms ------------------------------------------------------------------------------------------------
 

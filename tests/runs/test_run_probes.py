@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import symplex as sx
+from symplex.base.columns import Column
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.redo import log_of
 from symplex.runs import run as module
-from symplex.runs.probe_files import Hdf5Writer, path_of_probe
+from symplex.runs.probe_files import Hdf5Writer, open_probe, path_of_probe
 
 BASE = """
 [[body]]
@@ -195,19 +196,28 @@ def test_rows_of_hdf5_survive_from_the_last_flush_on(tmp_path):
     path = path_of_probe(tmp_path, "p", "hdf5")
     with Hdf5Writer(path, columns) as writer:
         for k in range(5):
-            writer.append({"t": float(k), "x": k * k})
+            writer.extend(np.array([[k, k * k]], dtype=float))
             if k == 2:
                 writer.flush()
                 at_flush = path.read_bytes()
         with pytest.raises(OutputError, match="'x' is inf at t = 9 s"):
-            writer.append({"t": 9.0, "x": np.inf})
+            writer.extend(np.array([[9.0, np.inf]]))
     assert sx.runs.read_probe(path)["x"].tolist() == [0.0, 1.0, 4.0, 9.0, 16.0]
     path.write_bytes(at_flush)
     assert sx.runs.read_probe(path)["x"].tolist() == [0.0, 1.0, 4.0]
     with Hdf5Writer.resume(path, 2) as writer:
-        writer.append({"t": 7.0, "x": 7.0})
+        writer.extend(np.array([[7.0, 7.0]]))
     assert sx.runs.read_probe(path)["t"].tolist() == [0.0, 1.0, 7.0]
     assert not log_of(path).exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "hdf5"])
+def test_rows_before_one_that_is_no_number_are_kept(kind, tmp_path):
+    columns = {"t": Column("t", "s", "time"), "x": Column("x", "m")}
+    path = path_of_probe(tmp_path, "p", kind)
+    with open_probe(path, columns) as writer, pytest.raises(OutputError, match=r"'x' is nan at t = 1 s"):
+        writer.extend(np.array([[0.0, 0.1], [1.0, np.nan], [2.0, 0.3]]))
+    assert {name: rows.tolist() for name, rows in sx.runs.read_probe(path).items()} == {"t": [0.0], "x": [0.1]}
 
 
 MISTAKES = {

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator
 from math import inf, isfinite
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-
 from symplex.errors import StepFailed
 
 _VALUE_TOLERANCE = 0.05  # of the cubic, in heights of the band
@@ -133,6 +131,8 @@ def _monotone(look: Callable[[float], Look], a: Look, b: Look) -> Iterator[tuple
     if a.slope * b.slope >= 0.0:
         yield a, b
         return
+    from scipy.optimize import brentq  # which takes long to import
+
     known = {a.tau: a.slope, b.tau: b.slope}  # at an edge of the band the slope is known better than by looking
     # A root next to a.tau = 0 takes a thousand bisections at most.
     tau = brentq(lambda t: known[t] if t in known else look(t).slope, a.tau, b.tau, xtol=1e-300, maxiter=5000)

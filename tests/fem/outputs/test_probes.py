@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 import symplex as sx
+from reference.boxes import box_of
 from symplex.errors import InvalidSystem
+from symplex.fem.outputs.solid_fields import QUANTITIES
+from symplex.fem.state import State
+from symplex.meshes.location import weights_in_cells
 from symplex.time.equilibria.static import static_equilibrium
 
 G = np.array([0.0, 0.0, -9.81])
@@ -194,3 +198,41 @@ def test_what_a_probe_cannot_tell_is_refused():
         with pytest.raises(InvalidSystem, match=message):
             make()
     assert points.shape == (2, 3)
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron", "hexahedron mean-dilatation", "tetra10"])
+def test_several_states_are_looked_at_together_to_the_last_bit(kind):
+    """However many states there are, their rows are those of each alone: a resumed run finds others together."""
+    mesh = box_of(kind, (1.0, 1.0, 1.0), (3, 2, 2))
+    name, _, formulation = kind.partition(" ")
+    cells, rng = mesh.cells[name], np.random.default_rng(3)
+    first, second = cells[::2], cells[1::2]
+    bodies = {
+        "one": sx.Solid(mesh.points, first, SOFT, formulation=formulation or None),
+        "other": sx.Solid(mesh.points, second, STEEL, formulation=formulation or None),
+    }
+    creeping = {"creeping": sx.Viscoelastic(bodies["one"], [1e7], [0.1])}
+    system = sx.System(np.ones(len(mesh.points)), bodies, inelastic=creeping)
+    seen = []
+    for k in range(11):
+        q, moved = mesh.points + 0.02 * rng.standard_normal(mesh.points.shape), rng.standard_normal(mesh.points.shape)
+        internal = {"creeping": 0.01 * rng.standard_normal(system.inelastic["creeping"].shape)}
+        seen.append(sx.outputs.Observation(system, State(0.1 * k, q, moved, moved, internal=internal)))
+    near, quantities = mesh.nodes_of("x_max"), list(QUANTITIES)
+    points = weights_in_cells(mesh, [[0.3, 0.4, 0.5], [0.9, 0.1, 0.2]])
+    around = sx.outputs.SolidFields(system, near=np.unique(points.indices))
+    probes = [
+        sx.outputs.SolidProbe("all", sx.outputs.SolidFields(system), quantities, reduce=["mean", "max"]),
+        sx.outputs.SolidProbe("side", sx.outputs.SolidFields(system, near=near), quantities, places=near),
+        sx.outputs.SolidProbe("points", around, ["stress"], places=points, components=["xx", "norm"]),
+        sx.outputs.NodalProbe("motion", near, ["displacement", "velocity"], reference=mesh.points, reduce=["mean"]),
+        sx.outputs.NodalProbe("between", points, ["acceleration"], components=["z", "norm"]),
+    ]
+    for probe in probes:
+        alone = np.stack([probe.values(one) for one in seen])
+        assert alone.shape == (11, len(probe.columns))
+        assert np.ptp(alone, axis=0).min() > 0.0
+        for sizes in ([11], [7, 4], [2, 9]):
+            parts = np.split(np.arange(11), np.cumsum(sizes)[:-1])
+            together = np.concatenate([probe.rows([seen[k] for k in part]) for part in parts])
+            np.testing.assert_array_equal(together, alone, err_msg=probe.name)

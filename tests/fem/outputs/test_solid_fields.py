@@ -215,3 +215,13 @@ def test_points_are_found_on_lines():
     )
     with pytest.raises(sx.errors.MeshError, match="in no cell"):
         weights_in_cells(line, [[0.5, 0.01, 0]])
+
+
+def test_some_of_the_elements_have_the_fibres_of_all():
+    """To the last bit: what is told of a few elements is what is told of them among all."""
+    mesh, law = box_of("tetra", (1.0, 1.0, 1.0), (2, 2, 2)), "mu/2*(I1 - 3 - log(I3)) + k*(I4 - 1)**2"
+    fibred = sx.material(law, mu=40.0, k=5.0, density=1.0, fibres=[1, 0, 0])
+    directions = np.random.default_rng(4).standard_normal((len(mesh.cells["tetra"]), 3))
+    solid = sx.Solid(mesh.points, mesh.cells["tetra"], fibred, directions)
+    np.testing.assert_allclose(np.linalg.norm(solid.fibres, axis=2), 1.0, rtol=1e-15)
+    np.testing.assert_array_equal(solid.restrict(np.arange(7, 40)).fibres, solid.fibres[:, 7:40])
