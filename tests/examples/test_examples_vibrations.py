@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from symplex.runs.cli import main
+from symplex.commands.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
