@@ -79,9 +79,10 @@ def _study(path: Path, study: Mapping[str, Any]) -> str:
         rows = list(csv.DictReader(io.StringIO(read_whole(path / "table.csv").decode("utf-8"))))
         counted = Counter(row["status"] for row in rows)
     head.append(("status", ", ".join(f"{n} {status}" for status, n in counted.items())))
-    columns = [name for name in rows[0] if name != "reason" or any(row["reason"] for row in rows)] if rows else []
+    columns = [name for name in rows[0] if name != "reason"] if rows else []
     told = [{name: row[name] if name == "member" else _number(row[name]) for name in columns} for row in rows]
-    return f"Study\n{table([*head, ('results', _files(path))])}\n\n{_some(columns, told)}"
+    failed = [f"member {row['member']}: {row['reason']}" for row in rows if row["reason"]][:_MOST_TOLD]
+    return "\n".join([f"Study\n{table([*head, ('results', _files(path))])}\n\n{_some(columns, told)}", *failed])
 
 
 def _comparison(path: Path, found: Mapping[str, Any]) -> str:

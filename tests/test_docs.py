@@ -60,7 +60,7 @@ def test_python_runs_as_it_is_pasted(name, tmp_path, can_draw):
     environment = os.environ | {"PYVISTA_OFF_SCREEN": "true"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", text],
-        cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{name}: {done.stderr[-1500:]}"
 
