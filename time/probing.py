@@ -9,6 +9,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
+from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.outputs.probe import Observation, Probe
@@ -18,7 +19,7 @@ from symplex.time.motion import Motion
 
 @checked
 @final
-class ProbeRecorder:
+class ProbeRecorder(Described):
     """An observer that keeps what probes tell of the states it is shown, and not the states.
 
     Parameters

@@ -74,11 +74,10 @@ class HourglassStrains(Copyable):
 
     def secants(self, T: Array) -> Array:
         """Return 𝓕 [m, 8, 8] of T, with Σ T_αi ∂²Q_αi/∂x∂x = 𝓕 1; zeros if Q is linear."""
-        S = np.zeros((len(T), 7, 7))
-        if self._undeformed is None:
-            S[:, :4, 4:] = T.reshape(-1, 4, 3)
-            S[:, 4:, :4] = S[:, :4, 4:].swapaxes(1, 2)
-        return self._linear.swapaxes(1, 2) @ S @ self._linear
+        if self._undeformed is not None:
+            return np.zeros((len(T), 8, 8))
+        half = self._linear[:, :4].swapaxes(1, 2) @ T.reshape(-1, 4, 3) @ self._linear[:, 4:]
+        return half + half.swapaxes(1, 2)  # symmetric to the last bit
 
     def curvature(self, T: Array) -> Array:
         """Return Σ T_αi ∂²Q_αi/∂x∂x in N/m [m, 24, 24]."""

@@ -6,7 +6,7 @@ import pytest
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.slow
 def test_studies_find_what_is_known(run_script, tmp_path):
-    numbers = run_script("parameter_study.py", tmp_path)
+    numbers = run_script("parameter_study.py", tmp_path)  # of "falling_climber.toml"
     assert numbers["members"] == 12
     assert numbers["largest relative error of the catching force"] < 2e-3
     assert numbers["mesh: observed order"] == pytest.approx(2.0, abs=1e-6)

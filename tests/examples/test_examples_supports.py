@@ -26,7 +26,7 @@ def test_a_shaken_tower(run_script, tmp_path):
 
 @pytest.mark.slow
 def test_an_earthquake(run_script, tmp_path):
-    numbers = run_script("earthquake.py", tmp_path)
+    numbers = run_script("earthquake.py", tmp_path)  # of "earthquake.toml"
     assert numbers["base shear: largest difference to the sum of mass times acceleration, relative"] < 1e-12
     assert numbers["largest sway of the top [m]"] == pytest.approx(0.02824, rel=1e-3)
     assert numbers["largest base shear over the weight"] == pytest.approx(0.2788, rel=1e-3)

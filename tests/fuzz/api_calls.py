@@ -106,11 +106,11 @@ def furnish() -> None:
     Path("scenario.toml").write_text(SCENARIO, "utf-8")
     Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
     sx.save_mesh(BLOCK, "box.msh")
-    Path("results").mkdir(exist_ok=True)
-    Path("results/scenario.toml").write_text(SCENARIO, "utf-8")
+    Path("kept").mkdir(exist_ok=True)
+    Path("kept/scenario.toml").write_text(SCENARIO, "utf-8")
     momenta = ",".join(f"{name}_{axis}" for name in ("momentum", "angular_momentum") for axis in "xyz")
     rows = "\n".join(f"{t},1.0,1.0,0,0,0,0,0,0" for t in (0.0, 1.0))
-    Path("results/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
+    Path("kept/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
     Path("deck.inp").write_text(DECK, "utf-8")
     with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.meshes.Block.of({"tetra": CELLS})}) as series:
         series.append(0.0, np.zeros((4, 3)), {}, {})
@@ -807,8 +807,8 @@ def calls() -> dict[str, Call]:
         "project": _call(sx.constraints.project, system=system(), constraints={"rod": ROD}, state=ring),
         "quadratic": _call(sx.quadratic, mesh=MESH),
         "read_history": _call(sx.read_history, path="history.csv"),
-        "read_result": _call(sx.read_result, lambda made: repr(made), path="results"),
-        "Result": _call(sx.runs.Result, lambda made: repr(made), folder=Folder("results")),
+        "read_result": _call(sx.read_result, lambda made: repr(made), path="kept"),
+        "Result": _call(sx.runs.Result, lambda made: repr(made), folder=Folder("kept")),
         "ResultFrame": _call(
             sx.runs.ResultFrame,
             lambda made: made["displacement"],
@@ -820,7 +820,7 @@ def calls() -> dict[str, Call]:
             cell_fields={},
             blocks={"body": sx.meshes.Block.of({"tetra": CELLS})},
         ),
-        "conservation": _call(sx.conservation, lambda made: made.text(), of="results"),
+        "conservation": _call(sx.conservation, lambda made: made.text(), of="kept"),
         "Conservation": _call(
             sx.runs.Conservation, lambda made: made.text(), title="A title", parts=(), history={"t": np.zeros(2)}
         ),

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import symplex as sx
+from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.pictures.render import _probe
-from symplex.commands.cli import main
 from symplex.runs.modes import find_modes, modes_report, save_modes
 from symplex.runs.response import find_response, save_response
 

@@ -43,7 +43,7 @@ def converge(text, key="integrator.dt", **keys):
     ("kind", "order", "name"),
     [
         ("newmark", 2, "final(bar)"),
-        ("energy-momentum", 2, "final(bar)"),
+        pytest.param("energy-momentum", 2, "final(bar)", marks=pytest.mark.slow),
         ("variational-euler", 1, "final(kinetic)"),  # by its velocities
     ],
 )

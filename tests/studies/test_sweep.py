@@ -183,6 +183,7 @@ def test_other_folders_are_refused(oscillator):
     assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.slow
 def test_members_run_in_processes_with_one_thread(oscillator):
     study = sweep(over={"define.k": [100, 400, 900]}, quantities=[FINAL], workers=2)
     assert [one.status for one in study.members] == ["finished"] * 3

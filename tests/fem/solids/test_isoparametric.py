@@ -457,12 +457,12 @@ def test_boundary_of_quadratic_tetrahedra():
 @pytest.mark.parametrize("kind", QUADRATIC)
 def test_surface_of_quadratic_cells_as_it_is_drawn(kind):
     """Each drawn triangle lies on nodes of the cell whose value it shows."""
-    from symplex.meshes.pictures.scene import _grid, _surface
+    from symplex.meshes.pictures.scene import grid_of, surface_of
     from symplex.meshes.series.series import Block
 
     mesh = mesh_of(kind)
     cells = mesh.cells[kind]
-    surface = _surface(_grid(Block.of({kind: cells}), mesh.points))
+    surface = surface_of(grid_of(Block.of({kind: cells}), mesh.points))
     np.testing.assert_allclose(surface.mesh.points, mesh.points[surface.nodes], atol=1e-7)
     triangles = surface.nodes[surface.mesh.regular_faces]
     assert np.array_equal(np.unique(triangles), mesh.boundary_nodes)

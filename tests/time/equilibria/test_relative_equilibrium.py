@@ -252,6 +252,7 @@ def test_a_cube_about_an_axis_that_is_principal_only_without_deformation():
         sx.equilibria.relative_equilibrium(system, points, [0.2, 0.3, 0.5])
 
 
+@pytest.mark.slow
 def test_a_large_block():
     system, points = block(cells=(10, 6, 3))
     found = sx.equilibria.relative_equilibrium(system, points, [0, 0, 1.2])
