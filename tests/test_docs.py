@@ -17,7 +17,8 @@ from symplex.scenario.tables import MODELS, NEEDED, WITH_NODES
 from symplex.time.catalogue import columns_of_methods
 
 ROOT = Path(__file__).parent.parent
-PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+DOCS = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
+PAGES = {"README.md": ROOT / "README.md", "docs/README.md": DOCS.pop("README.md"), **DOCS}
 # Pages about the files of a run: the snippets stand in a results folder.
 IN_RESULTS = {"results-format.md"}
 SMALL = """
