@@ -223,7 +223,7 @@ def main() -> None:
         axis.set(title=title, xlabel="t / s", ylabel=label)
         if len(drawn) > 1:
             axis.margins(y=0.25)
-        axis.legend(frameon=False, fontsize=8, loc="upper right", ncols=len(drawn))
+        axis.legend(frameon=False, fontsize=8, loc="upper right", ncols=len(drawn), columnspacing=1.2, handlelength=1.4)
     figure.savefig(arguments.output / "starts_and_stages.png", dpi=110)
 
 
