@@ -216,6 +216,22 @@ def write_expected(problem: Problem, path: Path) -> None:
     _write(path, {"expected": [one.plain() for one in expected_of(problem)]})
 
 
+def renew_expected(problem: Problem, folder: Folder) -> None:
+    """Write again what a run can keep that goes on beyond the end that it had before.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    try:
+        before = _read_expected(folder)[-1].end
+    except (OutputError, IndexError):  # of an earlier version, or damaged: the report tells what it needs
+        return
+    if before < problem.scenario.timeline.legs[-1].end:
+        write_expected(problem, folder.conservation)
+
+
 def _of_result(result: Result) -> Conservation:
     history = result.history
     if len(history["t"]) < 2 or not {"kinetic", "total"} <= history.keys():

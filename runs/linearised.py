@@ -77,7 +77,7 @@ def _later(problem: Problem, at: str | float) -> tuple[System, State]:
         t = float(at)
     except ValueError:
         raise OutputError(f"--at is '{at}', must be start or a time in s.") from None
-    end = problem.scenario.tables.run.duration
+    end = float(problem.scenario.times[-1])
     if not 0.0 <= t <= end:
         raise OutputError(f"--at is {t:g} s, but the run is from 0 to {end:g} s.")
     motion = problem.integrator.start(problem.system, problem.state)

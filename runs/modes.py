@@ -14,6 +14,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column
 from symplex.errors import RenderError
 from symplex.fem.energy import Array
+from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.series.series import open_series, read_series
@@ -21,6 +22,8 @@ from symplex.runs.frames import Shown
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.pictures import upright
 from symplex.runs.study_folder import StudyFolder
+from symplex.runs.swings import swings
+from symplex.scenario.response import unlike_swings
 from symplex.scenario.scenario import Scenario
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
@@ -76,6 +79,8 @@ def find_modes(
     """
     about = linearised(scenario, at)
     natural = natural_modes(about.system, about.state, number, solver=solver)
+    if natural.reason is not None:
+        about.notes.append(natural.reason.rstrip("."))
     motions = SmallMotions(about.system, about.state)
     if not (damped or motions.is_gyroscopic):
         if motions.is_damped:
@@ -180,7 +185,31 @@ def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
         row |= {f"participation_{n}": float(x) for n, x in zip(names, natural.participation[k], strict=True)}
         row |= {f"effective_{n}": float(x) for n, x in zip(names, natural.effective_masses[k], strict=True)}
         rows.append(row)
-    return columns, rows
+    probed, values = _at_probes(found)
+    for row, of_mode in zip(rows, values, strict=True):
+        row |= {column.name: float(x) for column, x in zip(probed, of_mode, strict=True)}
+    return columns + probed, rows
+
+
+def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
+    """Return columns of what probes tell of shapes with uᵀ M u = 1, and their values [modes, columns]."""
+    about = found.about
+    probes = [
+        (built.table.name, probe)
+        for built in about.problem.probes
+        if unlike_swings(built.table) is None
+        for probe in built.probes
+        if isinstance(probe, NodalProbe) or not about.system.inelastic
+    ]
+    told = [(name, column) for name, probe in probes for column in probe.columns]
+    shapes = found.natural.shapes
+    values = np.array([swings(about, [probe for _, probe in probes], 0.0, u) for u in shapes]) if told else None
+    # Velocities and accelerations of a shape are those of its displacement, by the frequency.
+    kept = [k for k, (_, column) in enumerate(told) if column.unit not in ("m/s", "m/s²")]
+    columns = [
+        Column(f"{name}_{column.name}", f"{column.unit} kg^-½".strip()) for name, column in (told[k] for k in kept)
+    ]
+    return columns, np.zeros((len(shapes), 0)) if values is None else np.asarray(values.real[:, kept], float)
 
 
 def _kind_of(value: complex) -> str:

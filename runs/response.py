@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import count, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.columns import AXES, Column
+from symplex.base.columns import AXES, Column, Kind
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import plain_style, save_figure
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.study_folder import StudyFolder
-from symplex.scenario.response import ResponseTable, excitation
+from symplex.runs.swings import swings
+from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.selections import nodes_in
 from symplex.scenario.sentences import place
@@ -22,7 +27,8 @@ from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.response import frequency_response
 
-_SEEN = 1e-9  # of the largest amplitude, below which a component is not plotted
+_KEPT = 2**22  # displacements at most that are kept at once
+_SEEN = 1e-6  # of the largest amplitude in its unit, below which a component is not plotted
 
 
 class ResponseFound(NamedTuple):
@@ -38,12 +44,40 @@ class ResponseFound(NamedTuple):
         The mean displacement u in m at each place, of the motion Re(u e^{iωt}).
     modes : Modes or None
         Those that were superposed.
+    probes : dict of str to dict of Column to complex128 [m]
+        The amplitudes of the numbers of each probe, in the same sense.
     """
 
     about: Linearised
     frequencies: Array
     places: dict[str, ComplexArray]
     modes: Modes | None
+    probes: Mapping[str, dict[Column, ComplexArray]] = MappingProxyType({})
+
+    @property
+    def curves(self) -> list[Curve]:
+        """All that swings: components of places, then the numbers of probes."""
+        found = [
+            Curve(name, axis, f"{name}_{axis}", "m", "length", u[:, k])
+            for name, u in self.places.items()
+            for k, axis in enumerate(AXES)
+        ]
+        for name, numbers in self.probes.items():
+            for c, values in numbers.items():
+                part = next((axis for axis in AXES if c.name.replace(f"_{axis}", "", 1) == c.vector), "")
+                found.append(Curve(f"{name} {c.subject}", part, f"{name}_{c.name}", c.unit, c.kind, values))
+        return found
+
+
+class Curve(NamedTuple):
+    """Complex amplitudes [m] by the frequency: of a component of what, of a column, in a unit."""
+
+    what: str
+    part: str
+    column: str
+    unit: str
+    kind: Kind
+    values: ComplexArray
 
 
 @checked
@@ -69,13 +103,49 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     about = linearised(scenario, at)
     problem, tables = about.problem, scenario.tables
     try:
-        wanted = {item.name: nodes_in(problem.mesh, item) for item in table.at}
+        wanted = {item.name: nodes_in(problem.mesh, item) for item in table.at if not isinstance(item, ProbePlace)}
         excited = excitation(table, tables.load, tables.support, problem.mesh, about.state.q)
     except ScenarioError as error:
         raise ScenarioError(f"{scenario.path.name}: {place('response')}: {error}") from None
     modes = None if table.modes is None else natural_modes(about.system, about.state, table.modes)
-    nodes = np.unique(np.concatenate(list(wanted.values())))
+    named = [item.name for item in table.at if isinstance(item, ProbePlace)]
+    probed = {built.table.name: built.probes for built in problem.probes if built.table.name in named}
+    probes = [probe for some in probed.values() for probe in some]
+    if about.system.inelastic and not all(isinstance(probe, NodalProbe) for probe in probes):
+        raise ScenarioError(
+            f"{scenario.path.name}: {place('response')}: at: there are viscoelastic bodies, where motions are told of "
+            "probes, and not stresses and forces; leave such probes out."
+        )
+    every = np.arange(about.system.n_nodes, dtype=np.int32)
+    nodes = every if probes else np.unique(np.concatenate(list(wanted.values())))
+    columns = [column for probe in probes for column in probe.columns]
     frequencies = table.swept
+    places = {name: np.zeros((len(frequencies), about.system.dim), complex) for name in wanted}
+    numbers = np.zeros((len(frequencies), len(columns)), complex)
+    some = max(1, _KEPT // (about.system.dim * len(nodes)))
+    for first in range(0, len(frequencies), some):  # of probes those of all nodes are needed
+        now = slice(first, first + some)
+        u = _displacements(about, table, excited, frequencies[now], modes, nodes)
+        for name, chosen in wanted.items():
+            places[name][now] = u[:, np.searchsorted(nodes, chosen)].mean(axis=1)
+        if probes:
+            omegas = 2.0 * np.pi * frequencies[now]
+            numbers[now] = [swings(about, probes, w, moved) for w, moved in zip(omegas, u, strict=True)]
+    left, of_probes = iter(zip(columns, numbers.T, strict=True)), {}
+    for name, some_probes in probed.items():
+        of_probes[name] = dict(islice(left, sum(len(probe.columns) for probe in some_probes)))
+    return ResponseFound(about, frequencies, places, modes, of_probes)
+
+
+def _displacements(
+    about: Linearised,
+    table: ResponseTable,
+    excited: Excitation,
+    frequencies: Array,
+    modes: Modes | None,
+    nodes: IntArray,
+) -> ComplexArray:
+    """Return the displacements [m, p, 3] of nodes in m."""
     options: dict[str, Any] = {
         "modes": modes,
         "ratio": table.ratio or 0.0,
@@ -91,8 +161,7 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
         given = {name: values for name, values in part.items() if values.any()}
         if given:
             found += frequency_response(about.system, about.state, frequencies, **given, **options).displacements
-    places = {name: found[:, np.searchsorted(nodes, some)].mean(axis=1) for name, some in wanted.items()}
-    return ResponseFound(about, frequencies, places, modes)
+    return found
 
 
 @checked
@@ -137,8 +206,8 @@ def save_response(
             "method": "direct" if found.modes is None else f"superposition of {len(found.modes.frequencies)} modes",
             "frequencies": [float(found.frequencies.min()), float(found.frequencies.max())],
             "peaks": {
-                name: {"frequency": frequency, "amplitude": amplitude, "component": axis}
-                for name, (frequency, amplitude, axis) in peaks(found).items()
+                name: {"frequency": frequency, "amplitude": amplitude, "unit": curve.unit, "component": curve.part}
+                for name, (frequency, amplitude, curve) in peaks(found).items()
             },
         }
     )
@@ -147,25 +216,23 @@ def save_response(
 def table_of(found: ResponseFound) -> tuple[list[Column], list[dict[str, float]]]:
     """Return the columns of the table of the response, and its rows."""
     columns, values = [Column("frequency", "Hz")], [found.frequencies]
-    for name, u in found.places.items():
-        for k, axis in enumerate(AXES):
-            columns += [
-                Column(f"{name}_{axis}_amplitude", "m", "length"),
-                Column(f"{name}_{axis}_phase", "°"),
-            ]
-            values += [np.abs(u[:, k]), np.degrees(np.angle(u[:, k])) + 0.0]
+    for curve in found.curves:
+        columns += [Column(f"{curve.column}_amplitude", curve.unit, curve.kind), Column(f"{curve.column}_phase", "°")]
+        values += [np.abs(curve.values), np.degrees(np.angle(curve.values)) + 0.0]
     rows = [
         {column.name: float(x) for column, x in zip(columns, row, strict=True)} for row in zip(*values, strict=True)
     ]
     return columns, rows
 
 
-def peaks(found: ResponseFound) -> dict[str, tuple[float, float, str]]:
-    """Return of each place the frequency in Hz and the amplitude in m of the largest component, and which that is."""
-    told = {}
-    for name, u in found.places.items():
-        i, k = np.unravel_index(int(np.argmax(np.abs(u))), u.shape)
-        told[name] = float(found.frequencies[i]), float(np.abs(u[i, k])), AXES[k]
+def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Curve]]:
+    """Return of each place, and each quantity of a probe, the frequency in Hz of the largest amplitude, and that."""
+    told: dict[str, tuple[float, float, Curve]] = {}
+    for curve in found.curves:
+        sizes = np.abs(curve.values)
+        i = int(np.argmax(sizes))
+        if curve.what not in told or sizes[i] > told[curve.what][1]:
+            told[curve.what] = float(found.frequencies[i]), float(sizes[i]), curve
     return told
 
 
@@ -182,12 +249,16 @@ def response_report(found: ResponseFound, folder: str | Path | None = None) -> s
         ("response", f"{how}, at {len(found.frequencies)} frequencies from {first:g} to {last:g} Hz"),
     ]
     lines += [
-        (f"peak of {name}", f"{si(amplitude, 'm', 5)} along {axis} at {frequency:.6g} Hz")
-        for name, (frequency, amplitude, axis) in peaks(found).items()
+        (f"peak of {name}", f"{si(amplitude, curve.unit, 5).strip()}{_along(curve)} at {frequency:.6g} Hz")
+        for name, (frequency, amplitude, curve) in peaks(found).items()
     ]
     if folder is not None:
         lines.append(("results", str(folder)))
     return table(lines)
+
+
+def _along(curve: Curve) -> str:
+    return f" along {curve.part}" if curve.part else ""
 
 
 def plot_response(found: ResponseFound, path: str | Path) -> Path:
@@ -196,22 +267,27 @@ def plot_response(found: ResponseFound, path: str | Path) -> Path:
 
     path = Path(path)
     with plain_style():
-        figure = Figure(figsize=(8.0, 6.0), layout="constrained")
-        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-        largest = max(float(np.abs(u).max()) for u in found.places.values())
-        for name, u in found.places.items():
-            for k, axis in enumerate(AXES):
-                size = np.abs(u[:, k])
+        units = list(dict.fromkeys(curve.unit for curve in found.curves))
+        figure = Figure(figsize=(8.0, 3.0 + 3.0 * len(units)), layout="constrained")
+        *panels, below = figure.subplots(len(units) + 1, 1, sharex=True, height_ratios=(*[2] * len(units), 1))
+        colors = count()  # by which phases are told apart as well
+        for unit, above in zip(units, panels, strict=True):
+            curves = [curve for curve in found.curves if curve.unit == unit]
+            largest = max(float(np.abs(curve.values).max()) for curve in curves)
+            for curve in curves:
+                size, label = np.abs(curve.values), f"{curve.what}{curve.part and ', '}{curve.part}"
                 if not size.max() > _SEEN * largest:
                     continue
-                (line,) = above.plot(found.frequencies, np.where(size > 0.0, size, np.nan), label=f"{name}, {axis}")
-                below.plot(found.frequencies, np.degrees(np.angle(u[:, k])), color=line.get_color())
-        above.set_yscale("log")
+                color = f"C{next(colors)}"
+                above.plot(found.frequencies, np.where(size > 0.0, size, np.nan), color=color, label=label)
+                below.plot(found.frequencies, np.degrees(np.angle(curve.values)), color=color)
+            above.set_yscale("log")
+            above.set_ylabel(f"amplitude ({unit or '1'})")
+            if above.lines:
+                above.legend()
         table = found.about.problem.scenario.tables.response
         if table is not None and table.spacing == "logarithmic":
-            above.set_xscale("log")
-        above.set_ylabel("amplitude (m)")
-        above.legend()
+            below.set_xscale("log")
         below.set_ylabel("phase (°)")
         below.set_yticks([-180, -90, 0, 90, 180])
         below.set_xlabel("frequency (Hz)")

@@ -18,7 +18,7 @@ from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
-from symplex.runs.conservation_report import write_expected
+from symplex.runs.conservation_report import renew_expected, write_expected
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import (
@@ -389,6 +389,7 @@ class _Run:
         series = opened.enter_context(resume_series(folder.series, t, frames))
         history = opened.enter_context(HistoryWriter.resume(folder.history, t, described))
         self._probes.resume(checkpoint.sample, opened)
+        renew_expected(problem, folder)
         self._statistics = motion.statistics()
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series

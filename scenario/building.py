@@ -133,15 +133,18 @@ class Builder:
         state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
-        probes = self._probes(systems, supports)
+        probes = self._probes(legs, systems, supports)
         return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes)
 
     def _probes(
-        self, systems: Sequence[System], supports: Sequence[tuple[Support, IntArray, SupportMotion | None]]
+        self,
+        legs: Sequence[Leg],
+        systems: Sequence[System],
+        supports: Sequence[tuple[Support, IntArray, SupportMotion | None]],
     ) -> tuple[BuiltProbe, ...]:
         """Return what is looked at more often than frames are kept."""
         given = [(support, nodes) for support, nodes, _ in supports]
-        builder = ProbeBuilder(self._tables, self._mesh, systems, self._riders, given)
+        builder = ProbeBuilder(self._tables, self._mesh, systems, self._riders, given, legs)
         found = [
             self._try(place("probe", k, table.name), builder.built, table) for k, table in enumerate(self._tables.probe)
         ]

@@ -7,6 +7,7 @@ from symplex.scenario.damping import overstress_name
 from symplex.scenario.integrators import reserved_columns
 from symplex.scenario.methods import ZhangSkeelTable
 from symplex.scenario.quantities import shown
+from symplex.scenario.response import wrong_places
 from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.rotating import NAMES as OF_ROTATING_FRAME
 from symplex.scenario.sentences import place, suggestion
@@ -72,11 +73,8 @@ def wrong_names(tables: Tables) -> list[str]:
                 for name in named
                 if isinstance(name, str) and name not in known
             ]
-    lines += [
-        f"[response]: at: there is no body {shown(at.body)}; {suggestion(at.body, known)}"
-        for at in (tables.response.at if tables.response is not None else ())
-        if at.body not in known
-    ]
+    if tables.response is not None:
+        lines += wrong_places(tables.response, known, tables.probe)
     may_touch = [*known, *(body.name for body in tables.rigid_body)]
     for k, obstacle in enumerate(tables.obstacle):
         for name in obstacle.bodies or []:

@@ -27,7 +27,7 @@ from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.actions import Support
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.quantities import ZERO, Name, Table, Text, Triple, listed, one_of, shown, vector, whole
-from symplex.scenario.sampling import MOST_FRAMES
+from symplex.scenario.sampling import MOST_FRAMES, Leg
 from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import suggestion
 
@@ -117,6 +117,8 @@ class ProbeBuilder:
     riders : Riders
     supports : sequence of (Support, int [k])
         With their nodes.
+    legs : sequence of Leg
+        Those parts.
     """
 
     def __init__(
@@ -126,8 +128,9 @@ class ProbeBuilder:
         systems: Sequence[System],
         riders: Riders,
         supports: Sequence[tuple[Support, IntArray]],
+        legs: Sequence[Leg],
     ):
-        self._tables, self._mesh, self._riders, self._supports = tables, mesh, riders, supports
+        self._tables, self._mesh, self._riders, self._supports, self._legs = tables, mesh, riders, supports, legs
         self._system = systems[0]
         # What begins later is in the systems of later parts only.
         self._names = {name for system in systems for name in (*system.energies, *system.loads)}
@@ -318,18 +321,22 @@ class ProbeBuilder:
             raise ScenarioError(f"there is no support {shown(wanted)}; {suggestion(wanted, [*names, _ALL])}")
         if not names:
             raise ScenarioError("there is no [[support]], of which there could be reactions.")
+        parts = [self._held(wanted, leg) for leg in self._legs]
+        changes = [(leg.start, held) for leg, held in zip(self._legs, parts, strict=True)]
+        yield ReactionProbe(table.name, parts[0], table.about, changes[1:])
+
+    def _held(self, wanted: str, leg: Leg) -> dict[str, NDArray[np.bool_]]:
+        """Return the coordinates [n, 3] that the wanted supports hold in a part of the run, by their names."""
         held: dict[str, NDArray[np.bool_]] = {}
+        taken = np.zeros((self._system.n_nodes, 3), bool)
         for k, (support, nodes) in enumerate(self._supports):
-            mask = fixed_mask(self._system.n_nodes, [(nodes, support.components)])
-            for (other, _), before in zip(self._supports[:k], list(held.values()), strict=True):
-                if _together(support, other):  # what two of them hold counts as the first one's
-                    mask &= ~before
-            held[names[k]] = mask
+            acts = support.acts(leg.start, leg.end)
+            mask = fixed_mask(self._system.n_nodes, [(nodes, support.components)] if acts else [])
+            held[support.name or str(k + 1)] = mask & ~taken  # what two of them hold counts as the first one's
+            taken |= mask
         if wanted != _ALL:
-            yield ReactionProbe(table.name, held[wanted], table.about)
-            return
-        several = {"": np.any(list(held.values()), axis=0)} | (held if len(held) > 1 else {})
-        yield ReactionProbe(table.name, several, table.about)
+            return {"": held[wanted]}
+        return {"": taken} | (held if len(held) > 1 else {})
 
     def _of_obstacle(self, table: ProbeTable) -> Iterator[Probe]:
         tables = self._tables
@@ -369,12 +376,6 @@ def _those(wanted: Sequence[str] | None, known: Sequence[str]) -> list[str] | No
     """Return the wanted components that a kind of quantity has, and the norm; None: all."""
     found = [c for c in wanted or () if c in (*known, NORM)]
     return found or None
-
-
-def _together(one: Support, other: Support) -> bool:
-    """Return whether two supports act at the same time."""
-    first, last = max(one.begin, other.begin), [t for t in (one.until, other.until) if t is not None]
-    return not last or first < min(last)
 
 
 def wrong_probes(tables: Tables) -> list[str]:

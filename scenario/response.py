@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import radians
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from symplex.errors import ScenarioError
 from symplex.fem.actions.loads import Pressure, SurfaceTraction
 from symplex.fem.actions.supports import AXES
 from symplex.fem.energy import Array
+from symplex.fem.outputs.field_probes import MOTIONS
+from symplex.fem.outputs.force_probes import OF_BARS
+from symplex.fem.outputs.probe import NORM
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support, TractionTable
+from symplex.scenario.probes import ProbeTable
 from symplex.scenario.quantities import Name, Table, Text, listed, not_negative, numbers, shown, whole
 from symplex.scenario.selections import Nodes, group_in
+from symplex.scenario.sentences import suggestion
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
+# What swings in proportion to small motions. (Norms, principal values and the like do not.)
+_LINEAR = (*MOTIONS, "stress", "strain", "logarithmic_strain", "pressure", *OF_BARS)
 _SWINGING = (NodalLoadTable, TractionTable, PressureTable)
 
 
@@ -26,6 +33,17 @@ class Place(Nodes):
     """Where a response is told, under a name: the mean of some nodes."""
 
     name: Name
+
+
+class ProbePlace(Place):
+    """A place that is a ``[[probe]]``, of the same name."""
+
+
+def _places(value: Any) -> Any:
+    """Return places with names of probes among them as such."""
+    if not isinstance(value, list):
+        return value
+    return [ProbePlace.model_construct(name=item, body="") if isinstance(item, str) else item for item in value]
 
 
 class ResponseTable(Table):
@@ -39,7 +57,7 @@ class ResponseTable(Table):
     ratio: Annotated[float | None, not_negative("1")] = None
     loss_factor: Annotated[float, not_negative("1")] = 0.0
     by: list[Text] | None = None
-    at: Annotated[list[Place], Field(min_length=1)]
+    at: Annotated[list[Place], Field(min_length=1), BeforeValidator(_places)]
 
     @model_validator(mode="after")
     def _check(self) -> ResponseTable:
@@ -66,6 +84,42 @@ class ResponseTable(Table):
         first, last = self.between or (0.0, 0.0)
         space = np.geomspace if self.spacing == "logarithmic" else np.linspace
         return space(first, last, self.points)
+
+
+def wrong_places(table: ResponseTable, bodies: Sequence[str], probes: Sequence[ProbeTable]) -> list[str]:
+    """Return lines about places where there is no body or probe, or one that tells what does not swing.
+
+    Parameters
+    ----------
+    table : ResponseTable
+    bodies : sequence of str
+    probes : sequence of ProbeTable
+    """
+    lines, named = [], {probe.name: probe for probe in probes}
+    for at in table.at:
+        if not isinstance(at, ProbePlace):
+            if at.body not in bodies:
+                lines.append(f"[response]: at: there is no body {shown(at.body)}; {suggestion(at.body, bodies)}")
+        elif at.name not in named:
+            known = suggestion(at.name, list(named)) if named else "there is none at all."
+            lines.append(f"[response]: at: there is no [[probe]] {shown(at.name)}; {known}")
+        elif why := unlike_swings(named[at.name]):
+            lines.append(f"[response]: at: the probe {shown(at.name)} {why}.")
+    return lines
+
+
+def unlike_swings(probe: ProbeTable) -> str | None:
+    """Return what of a probe has no complex amplitude, in words."""
+    if probe.acts_on != "body":
+        return f"tells forces of a {probe.acts_on}, whose response is not told; name probes of bodies"
+    for quantity in probe.quantities or ():
+        if quantity not in _LINEAR:
+            return f"has {quantity}, which does not swing in proportion to a motion; there are {listed(_LINEAR)}"
+    if NORM in (probe.components or ()):
+        return "has the component norm, which has no phase; leave it out"
+    if odd := next((how for how in probe.reduce or () if how in ("max", "min")), None):
+        return f"has the {odd} of several places, which has no phase; take the mean or the sum"
+    return None
 
 
 class Excitation(NamedTuple):
@@ -106,9 +160,15 @@ def excitation(
     Raises
     ------
     ScenarioError
-        If there are none, or one that is named does not change.
+        If there are none, one that is named does not change, or none is named and one is of a kind that cannot swing.
     """
     swinging: dict[str, Callable[[Excitation], None]] = {}
+    others = [load for load in loads if load.history is not None and not isinstance(load, _SWINGING)]
+    if others and table.by is None:
+        raise ScenarioError(
+            f"load '{others[0].name}' has a history, but of {others[0].kind} no harmonic response is known; name those "
+            'that are meant, by = ["NAME"].'
+        )
     for load in loads:
         if load.history is not None and isinstance(load, _SWINGING):
             swinging[load.name] = lambda out, load=load: _add_force(out.forces, load, mesh, q)

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.sparse.csgraph import connected_components
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.errors import ScenarioError
@@ -32,6 +31,7 @@ from symplex.scenario.quantities import (
     vector,
     whole,
 )
+from symplex.time.equilibria.free_body import parts_apart
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.equilibria.steady_rotation import relative_equilibrium, relative_equilibrium_of_momentum
 from symplex.time.internal import arrays_of, internal_of
@@ -194,7 +194,7 @@ class Beginning:
                 return self._of_result(table)
 
     def _rotating(self, table: RotationStart) -> Start:
-        if (parts := self._parts_apart()) != 1:
+        if (parts := parts_apart(self.system)) != 1:
             raise ScenarioError(
                 f'kind = "relative-equilibrium" is for what hangs together as one body, but there are {parts} parts; '
                 "join them ([[tie]]), leave the others out, or begin each from a result."
@@ -210,10 +210,6 @@ class Beginning:
             momentum = np.array(table.angular_momentum)
             found = relative_equilibrium_of_momentum(self.system, self.q, momentum, velocity=velocity, tilt=table.tilt)
         return Start(found.state.q, found.state.v)
-
-    def _parts_apart(self) -> int:
-        """Return how many parts there are that no energy holds together."""
-        return int(connected_components(self.system.pattern.matrix(self.system.pattern.zeros(1) + 1.0))[0])
 
     def _of_result(self, table: ResultStart) -> Start:
         folder = self.folder / table.folder

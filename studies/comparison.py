@@ -124,7 +124,7 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
     if not has_times:
         notes.append(f"the history of {b.path} is interpolated between its samples")
     found = list(compared_histories("history", a.history, b.history, Scales(a)))
-    for probe in a.probes.keys() & b.probes.keys():
+    for probe in (name for name in a.probes if name in b.probes):
         found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], None)
     notes += _only(a, b, list(a.history), list(b.history), "the column")
     notes += _only(a, b, list(a.probes), list(b.probes), "the probe")
@@ -136,6 +136,8 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         if not fields.same_mesh:
             outside = f", but for {fields.outside} outside of it" if fields.outside else ""
             notes.append(f"the meshes differ: fields of {b.path} are interpolated to the nodes of {a.path}{outside}")
+            left_out = [name for name in a.series.cell_fields if name in b.series.cell_fields]
+            notes += [f"fields of cells are left out: {listed(left_out)}"] if left_out else []
     comparison = Comparison(a.path, b.path, found, notes)
     if folder is not None:
         _write(comparison, a, b, fields, folder)

@@ -163,9 +163,11 @@ def converge(
         raise ScenarioError("an exact value is that of one quantity; give one.")
     scenario, coarsest = _coarsest(scenario, key)
     if factor is None:
-        factor = 2.0 if _is_whole(coarsest) else 0.5
+        factor = 2.0 if _is_whole(coarsest) and key != _STEP else 0.5
     if factor <= 0.0 or factor == 1.0:
         raise ScenarioError(f"the factor is {factor:g}, must be positive and not 1.")
+    if key == _STEP and factor > 1.0:
+        raise ScenarioError(f"the factor is {factor:g}, which makes steps longer; take one below 1, such as 0.5.")
     study = sweep(
         scenario,
         {key: [_times(coarsest, factor**i, key) for i in range(refinements + 1)]},
@@ -232,7 +234,7 @@ def _times(value: Any, factor: float, key: str) -> Any:
     """Return a number, or each of several, times a factor; whole ones stay so."""
     if isinstance(value, list):
         return [_times(one, factor, key) for one in value]
-    if not isinstance(value, int):
+    if not isinstance(value, int) or key == _STEP:
         return value * factor
     found = round(value * factor)
     if abs(found - value * factor) > 1e-9 * abs(found) or found == 0:

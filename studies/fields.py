@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
+from symplex.meshes.pictures.scene import words_of
 from symplex.meshes.series.series import open_series
 from symplex.runs.result import Result, ResultFrame
 from symplex.studies.histories import SAME_TIME, Difference, common_times
 
 _SAME_PLACE = 1e-6  # of the size of a mesh, by which nodes may differ that are meant to be one
-_UNITS = {"displacement": "m", "velocity": "m/s", "von_mises": "Pa", "axial_force": "N", "contact_force": "N"}
-_UNITS |= {"contact_pressure": "Pa", "gap": "m"}
 
 
 @dataclass
@@ -84,9 +83,7 @@ class FieldsCompared:
                 writer.close()
         self.over_time = {name: np.array(values) for name, values in over_time.items()}
         return [
-            Difference(
-                name, one.where, _UNITS.get(name, ""), one.rms, one.largest, one.t, one.largest / (one.size or 1.0)
-            )
+            Difference(name, one.where, words_of(name)[1], one.rms, one.largest, one.t, one.largest / (one.size or 1.0))
             for name, one in worst.items()
         ]
 

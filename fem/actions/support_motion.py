@@ -283,9 +283,11 @@ class MovingSupports:
         """
         wanted = origin + self.displacements(t)
         away = np.abs(wanted - q)
+        # Of all positions: those of a support may be zero but for what rounding its way has left.
+        size = max(float(np.abs(q).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
         for name, place in self._places.items():
             far = float(away[place].max())
-            if far > _ROUNDING * np.abs([q[place], wanted[place]]).max():
+            if far > _ROUNDING * size:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system: at t = {t:.6g} s support '{name}' is {far:.3g} m "
                     "away from where its motion takes it."

@@ -21,6 +21,7 @@ from symplex.fem.outputs.probe import Numbers, Observation, Probe, Reduction, re
 
 OfBars = Literal["axial_force", "axial_stress", "elongation"]
 OF_BARS: tuple[OfBars, ...] = get_args(OfBars)
+_SAME_TIME = 1e-9  # times that differ by this part of them are one
 _OF_BARS: dict[str, tuple[str, Kind]] = {
     "axial_force": ("N", "force"),
     "axial_stress": ("Pa", "other"),
@@ -139,27 +140,47 @@ class ReactionProbe(_Resultants):
         The coordinates that are held or moved by the support; or by each of several, by name.
     about : float64 [dim], optional
         Where moments are taken, in m; default: the origin.
+    changes : sequence of (float, mapping of str to bool [n, dim]), optional
+        Where supports begin or end to act: times in s, ascending, after which they hold these coordinates, by the same
+        names.
 
     Raises
     ------
     InvalidSystem
-        If shapes do not match.
+        If shapes or names do not match, or times do not ascend.
     """
 
     def __init__(
-        self, name: str, held: NDArray[np.bool_] | Mapping[str, NDArray[np.bool_]], about: ArrayLike | None = None
+        self,
+        name: str,
+        held: NDArray[np.bool_] | Mapping[str, NDArray[np.bool_]],
+        about: ArrayLike | None = None,
+        changes: Sequence[tuple[float, Mapping[str, NDArray[np.bool_]]]] = (),
     ):
-        masks = dict(held) if isinstance(held, Mapping) else {"": held}
-        masks = {label: np.asarray(mask, dtype=bool) for label, mask in masks.items()}
-        if not masks or any(mask.ndim != 2 for mask in masks.values()):
+        parts = [dict(held) if isinstance(held, Mapping) else {"": held}, *(dict(masks) for _, masks in changes)]
+        parts = [{label: np.asarray(mask, dtype=bool) for label, mask in masks.items()} for masks in parts]
+        masks = [mask for part in parts for mask in part.values()]
+        if not masks or any(mask.ndim != 2 or mask.shape != masks[0].shape for mask in masks):
             raise InvalidSystem("ReactionProbe: what a support holds must be a mask [n, dim], or several by name.")
-        super().__init__(name, "reaction", list(masks), about, next(iter(masks.values())).shape[1])
-        nodes = [np.flatnonzero(mask.any(axis=1)) for mask in masks.values()]
-        self._held = [(some, mask[some]) for some, mask in zip(nodes, masks.values(), strict=True)]
+        if any(list(part) != list(parts[0]) for part in parts):
+            raise InvalidSystem("ReactionProbe: what is held later must have the same names in the same order.")
+        self._times = np.array([time for time, _ in changes], dtype=float)
+        if not np.isfinite(self._times).all() or (np.diff(self._times) <= 0.0).any():
+            raise InvalidSystem("ReactionProbe: the times of changes must be finite and ascend (s).")
+        super().__init__(name, "reaction", list(parts[0]), about, masks[0].shape[1])
+        self._held = [[_at_nodes(mask) for mask in part.values()] for part in parts]
 
     def _forces(self, seen: Observation) -> Sequence[Callable[[], tuple[Array, Array]]]:
         R, q = seen.reactions, seen.state.q
-        return [lambda n=nodes, mask=mask: (np.where(mask, R[n], 0.0), q[n]) for nodes, mask in self._held]
+        # A state at the time of a change is still that before it.
+        part = np.count_nonzero(self._times + _SAME_TIME * np.abs(self._times) < seen.state.t)
+        return [lambda n=nodes, mask=mask: (np.where(mask, R[n], 0.0), q[n]) for nodes, mask in self._held[part]]
+
+
+def _at_nodes(mask: NDArray[np.bool_]) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
+    """Return the nodes [k] of which a coordinate is held, and which of theirs [k, dim]."""
+    nodes = np.flatnonzero(mask.any(axis=1))
+    return nodes, mask[nodes]
 
 
 @checked

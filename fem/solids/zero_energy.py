@@ -37,6 +37,11 @@ def zero_energy_elements(solid: Solid, q: Array, u: Array) -> int:
     return int(np.count_nonzero(left > _RIGID * np.linalg.norm(u[solid.nodes], axis=(1, 2)).max()))
 
 
+def has_reduced(energies: Mapping[str, Energy]) -> bool:
+    """Return whether there are elements of reduced integration among the energies of a system."""
+    return any(isinstance(energy, Solid) and energy.formulation == "reduced" for energy in energies.values())
+
+
 def zero_energy_reason(energies: Mapping[str, Energy], q: Array, u: Array) -> str | None:
     """Return the sentence that says which bodies let a motion without stiffness through, if any does.
 

@@ -36,10 +36,14 @@ _FIELDS = {
     "axial_force": ("axial force", "N"),
     "von_mises": ("von Mises stress", "Pa"),
     "pressure": ("pressure", "Pa"),
+    "stress": ("stress", "Pa"),
+    "principal_stresses": ("principal stresses", "Pa"),
+    "energy_density": ("energy density", "J/m³"),
     "contact_force": ("contact force", "N"),
     "contact_pressure": ("contact pressure", "Pa"),
     "gap": ("gap", "m"),
 }
+_NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _FRAMES_FOR_BOUNDS = 60
 _MOST = 0.995  # of the values of a frame are on the scale
 
@@ -245,7 +249,8 @@ class Scene:
 
 def words_of(field: str) -> tuple[str, str]:
     """Return words for a field, and its unit."""
-    return _FIELDS.get(field, (field.replace("_", " "), ""))
+    words, unit = _FIELDS.get(field.removeprefix(_NODAL), (field.removeprefix(_NODAL).replace("_", " "), ""))
+    return f"{words} at nodes" if field.startswith(_NODAL) else words, unit
 
 
 def named_limits(frames: NDArray) -> tuple[float, float]:

@@ -441,7 +441,12 @@ def calls() -> dict[str, Call]:
             reduce=["sum"],
         ),
         "ReactionProbe": _call(
-            sx.outputs.ReactionProbe, lambda made: look(made, system()), name="p", held=HELD, about=[0.0, 0.0, 1.0]
+            sx.outputs.ReactionProbe,
+            lambda made: look(made, system()),
+            name="p",
+            held={"": HELD},
+            about=[0.0, 0.0, 1.0],
+            changes=[(1.0, {"": HELD})],
         ),
         "ForceProbe": _call(
             sx.outputs.ForceProbe,

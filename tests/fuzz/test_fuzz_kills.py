@@ -78,6 +78,21 @@ to = [0.0, 0.0, 3.0]
 """
 BATH = "[thermostat]\ntemperature = 0.001\nrate = 1.0\nboltzmann = 1.0\nseed = 5\n"
 HUNG = BODY.replace("[0.1, 0.0, -0.4]", "[0.1, 0.0, 0.0]") + RODS
+PROBES = """
+[[probe]]
+name = "seldom"
+body = "block"
+group = "x_max"
+quantities = ["displacement", "stress"]
+every = 3
+frame_on = "peak"
+[[probe]]
+name = "always"
+body = "block"
+nodes = [0, 3]
+quantities = ["velocity", "acceleration"]
+format = "hdf5"
+"""
 # What is run, and how long it should be in s of the motion: some tenths of a second of wall time.
 CASES = {
     "newmark": (BODY + FLOOR, "dt = 0.001", 20.0),
@@ -116,7 +131,7 @@ def scenario(name: str, shape: str, series: str) -> str:
     frames, samples = SHAPES[shape]
     run = f"[run]\nduration = {duration}\nframes = {frames}\nsamples = {samples}\ncheckpoint = 0.02\n"
     kind = name.partition(",")[0]
-    return f'{bodies}[integrator]\nkind = "{kind}"\n{keys}\n{run}[output]\nformat = "{series}"\n'
+    return f'{bodies}{PROBES}[integrator]\nkind = "{kind}"\n{keys}\n{run}[output]\nformat = "{series}"\n'
 
 
 def home(folder: Path, case: tuple[str, str, str]) -> Path:
@@ -301,6 +316,7 @@ def difference(whole: Path, found: Path, series: str) -> str:
     """Return in what two results differ, if they do."""
     from symplex.base.checkpoint import load_checkpoint
     from symplex.meshes.series.series import read_series
+    from symplex.runs.probe_files import read_probes
 
     if (whole / "history.csv").read_bytes() != (found / "history.csv").read_bytes():
         return "the histories differ"
@@ -317,7 +333,16 @@ def difference(whole: Path, found: Path, series: str) -> str:
         pairs += [(a.cell_data[x][y], b.cell_data[x][y]) for x in a.cell_data for y in a.cell_data[x]]
         if not all(_same(x, y) for x, y in pairs):
             return f"frame {k} differs"
-    summary = json.loads((found / "summary.json").read_text())
+    told, others = (read_probes(folder) for folder in (whole, found))
+    if told.keys() != others.keys():
+        return "the probes differ"
+    for name, rows in told.items():
+        if rows.keys() != others[name].keys() or not all(_same(rows[k], others[name][k]) for k in rows):
+            return f"probe '{name}' differs"
+    summaries = [json.loads((folder / "summary.json").read_text()) for folder in (whole, found)]
+    if summaries[0]["probes"] != summaries[1]["probes"]:
+        return "what the summaries tell of probes differs"
+    summary = summaries[1]
     return "" if summary["status"] == "finished" else f"the status is {summary['status']}"
 
 

@@ -248,7 +248,8 @@ def cases_of_small_motions(dt: float) -> Iterator[Data]:
         support=[STILL],
         load=[push],
         rotating_frame=turning,
-        response={"frequencies": [3.0, 8.0], "at": at[:1]},
+        probe=[{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}],
+        response={"frequencies": [3.0, 8.0], "at": [*at[:1], "seen"]},
     )
 
 
@@ -370,11 +371,13 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
 
 def published_cases() -> Iterator[Data]:
     """Yield the scenarios of the examples and of the documentation, made small and short."""
+    from symplex.scenario.definitions import evaluated
+
     texts = [path.read_text("utf-8") for path in sorted((ROOT / "examples").glob("*.toml"))]
     blocks = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "scenario.md").read_text("utf-8"), re.DOTALL)
     texts += [block for block in blocks if "[integrator]" in block]
     for text in texts:
-        data = tomllib.loads(text)
+        data = evaluated(tomllib.loads(text), [])
         for body in data.get("body", []):
             if "bundled" in body["mesh"]:
                 body |= {"mesh": {"file": "box.msh"}, "translate": [0, 0, 0.1]}

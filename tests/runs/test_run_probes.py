@@ -264,6 +264,55 @@ def test_the_picture_of_probes(whole, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
 def test_a_pipe_in_the_place_of_the_scenario_keeps_nobody_waiting(tmp_path):
     os.mkfifo(tmp_path / "scenario.toml")
-    with pytest.raises(OutputError, match="no scenario.toml that can be read"):
+    with pytest.raises(OutputError, match=r"no scenario\.toml that can be read"):
         sx.runs.read_probes(tmp_path)
     assert view_table(Folder(tmp_path)) == ViewTable()
+
+
+TURNS = """
+[[support]]
+name = "first"
+body = "block"
+group = "z_max"
+components = "z"
+until = 0.01
+
+[[support]]
+name = "second"
+body = "block"
+group = "z_max"
+components = "z"
+from = 0.01
+
+[[support]]
+name = "third"
+body = "block"
+group = "z_max"
+components = "z"
+from = 0.005
+until = 0.015
+
+[[probe]]
+name = "all"
+support = "all"
+
+[[probe]]
+name = "third"
+support = "third"
+"""
+
+
+def test_a_support_that_does_not_act_has_no_reaction(tmp_path):
+    sx.simulate(sx.Scenario.parse(BASE + TURNS, tmp_path / "turns.toml"), tmp_path / "run", progress=False)
+    probes = sx.read_result(tmp_path / "run").probes
+    told = probes["all"]
+    t, late = told["t"], told["t"] > 0.01 * (1.0 + 1e-6)
+    first, second, third, together = (told[f"reaction{name}_z"] for name in ("_first", "_second", "_third", ""))
+    assert np.abs(first[(t > 0.0) & ~late]).min() > 0.0
+    assert not first[late].any()
+    # What two of them hold counts as the first one's that acts then.
+    assert not second[~late].any()
+    assert np.abs(second[late]).min() > 0.0
+    assert not third.any()
+    assert not probes["third"]["reaction_z"].any()
+    np.testing.assert_array_equal(together, first + second)

@@ -80,6 +80,10 @@ def test_a_finished_run_goes_on_to_the_last_bit(text, tmp_path):
     after = content(tmp_path / "parts")
     assert after == content(tmp_path / "whole")
     assert after["history.csv"].startswith(before["history.csv"])
+    parts, whole = (sx.conservation(tmp_path / name).plain() for name in ("parts", "whole"))
+    assert parts == whole
+    assert parts["parts"][-1]["expected"]
+    assert sx.conservation(tmp_path / "parts").parts[-1].expected.end == longer.times[-1]
     assert (tmp_path / "parts" / "scenario.toml").read_text() == longer.text
     assert sx.simulate(longer, tmp_path / "parts", resume=True, progress=False) == summary  # nothing is left to do
 

@@ -13,7 +13,7 @@ from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.pictures.render import _probe
 from symplex.runs.modes import find_modes, modes_report, save_modes
-from symplex.runs.response import find_response, save_response
+from symplex.runs.response import find_response, response_report, save_response
 
 BEAM = """
 [[body]]
@@ -173,6 +173,69 @@ def test_direct_response_and_superposition_agree(tmp_path):
     assert min(late) < -150.0
 
 
+PROBES = """
+[[probe]]
+name = "top"
+body = "beam"
+group = "x_max"
+quantities = ["displacement", "velocity", "acceleration"]
+[[probe]]
+name = "middle"
+body = "beam"
+points = [[0.5, 0.05, 0.05]]
+[[probe]]
+name = "root"
+body = "beam"
+points = [[0.1, 0.05, 0.08]]
+quantities = ["stress"]
+components = ["xx"]
+"""
+
+
+def test_modes_at_probes(tmp_path):
+    """Of a group the mean of the shape there, without what follows from it by the frequency."""
+    found = find_modes(scenario(BEAM, HELD, PROBES, RUN), 4)
+    save_modes(found, tmp_path / "out", pictures=False)
+    with (tmp_path / "out" / "modes.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    end = np.isclose(found.about.problem.mesh.points[:, 0], 1.0)
+    for row, shape in zip(rows, found.natural.shapes, strict=True):
+        mean = shape[end].mean(axis=0)
+        assert [float(row[f"top_displacement_{a}_mean"]) for a in "xyz"] == pytest.approx(mean, rel=1e-7, abs=1e-8)
+    assert not [name for name in rows[0] if "velocity" in name]
+    columns = {c["name"]: c for c in json.loads((tmp_path / "out" / "modes.json").read_text("utf-8"))["columns"]}
+    assert columns["root_stress_xx"]["unit"] == "Pa kg^-½"
+    assert abs(float(rows[0]["root_stress_xx"])) > 1e3
+
+
+def test_response_at_probes(tmp_path):
+    """Motions are those of places, iω and −ω² times; stresses at low frequency are those of the static deflection."""
+    places = 'at = ["top", "root", "middle", { name = "tip", body = "beam", group = "x_max" }]\n'
+    text = BEAM + HELD.replace("[[support]]", '[[support]]\nname = "foot"') + SHAKEN[SHAKEN.index("[[load]]") :]
+    text = text[: text.index("between")] + f"frequencies = [1e-3, 20]\n{places}"
+    made = scenario(text, PROBES, RUN)
+    found = find_response(made)
+    top = {column.name: values for column, values in found.probes["top"].items()}
+    z = found.places["tip"][:, 2]
+    omega = 2.0 * np.pi * found.frequencies
+    np.testing.assert_allclose(top["displacement_z_mean"], z, rtol=1e-8)
+    np.testing.assert_allclose(top["velocity_z_mean"], 1j * omega * z, rtol=1e-8)
+    np.testing.assert_allclose(top["acceleration_z_mean"], -(omega**2) * z, rtol=1e-8)
+    still = text[: text.index("[response]")].replace('history = { kind = "ramp", duration = 1 }', "")
+    small = scenario(still.replace("1e3]", "1e-2]"), '[start]\nkind = "static"\n', PROBES, RUN).build()
+    probes = {built.table.name: built.probes[0].of(small.system, small.state) for built in small.probes}
+    for name, column in (("root", "stress_xx"), ("middle", "displacement_z")):
+        (values,) = (values for c, values in found.probes[name].items() if c.name == column)
+        assert values[0] == pytest.approx(1e5 * probes[name][column], rel=1e-4)
+    summary = save_response(found, tmp_path / "out", pictures=True)
+    assert summary["peaks"]["root stress_xx"]["unit"] == "Pa"
+    assert summary["peaks"]["top velocity_mean"]["component"] == "z"
+    assert (tmp_path / "out" / "response.png").stat().st_size > 10_000
+    header = (tmp_path / "out" / "response.csv").read_text("utf-8").split("\n", 1)[0]
+    assert "root_stress_xx_amplitude" in header
+    assert "peak of root stress_xx" in response_report(found)
+
+
 def test_response_to_a_shaken_base_is_that_of_its_acceleration():
     by_table = scenario(BEAM, SHAKEN, RUN).with_values({"response.by": ["table"]})
     moved = find_response(by_table).places["tip"]
@@ -193,6 +256,16 @@ def test_a_scenario_in_a_rotating_frame_runs(tmp_path):
     assert np.ptp(history["total"]) < 1e-9 * np.abs(history["total"]).max()
 
 
+SWUNG = """
+[[load]]
+name = "swung"
+kind = "gravity"
+body = "beam"
+acceleration = [0, 0, 1]
+history = { kind = "sine", frequency = 1 }
+"""
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
@@ -205,6 +278,7 @@ def test_a_scenario_in_a_rotating_frame_runs(tmp_path):
             (BEAM, SHAKEN.replace("points = 12", 'by = ["pull"]'), RUN),
             r"by names 'pull', which is no load or support",
         ),
+        ((BEAM, SHAKEN, SWUNG, RUN), r"load 'swung' has a history, but of gravity no harmonic response is known"),
     ],
 )
 def test_responses_that_cannot_be(parts, message):
@@ -223,6 +297,29 @@ def test_responses_that_cannot_be(parts, message):
 def test_mistakes_in_the_table_of_the_response(change, message):
     with pytest.raises(ScenarioError, match=message):
         scenario(BEAM, SHAKEN.replace("points = 12", change), RUN)
+
+
+@pytest.mark.parametrize(
+    ("probe", "message"),
+    [
+        ('name = "other"\nbody = "beam"', r"at: there is no \[\[probe\]\] 'top'; known are: other"),
+        ('name = "top"\nsupport = "table"', "the probe 'top' tells forces of a support, whose response is not told"),
+        ('name = "top"\nbody = "beam"\nquantities = ["von_mises"]', "has von_mises, which does not swing"),
+        ('name = "top"\nbody = "beam"\ncomponents = ["norm"]', "has the component norm, which has no phase"),
+        ('name = "top"\nbody = "beam"\nreduce = ["max"]', "has the max of several places, which has no phase"),
+    ],
+)
+def test_probes_that_do_not_swing(probe, message):
+    with pytest.raises(ScenarioError, match=message):
+        scenario(BEAM, SHAKEN.replace("at = [", 'at = ["top", '), f"[[probe]]\n{probe}\n", RUN)
+
+
+def test_elements_that_do_not_see_motions_are_named():
+    """A row of single hexahedra of reduced integration."""
+    row = BEAM.replace('split = "24" }', 'split = "hexahedra" }\nquadratic = true\nformulation = "reduced"')
+    found = find_modes(scenario(row, HELD, RUN), 2)
+    assert found.natural.kinds[0] == "mechanism"
+    assert "4 of 'beam' move so; take formulation = \"full\"" in modes_report(found)
 
 
 def test_mistakes_in_rotating_frames():

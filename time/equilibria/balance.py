@@ -12,6 +12,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
 
+_ROUNDING = 1e-13  # of the forces that cancel, what inner forces leave of each other
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -68,6 +69,23 @@ class StaticBalance:
         self.size = max(self.size, float(np.abs(forces).max(initial=0.0)))
         forces[self.system.fixed] = 0.0
         return forces
+
+    def is_at_rest(self, q: Array) -> bool:
+        """Return whether nothing acts from outside, and inner forces are no more than rounding leaves of them.
+
+        A force without stiffness comes from outside; others are compared with what cancels in them.
+        """
+        system, pattern = self.system, self.system.pattern
+        if self.way.any() or any(load(self.t, q, self._rest).any() for load in system.loads.values()):
+            return False
+        span = np.abs(q - q.mean(axis=0)).ravel()
+        for energy, slots in zip(system.energies.values(), pattern.slots, strict=False):
+            forces, blocks = np.zeros_like(q), pattern.zeros(system.dim)
+            energy.add_gradient(q, forces)
+            energy.add_hessian(q, slots, blocks)
+            if np.abs(forces).max() > _ROUNDING * (abs(pattern.matrix(blocks)) @ span).max():
+                return False
+        return True
 
     def is_far(self, q: Array, times: float) -> bool:
         """Return whether a node has moved by so many times the size of the system, and of the way of its supports."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
@@ -24,6 +25,16 @@ def require_free(system: System) -> None:
             f"a relative equilibrium is one of internal forces alone; leave out the loads {', '.join(system.loads)}."
         )
     system.require_inertia("a relative equilibrium")
+    if not system.changing and (parts := parts_apart(system)) > 1:
+        raise InvalidSystem(
+            f"a relative equilibrium is one of what hangs together as one body, but there are {parts} parts that no "
+            "energy joins; join them, or find that of each."
+        )
+
+
+def parts_apart(system: System) -> int:
+    """Return how many parts there are that no energy holds together."""
+    return int(connected_components(system.pattern.matrix(system.pattern.zeros(1) + 1.0), directed=False)[0])
 
 
 def require_internal(system: System, q: Array) -> Array:

@@ -12,13 +12,14 @@ from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
+from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.system import State, System
 from symplex.time.equilibria.arc_length import arc_length_path
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton, NewtonSolver
-from symplex.time.solvers.singular import SingularMatrix
+from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
 Way = Literal["load steps", "arc length", "relaxation"]
 
@@ -99,7 +100,7 @@ def static_equilibrium(
     bodies touch each other. Where a path ends – the load is more than the system can carry before it snaps through – it
     is followed by arc length; where that does not lead to a stable equilibrium, or something is held by nothing until
     it touches an obstacle, the system comes to rest in strongly damped motion. Friction, which does not act at rest,
-    and damping are left out.
+    and damping are left out. A free body on which nothing acts stays as it is.
 
     Parameters
     ----------
@@ -211,13 +212,23 @@ class _Search:
         self._system, self._balance = system, balance
         self._solver = NewtonSolver(system, newton)
         self._newton = newton
-        self._q, self._part = q, 0.0
+        self._start, self._q, self._part = q, q, 0.0
         self._steps = self._corrections = 0
         self._stable: bool | None = None
 
     def run(self) -> StaticEquilibrium:
         """Return the equilibrium."""
+        try:
+            return self._searched()
+        except NoEquilibrium as error:
+            if (reason := self._zero_energy_reason()) is None:
+                raise
+            raise NoEquilibrium(f"{str(error).rstrip('.')}; {reason}") from error
+
+    def _searched(self) -> StaticEquilibrium:
         loose = self._load_steps()
+        if loose and self._balance.is_at_rest(self._start):
+            return self._result("load steps")
         if self._part == 1.0:
             return self._result("load steps")
         if not loose and not self._system.changing and self._arc_length():
@@ -305,6 +316,15 @@ class _Search:
         raise NoEquilibrium(
             "no static equilibrium that is stable was found, only one that is not; begin at another shape."
         )
+
+    def _zero_energy_reason(self) -> str | None:
+        """Return which elements let a motion through that meets no force at the start, if there is such a motion."""
+        system = self._system
+        if not has_reduced(system.energies):
+            return None
+        system.renew(self._start)
+        motion = motion_without_force(system.pattern, self._balance.stiffness(self._start)[0])
+        return None if motion is None else zero_energy_reason(system.energies, self._start, motion)
 
     def _lowest_mode(self, q: Array) -> Array:
         """Return the motion [n, dim] that meets the least force at the positions q, its largest component 1."""

@@ -11,9 +11,10 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.fem.energy import Array
+from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest, scale
-from symplex.time.modes.rigid_motions import allowed_motions, center_of_mass, rigid_motions, sorted_rigid
+from symplex.time.modes.rigid_motions import MECHANISM, allowed_motions, center_of_mass, rigid_motions, sorted_rigid
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import Linear
 
@@ -39,6 +40,8 @@ class Modes:
         rᵀ M r: the mass in kg, for each axis, and the moments of inertia in kg m².
     center : float64 [dim]
         The centre of mass in m.
+    reason : str or None
+        Which elements let mechanisms through because their quadrature does not see them, if these do.
     """
 
     frequencies: Array
@@ -47,6 +50,7 @@ class Modes:
     participation: Array
     total: Array
     center: Array
+    reason: str | None = None
 
     @cached_property
     def effective_masses(self) -> Array:
@@ -112,4 +116,12 @@ def natural_modes(system: System, state: State, n: int, *, solver: Linear = "aut
     participation = np.einsum("kni,dni->kd", shapes, weighed)
     total = np.einsum("dni,dni->d", rigid, weighed)
     frequencies = np.sign(squares) * np.sqrt(np.abs(squares)) / (2.0 * math.pi)
-    return Modes(frequencies, shapes, kinds, participation, total, center)
+    reason = _reason_of_mechanisms(system, state.q, shapes[[kind == MECHANISM for kind in kinds]])
+    return Modes(frequencies, shapes, kinds, participation, total, center, reason)
+
+
+def _reason_of_mechanisms(system: System, q: Array, shapes: Array) -> str | None:
+    """Return which elements let mechanisms [k, n, dim] through; those of a mixture of them let any through."""
+    if not len(shapes) or not has_reduced(system.energies):
+        return None
+    return zero_energy_reason(system.energies, q, np.tensordot(1.0 / np.arange(1, len(shapes) + 1), shapes, 1))

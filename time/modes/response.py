@@ -232,7 +232,7 @@ def _by_modes(
         static = u_c + _static(motions, -(motions.matrix(motions.stiffness) @ u_c.ravel()).reshape(shape))
     if f.any() and is_held:
         pushed = shapes @ f.ravel()
-        rest = _static(motions, f) - ((pushed / squares) @ shapes).reshape(shape)
+        rest = (_static(motions, f) - ((pushed / squares) @ shapes).reshape(shape)) / (1.0 + 1j * loss_factor)
     forced = shapes @ f.ravel()
     inertia, drag = shapes @ (motions.mass @ static.ravel()), 0.0 if C is None else shapes @ (C @ static.ravel())
     found = np.zeros((len(omegas), len(kept), shape[1]), complex)

@@ -8,11 +8,13 @@ from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.modes.small_motions import SmallMotions
 
-_ZERO = 1e-12  # of the largest ω², below which one is zero to rounding
+_ZERO = 1e-12  # of the largest ω², below which that of a rigid motion is zero to rounding
+_NOTHING = 1e-14  # below which those of other motions are: slender bodies have vibrations between the two
 _SAME = 1e-6  # of a rigid motion that may be missing
 _HELD = 1e-9  # of a motion that supports may see
 _ALONG = 1e-6  # by which a direction may differ from an axis
 AXES = "xyz"
+MECHANISM = "mechanism"  # what a mode without stiffness is that is not rigid
 
 
 def center_of_mass(system: System, q: Array) -> Array:
@@ -41,8 +43,8 @@ def sorted_rigid(
     """Return ω² [k] and shapes [k, n, dim] with rigid ones told apart from mechanisms, and what each is.
 
     Of equal ω², as those that are zero, a method finds any mixture. Here the rigid motions in it that supports allow
-    come first: shifts, along axes if there are such, and turns. What is left of the mixture are mechanisms. Their ω² is
-    set to zero.
+    come first: shifts, along axes if there are such, and turns. What is left of the mixture are mechanisms, and slow
+    vibrations as of a thin strip, which have an ω² beyond rounding. That of all others is set to zero.
 
     Parameters
     ----------
@@ -77,24 +79,27 @@ def sorted_rigid(
         found.append(motion)
         told.append(name)
     rigid = np.reshape([motion.ravel() for motion in found], (len(found), system.fixed.size))
-    rest = _complement(system, basis, rigid)
-    shapes = shapes.copy()
-    shapes[zero] = np.concatenate([rigid, rest]).reshape(-1, *system.fixed.shape)
-    for k, name in zip(zero, [*told, *["mechanism"] * len(rest)], strict=True):
+    left, rest = _complement(system, squares[zero], basis, rigid)
+    left[np.abs(left) <= _NOTHING * largest] = 0.0
+    is_unstable = left < 0.0
+    told += [MECHANISM if square == 0.0 else "vibration" for square in left[~is_unstable]]
+    squares, shapes = squares.copy(), shapes.copy()
+    squares[zero] = np.concatenate([left[is_unstable], np.zeros(len(rigid)), left[~is_unstable]])
+    shapes[zero] = np.concatenate([rest[is_unstable], rigid, rest[~is_unstable]]).reshape(-1, *system.fixed.shape)
+    for k, name in zip(zero, [*["unstable"] * int(is_unstable.sum()), *told], strict=True):
         kinds[k] = name
-    squares = squares.copy()
-    squares[zero] = 0.0
     return squares, shapes, kinds
 
 
-def _complement(system: System, basis: Array, rigid: Array) -> Array:
-    """Return what is left of an M-orthonormal basis [k, n·dim] without the rigid motions [r, n·dim] in it."""
+def _complement(system: System, squares: Array, basis: Array, rigid: Array) -> tuple[Array, Array]:
+    """Return ω² and shapes, ascending, of what is left of M-orthonormal modes [k, n·dim] without rigid ones in them."""
     if not len(rigid):
-        return basis
+        return squares.copy(), basis
     weighed = np.array([system.apply_mass(row.reshape(system.fixed.shape)).ravel() for row in rigid])
     within = weighed @ basis.T  # [r, k], with rows of length 1
-    _, _, turn = np.linalg.svd(within)
-    return turn[len(rigid) :] @ basis
+    turn = np.linalg.svd(within)[2][len(rigid) :]
+    left, again = np.linalg.eigh((turn * squares) @ turn.T)
+    return left, again.T @ turn @ basis
 
 
 def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:

@@ -83,16 +83,31 @@ def floating_part(pattern: Pattern, blocks: Array) -> str | None:
 
 def _mechanism(pattern: Pattern, blocks: Array) -> str | None:
     """Return what moves in the motion that meets the least force, if that is no more than rounding."""
+    if not np.any(blocks):
+        return "nothing has stiffness"
+    motion = motion_without_force(pattern, blocks)
+    return None if motion is None else _nodes_of(np.abs(motion))
+
+
+def motion_without_force(pattern: Pattern, blocks: Array) -> Array | None:
+    """Return the motion [n, dim] that meets the least force, its largest component 1, by inverse iteration.
+
+    None if that force is more than rounding, or beyond 20 000 unknowns, where it is not looked for.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    blocks : float64 [nnz, dim, dim]
+        The matrix.
+    """
     from scipy.sparse.linalg import splu
 
     dim = blocks.shape[1]
     size = pattern.n_nodes * dim
-    if size > _LARGEST:
+    largest = float(np.abs(blocks).max(initial=0.0))
+    if size > _LARGEST or not 0.0 < largest < np.inf:
         return None
     matrix = sp.csc_array(pattern.matrix(blocks))
-    largest = float(np.abs(matrix.data).max(initial=0.0))
-    if largest == 0.0:
-        return "nothing has stiffness"
     shifted = sp.csc_array(matrix + _NOTHING * largest * sp.eye_array(size))
     factors = splu(shifted)
     motion = np.random.default_rng(0).standard_normal(size)
@@ -101,7 +116,7 @@ def _mechanism(pattern: Pattern, blocks: Array) -> str | None:
         motion /= np.abs(motion).max()
     moving = np.abs(motion) > _TAKES_PART
     force, size = np.abs(matrix @ motion)[moving], (abs(matrix) @ np.abs(motion))[moving]
-    return _nodes_of(np.abs(motion.reshape(-1, dim))) if np.all(force <= _LITTLE * size) else None
+    return motion.reshape(-1, dim) if np.all(force <= _LITTLE * size) else None
 
 
 def _nodes_of(size: NDArray[np.float64]) -> str:

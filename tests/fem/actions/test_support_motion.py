@@ -228,6 +228,16 @@ def test_a_checkpoint_of_another_motion_of_supports_is_refused(method):
         method.resume(changed, motion.checkpoint())
 
 
+def test_rounding_where_a_support_comes_through_zero_is_no_other_motion():
+    moving = tower()[0].moving
+    q = POINTS + moving.displacements(np.pi)  # the jack is at 0.1 sin 2π
+    q[0, 1] += 1e-18
+    moving.require_at(np.pi, POINTS, q)
+    q[0, 1] += 1e-8
+    with pytest.raises(InvalidSystem, match="support 'jack' is 1e-08 m away"):
+        moving.require_at(np.pi, POINTS, q)
+
+
 @pytest.mark.parametrize("method", [EnergyMomentum(0.02), Composition(Midpoint(0.02)), Newmark(0.02)])
 def test_a_checkpoint_without_what_supports_need_is_refused(method):
     still = free_pair()

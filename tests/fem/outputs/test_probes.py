@@ -175,6 +175,18 @@ def test_what_a_probe_cannot_tell_is_refused():
         (lambda: sx.outputs.BarProbe("p", bars, ["axial_stress"]), "give section=A"),
         (lambda: sx.outputs.BarProbe("p", bars, ["elongation"]), "give reference=points"),
         (lambda: sx.outputs.BarProbe("p", bars, members=[3]), "members must be some of 0 to 0"),
+        (
+            lambda: sx.outputs.ReactionProbe(
+                "p", {"a": np.ones((2, 3), bool)}, changes=[(1.0, {"b": np.ones((2, 3))})]
+            ),
+            "the same names",
+        ),
+        (
+            lambda: sx.outputs.ReactionProbe(
+                "p", np.ones((2, 3), bool), changes=[(t, {"": np.ones((2, 3), bool)}) for t in (1.0, 0.5)]
+            ),
+            "must be finite and ascend",
+        ),
         (lambda: sx.outputs.ReactionProbe("p", np.ones((2, 3), bool), about=[0.0]), "must be 3 finite coordinates"),
         (lambda: sx.time.ProbeRecorder([]), "no probe to look with"),
     ]

@@ -202,6 +202,33 @@ def test_what_is_loose_is_told():
         sx.equilibria.static_equilibrium(free, mesh.points)
 
 
+def test_a_free_body_without_loads_stays_as_it_is():
+    """What rounding leaves of its forces is no load; a force that is as small is."""
+    mesh, solid, mass, _ = beam(cells=(3, 1, 1), poisson=0.3)
+    moved = mesh.points @ np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    system = sx.System(mass, {"solid": solid})
+    found = sx.equilibria.static_equilibrium(system, moved)
+    assert found.residual > 0.0
+    assert found.stable is None
+    np.testing.assert_array_equal(found.state.q, moved)
+    pulled = sx.System(mass, {"solid": solid, "pull": sx.actions.NodalForce([0], [0.0, 0.0, found.residual])})
+    with pytest.raises(NoEquilibrium):
+        sx.equilibria.static_equilibrium(pulled, moved)
+
+
+def test_elements_that_do_not_see_a_motion_are_named():
+    """A hexahedron of reduced integration, clamped, and twisted as it does not feel."""
+    mesh = sx.quadratic(sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra"))
+    solid = sx.Solid(
+        mesh.points, mesh.cells["hexahedron20"], sx.LinearElastic.from_young(1e6, 0.3, 1e3), formulation="reduced"
+    )
+    fixed = np.repeat(mesh.points[:, :1] == 0.0, 3, axis=1)
+    force = sx.actions.NodalForce([int(np.argmax(mesh.points.sum(axis=1)))], [0.0, 0.0, 10.0])
+    system = sx.System(np.full(len(mesh.points), 50.0), {"cube": solid, "force": force}, fixed=fixed)
+    with pytest.raises(NoEquilibrium, match=r"moves away.*; hexahedra of reduced .* 1 of 'cube' move so; take"):
+        sx.equilibria.static_equilibrium(system, mesh.points)
+
+
 def test_a_load_that_nothing_can_carry_is_told():
     """A Lennard-Jones pair, which holds 2.396 N."""
     pair = sx.Bars([[0, 1]], sx.measures.LennardJones(1.0, 1.0), dim=1)

@@ -244,3 +244,24 @@ def test_a_hinge_leaves_a_rotation_about_it():
     found = sx.modes.natural_modes(system, system.state(points), 2)
     assert found.kinds == ["rotation about z", "vibration"]
     np.testing.assert_allclose(found.shapes[0, 2], [0.0, 1.0, 0.0], atol=1e-12)
+
+
+def test_slow_vibrations_are_no_mechanisms():
+    """Free masses, a stiff spring and one that is 10¹³ times softer: ω² = 3/2 k, as of a thin strip."""
+    bars = sx.Bars(PAIRS[:2], STRAIN(np.array([1.0, 2e-13]), 1.0), dim=1)
+    system = sx.System(np.ones(3), {"springs": bars}, dim=1)
+    found = sx.modes.natural_modes(system, system.state(np.arange(3.0)[:, None]), 3)
+    assert found.kinds == ["translation along x", "vibration", "vibration"]
+    np.testing.assert_allclose(found.angular**2, [0.0, 3e-13, 2.0], rtol=1e-2)
+    assert abs(found.participation[1, 0]) < 1e-6
+
+
+def test_what_modes_leave_out_has_the_loss_factor_as_well():
+    system, state = chain()
+    forces = np.zeros((6, 1))
+    forces[1] = 1.0
+    one = sx.modes.natural_modes(system, state, 1)
+    given = {"forces": forces, "loss_factor": 0.3, "nodes": [1, 2, 3, 4]}
+    direct = sx.modes.frequency_response(system, state, [0.01], **given).displacements
+    modal = sx.modes.frequency_response(system, state, [0.01], modes=one, **given).displacements
+    np.testing.assert_allclose(modal, direct, rtol=1e-5)

@@ -1,0 +1,103 @@
+"""What every load that knows its derivatives keeps to: dampers, drag, Coriolis forces, in space and in the plane."""
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.fem.actions.coriolis import Coriolis
+from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
+from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
+from symplex.fem.measures.bars import Bars, GreenStrain
+
+PAIRS = [[0, 1], [1, 2], [2, 3], [0, 2], [1, 3]]
+CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+CONSISTENT = sx.actions.consistent_bar_mass(CORNERS, np.array(PAIRS, np.int32), 3.0, 1.0, 4)
+MASSES = np.array([1.0, 2.0, 3.0, 4.0])
+# What power a load has: any, none at all, only negative, or only positive.
+ANY, NONE, TAKES, GIVES = "any", "none", "takes", "gives"
+CASES = {
+    "dashpots": (Dashpots(PAIRS, [1.0, 2.0, 0.5, 3.0, 1.5]), 3, TAKES),
+    "driving dashpots": (Dashpots(PAIRS, [-1.0, 2.0, 0.5, -3.0, 1.5]), 3, ANY),
+    "drag": (Drag(MASSES, 0.7), 3, TAKES),
+    "driving drag": (Drag(MASSES, -0.7), 3, GIVES),
+    "stiffness": (StiffnessDamping(Bars(PAIRS, GreenStrain(2.0, 1.3)), CORNERS, 0.2), 3, ANY),
+    "dashpot between sets": (MeanDashpot([0, 1], [2, 3], 1.3), 3, TAKES),
+    "a node of both sets": (MeanDashpot([0, 1], [1, 2], 1.3, 2.0), 3, TAKES),
+    "dashpot to a point": (MeanDashpot([1, 2, 3], (0.3, 2.0, -1.0), 0.7, 1.5, fixed=True), 3, TAKES),
+    "quadratic drag": (QuadraticDrag([0, 2, 3], [0.5, 1.0, 2.0]), 3, TAKES),
+    "wind": (QuadraticDrag([1, 3], 0.7, (3.0, -1.0, 0.5)), 3, ANY),
+    "coriolis": (Coriolis(MASSES, (0.3, -0.5, 0.7)), 3, NONE),
+    "coriolis, consistent mass": (Coriolis(CONSISTENT, (0.3, -0.5, 0.7)), 3, NONE),
+    "coriolis in the plane": (Coriolis(MASSES, 0.7), 2, NONE),
+}
+
+
+def moving(dim):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((4, dim)), rng.standard_normal((4, dim))
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    load, dim, power = CASES[request.param]
+    return load, *moving(dim), power
+
+
+def test_stencils_are_contiguous_int32(case):
+    nodes = case[0].nodes
+    assert nodes.dtype == np.int32
+    assert nodes.flags.c_contiguous
+    assert nodes.ndim == 2
+
+
+def test_derivatives_are_slopes_of_the_forces(case):
+    load, q, v, _ = case
+    dim, n, step = q.shape[1], q.size, 1e-6
+    f_q, f_v = np.zeros((2, n, n))
+    for nodes, by_q, by_v in zip(load.nodes, *load.derivatives(0.0, q[load.nodes], v[load.nodes]), strict=True):
+        places = (dim * nodes[:, None] + np.arange(dim)).ravel()
+        f_q[np.ix_(places, places)] += by_q
+        f_v[np.ix_(places, places)] += by_v
+    for i, e in enumerate(np.eye(n)):
+        e = step * e.reshape(q.shape)
+        np.testing.assert_allclose(f_q[:, i], ((load(0, q + e, v) - load(0, q - e, v)) / (2 * step)).ravel(), atol=1e-8)
+        np.testing.assert_allclose(f_v[:, i], ((load(0, q, v + e) - load(0, q, v - e)) / (2 * step)).ravel(), atol=1e-8)
+
+
+def test_forces_are_pure(case):
+    load, q, v, _ = case
+    before = q.copy(), v.copy()
+    first, again = load(0.3, q, v), load(0.3, q, v)
+    np.testing.assert_array_equal(first, again)
+    assert first is not again
+    np.testing.assert_array_equal((q, v), before)
+
+
+def test_power_is_as_declared(case):
+    load, q, v, power = case
+    force = load(0.0, q, v)
+    work = float(np.vdot(force, v))
+    size = float(np.sum(np.abs(force * v)))
+    assert size > 0.0
+    if power == NONE:
+        assert abs(work) < 1e-14 * size
+    elif power == TAKES:
+        assert work < 0.0
+    elif power == GIVES:
+        assert work > 0.0
+
+
+def test_energy_momentum_balances_its_work(case):
+    """The work that the ledger of a method with a discrete gradient has is what the energy changes by, to round-off."""
+    load, q, v, power = case
+    dim = q.shape[1]
+    mass = CONSISTENT if load is CASES["coriolis, consistent mass"][0] else MASSES
+    springs = Bars(PAIRS, GreenStrain([4.0, 6.0, 3.0, 5.0, 4.0], 1.0), dim=dim)
+    system = sx.System(mass, {"springs": springs}, dim=dim, loads={"load": load})
+    motion = sx.EnergyMomentum(0.05).start(system, system.state(q, v))
+    before, after = motion.energies(motion.advance(0.0)), motion.energies(motion.advance(1.0))
+    assert after["balance"] == pytest.approx(before["balance"], rel=1e-12)
+    if power == NONE:
+        assert abs(after["work_load"]) < 1e-13 * after["total"]
+    else:
+        assert abs(after["work_load"]) > 1e-3
