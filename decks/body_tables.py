@@ -1,4 +1,4 @@
-"""The body of a deck as a table of a scenario: its elements, materials and velocities at the start."""
+"""The bodies of a deck as tables of a scenario: their elements, materials and velocities at the start."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.constraint_tables import BODY
 from symplex.decks.deck import Deck, Section, Step
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.material_tables import material_table
 from symplex.decks.mesh_keywords import FORMULATIONS
+from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.units import Units
 
@@ -20,7 +20,7 @@ _MOST_VELOCITIES = 300  # tables
 
 
 class BodyTables:
-    """Writes the body of one step.
+    """Writes the bodies of one step.
 
     Parameters
     ----------
@@ -33,33 +33,44 @@ class BodyTables:
         The file of the mesh.
     large : bool
         Whether displacements may be large.
+    parts : Parts
     """
 
-    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str, large: bool):
+    def __init__(
+        self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str, large: bool, parts: Parts
+    ):
         self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
-        self._file, self._large = mesh, large
+        self._file, self._large, self._parts = mesh, large, parts
 
     @property
     def _sections(self) -> list[Section]:
         """Those of solid elements."""
         return [section for section in self._deck.sections if self._geometry.has_any([section.elements])]
 
-    def table(self) -> Table:
-        """Return the table ``[[body]]``."""
+    def tables(self) -> list[Table]:
+        """Return tables ``[[body]]``, one for each part."""
+        return [self._table(part) for part in self._parts.names]
+
+    def _table(self, part: str) -> Table:
         # Axes make another material of one that is not the same in all directions.
-        materials = {(section.material.upper(), section.orientation) for section in self._sections}
+        own = [s for s in self._sections if part in self._parts.holding(self._nodes_of(s))]
+        materials = {(section.material.upper(), section.orientation) for section in own}
         unknown = {name for name, _ in materials} - {*self._deck.materials}
         if unknown:
             raise NotUnderstood(f"there is no material '{min(unknown)}'")
         if not materials:
             raise NotUnderstood("it has no section")
         scale = self._units.length
-        body: Table = {"name": BODY, "mesh": self._file}
+        body: Table = {"name": part, "mesh": self._file}
+        nodes = self._parts.nodes(part)
+        if len(self._parts.names) > 1:
+            body["group"] = self._geometry.group_of_nodes(nodes, part)
         if scale != 1.0:
             body["scale"] = scale
-        formulations = {FORMULATIONS[name] for name in self._geometry.types if name in FORMULATIONS}
+        types = self._geometry.types_of(nodes)
+        formulations = {FORMULATIONS[name] for name in types if name in FORMULATIONS}
         if len(formulations) > 1:
-            told = " and ".join(self._geometry.types)
+            told = " and ".join(types)
             raise NotUnderstood(f"it has elements {told}, which one body cannot have together")
         if formulations:
             body["formulation"] = formulations.pop()
@@ -75,6 +86,9 @@ class BodyTables:
         if self._step.procedure != "explicit":
             body["mass"] = "consistent"
         return body
+
+    def _nodes_of(self, section: Section) -> list[int]:
+        return self._geometry.nodes_of_elements([section.elements]).tolist()
 
     def _elements_of(self, material: str, axes: str) -> list[str]:
         return [s.elements for s in self._sections if s.material.upper() == material and s.orientation == axes]
@@ -119,6 +133,7 @@ class BodyTables:
         for k, value in enumerate(values):
             if value.any():
                 group = self._geometry.point_group(used[which.ravel() == k].tolist(), "moving")
-                place = {"body": BODY} if len(values) == 1 else {"body": BODY, "group": group}
-                tables.append({**place, "velocity": value.tolist()})
+                for part in self._parts.holding(used[which.ravel() == k].tolist()):
+                    place = {"body": part} if len(values) == 1 else {"body": part, "group": group}
+                    tables.append({**place, "velocity": value.tolist()})
         return tables

@@ -9,11 +9,11 @@ from scipy.spatial import KDTree
 
 from symplex.decks.discrete import Discrete
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.parts import BODY, Parts
 from symplex.decks.rows import IMAGINARY, Dof, Rows
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-BODY = "part"
 IMAGE = "imaginary_part"
 _ANY_MASS = 1.0  # kg, of nodes of no element, in static steps, which have nothing to do with it
 _LITTLE_MASS = 1e-5  # in motions, of the mass of the body to the next node
@@ -31,10 +31,12 @@ class ConstraintTables:
     discrete : Discrete
     geometry : DeckGeometry
     units : Units
+    parts : Parts
     """
 
-    def __init__(self, rows: Rows, discrete: Discrete, geometry: DeckGeometry, units: Units):
+    def __init__(self, rows: Rows, discrete: Discrete, geometry: DeckGeometry, units: Units, parts: Parts):
         self._rows, self._discrete, self._geometry, self._units = rows, discrete, geometry, units
+        self._parts = parts
 
     @property
     def loose(self) -> list[int]:
@@ -49,7 +51,7 @@ class ConstraintTables:
         return f"node_{self._geometry.numbers[node]}"
 
     def places(self, nodes: Collection[int], name: str) -> list[Table]:
-        """Return the keys ``body`` and ``group`` of nodes: of the part together, and of each node of no element."""
+        """Return the keys ``body`` and ``group`` of nodes: of each part together, and of each node of no element."""
         image = [node - IMAGINARY for node in nodes if node >= IMAGINARY]
         if image:
             own = self.places([node for node in nodes if node < IMAGINARY], name)
@@ -58,7 +60,8 @@ class ConstraintTables:
         inside = [node for node in nodes if node not in loose and self._geometry.in_elements[node]]
         found: list[Table] = []
         if inside:
-            found.append({"body": BODY, "group": self._geometry.point_group(inside, name)})
+            group = self._geometry.point_group(inside, name)
+            found += [{"body": part, "group": group} for part in self._parts.holding(inside)]
         return found + [{"body": self._name(node)} for node in sorted(loose)]
 
     def masses(self, density: float | None) -> list[Table]:
@@ -88,10 +91,11 @@ class ConstraintTables:
         for node, mass in given.items():
             alike.setdefault(mass, []).append(node)
         for k, (mass, nodes) in enumerate(alike.items(), start=1):
-            (place,) = self.places(nodes, "heavy")
-            tables.append({"name": f"mass_{k}", **place, "mass": mass})
-            if self._rows.doubled:
-                tables.append({"name": f"imaginary_mass_{k}", **place, "body": IMAGE, "mass": mass})
+            for place in self.places(nodes, "heavy"):
+                of = "" if place["body"] == BODY else f"_of_{place['body']}"
+                tables.append({"name": f"mass_{k}{of}", **place, "mass": mass})
+                if self._rows.doubled:
+                    tables.append({"name": f"imaginary_mass_{k}", **place, "body": IMAGE, "mass": mass})
         return tables
 
     @property

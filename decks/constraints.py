@@ -51,7 +51,7 @@ def rows_of(
                 for i in np.flatnonzero(axis):
                     factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
             rows.add(factors)
-    for tie in deck.ties:
+    for tie in deck.tied:
         if not tie.cyclic:
             add_tie(rows, tie, geometry)
     for rigid in deck.rigid:

@@ -236,6 +236,25 @@ class Distributed(NamedTuple):
 
 
 @dataclass
+class Interaction:
+    """How surfaces in contact press each other: HARD, LINEAR with a stiffness, or TIED; and their friction."""
+
+    pressure: str = "HARD"
+    stiffness: float | None = None
+    friction: float = 0.0
+
+
+class ContactPair(NamedTuple):
+    """Two surfaces in contact, and to what distance nodes of the first are moved to the second one."""
+
+    slave: str
+    master: str
+    interaction: str
+    adjust: str | None
+    where: Where
+
+
+@dataclass
 class Conditions:
     """What supports and loads a step adds, and whether it removes those of earlier steps."""
 
@@ -308,9 +327,27 @@ class Deck:
     sector: Sector | None = None
     multi_point: list[MultiPoint] = field(default_factory=list)
     distributed: list[Distributed] = field(default_factory=list)
+    interactions: dict[str, Interaction] = field(default_factory=dict)
+    contacts: list[ContactPair] = field(default_factory=list)
     springs: list[Spring] = field(default_factory=list)
     dashpots: list[Dashpot] = field(default_factory=list)
     masses: list[LumpedMass] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     missed: list[Missed] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+
+    def is_tied(self, pair: ContactPair) -> bool:
+        """Return whether surfaces in contact cannot part."""
+        found = self.interactions.get(pair.interaction)
+        return found is not None and found.pressure == "TIED"
+
+    @property
+    def touching(self) -> list[ContactPair]:
+        """The surfaces in contact that may part."""
+        return [pair for pair in self.contacts if not self.is_tied(pair)]
+
+    @property
+    def tied(self) -> list[Tie]:
+        """All surfaces that are tied, by ties or by contact."""
+        of_contact = [Tie(pair.slave, pair.master, None, False) for pair in self.contacts if self.is_tied(pair)]
+        return self.ties + of_contact

@@ -127,6 +127,16 @@ class DeckGeometry:
         volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
         return bool(volume) and bool(np.isin(np.concatenate(volume), self._elements(sets)).any())
 
+    def nodes_of_elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
+        """Return the places of the nodes of the solid elements among some elements and sets of elements."""
+        numbers = self._elements(sets)
+        found = [
+            self._numbered.nodes.places(table[np.isin(table[:, 0], numbers), 1:].ravel(), f"a {kind} cell")
+            for kind, table in self._numbered.elements
+            if dimension_of(kind) == 3
+        ]
+        return np.unique(np.concatenate(found))
+
     def _elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
         return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
 
@@ -193,12 +203,12 @@ class DeckGeometry:
         if wanted and only:
             raise MeshError(f"element {min(wanted)} of '{who}' is no spring, dashpot or mass.")
 
-    @property
-    def types(self) -> list[str]:
-        """What the deck calls the types of its solid elements, each once."""
+    def types_of(self, nodes: NDArray[np.int64]) -> list[str]:
+        """Return what the deck calls the types of the solid elements that have any of some nodes, each once."""
         numbered = self._numbered
+        chosen = numbered.ids[nodes]
         found = zip(numbered.types, numbered.elements, strict=True)
-        return sorted({name for name, (kind, table) in found if dimension_of(kind) == 3 and len(table)})
+        return sorted({name for name, (kind, t) in found if dimension_of(kind) == 3 and np.isin(t[:, 1], chosen).any()})
 
     # -- groups ---------------------------------------------------------------------------------------------------
 
@@ -215,6 +225,13 @@ class DeckGeometry:
                 blocks.setdefault(kind, []).append(table[:, 0])
         chosen = {kind: np.flatnonzero(np.isin(np.concatenate(parts), numbers)) for kind, parts in blocks.items()}
         return self._groups.of_cells({kind: index for kind, index in chosen.items() if len(index)}, _writable(name))
+
+    def group_of_nodes(self, nodes: NDArray[np.int64], name: str) -> str:
+        """Return the name of a new group of the solid elements that have all their nodes among some."""
+        own = np.zeros(len(self.mesh.points), bool)
+        own[nodes] = True
+        chosen = {kind: np.flatnonzero(own[self.mesh.cells[kind]].all(axis=1)) for kind in self.mesh.volume_types}
+        return self._groups.of_cells({kind: index for kind, index in chosen.items() if len(index)}, name)
 
     def face_group(self, faces: list[Face], name: str) -> str:
         """Return the name of a new group of faces, named after ``name``."""

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.files import write_whole
 from symplex.base.representation import Summarized
-from symplex.decks.deck import Deck, Missed
+from symplex.decks.adjusting import adjusted
+from symplex.decks.deck import Deck, Missed, Step
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
+from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood, Reading
+from symplex.decks.state import starts_loaded
 from symplex.decks.toml import as_toml
 from symplex.decks.units import UNITS, Units, units_named
 from symplex.decks.writing import StepWriter
@@ -23,9 +26,10 @@ from symplex.meshes.formats.abaqus_deck import blocks_of
 from symplex.meshes.formats.abaqus_instances import placed
 from symplex.meshes.formats.formats import format_of
 from symplex.meshes.formats.save import save_mesh
-from symplex.scenario.scenario import Scenario
+from symplex.scenario.scenario import Problem, Scenario
 
 _LIGHTEST = 1e-3  # kg/m³
+_MOST_MOVED = 0.01  # of the size of the mesh: displacements that are small
 _REPORT = "import.txt"
 
 
@@ -42,6 +46,8 @@ class Imported(Summarized):
         Of each step that was imported, by its number.
     numbers : int64 [n]
         What the deck calls the nodes of the mesh.
+    bodies : dict of str to int64
+        What it calls the nodes of each body of the scenarios, in the order that these have.
     missed : tuple of Missed
         What was not understood.
     remarks : tuple of str
@@ -52,6 +58,7 @@ class Imported(Summarized):
     mesh: Path
     scenarios: dict[int, Path]
     numbers: NDArray[np.int64]
+    bodies: dict[str, NDArray[np.int64]]
     missed: tuple[Missed, ...]
     remarks: tuple[str, ...]
 
@@ -123,7 +130,7 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     reading = read_deck(path)
     deck = reading.deck
     try:
-        geometry = DeckGeometry.of(reading.mesh, path.name)
+        geometry = adjusted(deck, DeckGeometry.of(reading.mesh, path.name))
     except MeshError as error:
         told = str(deck.missed[0]) if deck.missed else str(error)
         raise MeshError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
@@ -137,16 +144,27 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     written: dict[int, Path] = {}
     for number, text in scenarios.items():
         scenario = folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
+        step = deck.steps[number - 1]
         try:
-            Scenario.parse(text, scenario).build()
+            problem = Scenario.parse(text, scenario).build()
+            _check_preload(deck, step, problem)
         except ScenarioError as error:
-            step = deck.steps[number - 1]
             why = "; ".join(str(error).replace(f"{scenario.name}: ", "").split("\n")[:3])
             deck.missed.append(Missed("STEP", step.where, f"its scenario is refused: {why}", number))
             continue
+        except NotUnderstood as reason:
+            deck.missed.append(Missed("STEP", step.where, str(reason), number))
+            continue
         _write(scenario, text, overwrite)
         written[number] = scenario
-    imported = Imported(folder, mesh_path, written, numbers, tuple(deck.missed), tuple(deck.remarks))
+    parts = Parts.of(deck, geometry)
+    bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
+    if deck.touching and written:
+        deck.remarks.append(
+            "bodies in contact press each other wherever they meet, by vertices, edges and triangles of surfaces; "
+            "where few elements are in contact, displacements differ from those of a deck, whose pressures are on faces"
+        )
+    imported = Imported(folder, mesh_path, written, numbers, bodies, tuple(deck.missed), tuple(deck.remarks))
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
 
@@ -183,6 +201,23 @@ def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path) -> 
             heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
         texts[step.number] = as_toml(tables, heading)
     return texts
+
+
+def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
+    """Raise NotUnderstood if vibrations are about what a linear static step moves far.
+
+    A deck takes the undeformed shape and the stresses of small displacements, a scenario the equilibrium.
+    """
+    before = starts_loaded(deck, step) if step.procedure == "frequency" and step.perturbation else 0
+    if not before or deck.steps[before - 1].nonlinear:
+        return
+    points = problem.mesh.points
+    moved = float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
+    if moved > _MOST_MOVED:
+        raise NotUnderstood(
+            f"the static step {before} is linear, but moves nodes by {moved:.2g} of the size of all: vibrations of a "
+            "deck are about the undeformed shape, those of a scenario about the equilibrium; give that step NLGEOM"
+        )
 
 
 def _make(folder: Path) -> None:

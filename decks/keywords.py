@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.constraint_keywords import CONSTRAINT_KEYWORDS
+from symplex.decks.contact_keywords import CONTACT_KEYWORDS
 from symplex.decks.discrete_keywords import DISCRETE_KEYWORDS
 from symplex.decks.load_keywords import LOAD_KEYWORDS
 from symplex.decks.material_keywords import MATERIAL_KEYWORDS
@@ -35,6 +36,7 @@ KEYWORDS: dict[str, Keyword] = {
     **MESH_KEYWORDS,
     **MATERIAL_KEYWORDS,
     **CONSTRAINT_KEYWORDS,
+    **CONTACT_KEYWORDS,
     **DISCRETE_KEYWORDS,
     **LOAD_KEYWORDS,
     **STEP_KEYWORDS,

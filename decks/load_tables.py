@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.constraint_tables import BODY, ConstraintTables
+from symplex.decks.constraint_tables import ConstraintTables
 from symplex.decks.courses import Courses
 from symplex.decks.deck import Spin, Step, Weight
-from symplex.decks.geometry import DeckGeometry
+from symplex.decks.geometry import DeckGeometry, Face
+from symplex.decks.parts import Parts
 from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
 
@@ -30,6 +31,7 @@ class LoadTables:
     units : Units
     courses : Courses
     constraints : ConstraintTables
+    parts : Parts
     local : dict of int to float64 [3, 3]
         The directions of nodes with a local system.
     """
@@ -41,10 +43,11 @@ class LoadTables:
         units: Units,
         courses: Courses,
         constraints: ConstraintTables,
+        parts: Parts,
         local: dict[int, NDArray[np.float64]],
     ):
         self._step, self._geometry, self._units = step, geometry, units
-        self._courses, self._constraints, self._local = courses, constraints, local
+        self._courses, self._constraints, self._parts, self._local = courses, constraints, parts, local
 
     def tables(self, acts: Acting) -> list[Table]:
         """Return tables ``[[load]]``."""
@@ -89,14 +92,19 @@ class LoadTables:
             faces = self._geometry.faces(sides)
             parts = None if self._step.nonlinear else self._geometry.by_direction(faces)
             if parts is None or len(parts) > _MOST_DIRECTIONS:
-                place = {"body": BODY, "group": self._geometry.face_group(faces, "pressed")}
-                tables.append(self._load("pressure", place, "pressure", size, course))
+                for place in self._pressed(faces):
+                    tables.append(self._load("pressure", place, "pressure", size, course))
                 continue
             for normal, members in parts:  # a pressure of a linear step does not turn with the surface
-                place = {"body": BODY, "group": self._geometry.face_group(members, "pressed")}
                 traction = (-size * normal).tolist()
-                tables.append(self._load("traction", place, "traction", traction, course))
+                for place in self._pressed(members):
+                    tables.append(self._load("traction", place, "traction", traction, course))
         return [table | {"name": f"pressure_{k}"} for k, table in enumerate(tables, start=1)]
+
+    def _pressed(self, faces: list[Face]) -> list[Table]:
+        """Return the keys ``body`` and ``group`` of faces, of each body that has any."""
+        group = self._geometry.face_group(faces, "pressed")
+        return [{"body": part, "group": group} for part in self._parts.holding(face[0] for face in faces)]
 
     def gravity(self, acts: Acting) -> Table | None:
         """Return the table ``[gravity]`` of the weight of all, if that is the only force by volume, and constant."""
@@ -128,17 +136,20 @@ class LoadTables:
             course = amplitude, changes
             if not size:
                 continue
-            place: Table = {"body": BODY}
+            places: list[Table] = [{"body": part} for part in self._parts.names]
             if not self._geometry.has_all(elements):
-                place["group"] = self._geometry.element_group(elements, "by_volume")
+                group = self._geometry.element_group(elements, "by_volume")
+                loaded = self._parts.holding(self._geometry.nodes_of_elements(elements).tolist())
+                places = [{"body": part, "group": group} for part in loaded]
             if isinstance(item, Spin):
                 omega = np.sqrt(size) * np.array(item.angular_velocity) / self._units.time
                 point = (np.array(item.point) * self._units.length).tolist()
-                table = self._load("centrifugal", place, "angular_velocity", omega.tolist(), course)
-                tables.append(table | {"point": point, "follows": self._step.nonlinear})
+                for place in places:
+                    table = self._load("centrifugal", place, "angular_velocity", omega.tolist(), course)
+                    tables.append(table | {"point": point, "follows": self._step.nonlinear})
                 continue
             acceleration = size * np.array(item.acceleration) * self._units.acceleration
-            if self._geometry.has_any(elements):
+            for place in places:
                 tables.append(self._load("gravity", place, "acceleration", acceleration.tolist(), course))
             for nodes, mass in self._constraints.masses_of(elements):
                 for where in self._constraints.places(nodes, "heavy"):

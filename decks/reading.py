@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from symplex.decks.deck import Conditions, Deck, MaterialData, Missed, Step, Where
+from symplex.decks.deck import Conditions, Deck, Interaction, MaterialData, Missed, Step, Where
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import DeckMesh
 from symplex.meshes.formats.abaqus_deck import Block
@@ -53,6 +53,7 @@ class Reading:
         self.mesh = DeckMesh(flat=True)
         self.material: MaterialData | None = None
         self.coupled: tuple[str, str, str] | None = None  # surface, reference node and orientation of the last coupling
+        self.interaction: Interaction | None = None
         self.in_step = False
         self.nonlinear = False
 

@@ -12,7 +12,7 @@ from symplex.meshes.kinds import FACE_KINDS
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 
 _NEAREST = 12  # faces, by their centres, among which that of a tied node is looked for
-_NEAR = 0.025  # of the size of a face: how far from it a node is tied without a tolerance, as CalculiX has it
+NEAR = 0.025  # of the size of a face: how far from it a node is tied without a tolerance, as CalculiX has it
 _BEYOND = 1e-3  # of a face: how far beyond its edge a foot may be
 _NEWTON = 20
 
@@ -26,10 +26,8 @@ def add_tie(rows: Rows, tie: Tie, geometry: DeckGeometry) -> None:
     for node in np.setdiff1d(geometry.surface_nodes(tie.slave), np.concatenate(faces)).tolist():
         face, weights, away = nearest_on_faces(points[node], faces, points)
         size = float(np.ptp(points[list(face)], axis=0).max())
-        if away > (tie.tolerance if tie.tolerance is not None else _NEAR * size):
+        if away > (tie.tolerance if tie.tolerance is not None else NEAR * size):
             continue  # as CalculiX, which warns of it
-        if tie.adjust and away > 1e-6 * size:
-            raise NotUnderstood("a tied node is moved to the other surface; write it there, or ADJUST=NO")
         for i in range(3):
             rows.add({(node, i): -1.0, **{(a, i): float(w) for a, w in zip(face, weights, strict=True)}})
 

@@ -9,12 +9,14 @@ from typing import Any
 from symplex.decks.body_tables import BodyTables
 from symplex.decks.constraint_tables import IMAGE, ConstraintTables
 from symplex.decks.constraints import rows_of
+from symplex.decks.contact_tables import ContactTables
 from symplex.decks.courses import MOTIONS, Courses
 from symplex.decks.cyclic import diameter_of
 from symplex.decks.deck import Deck, Step
 from symplex.decks.discrete import discrete_of
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.load_tables import LoadTables
+from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.state import Acting, Value, acting, local_directions, starts_loaded
 from symplex.decks.support_tables import SupportTables
@@ -52,11 +54,13 @@ class StepWriter:
         self._rows = rows_of(deck, geometry, self._local, large, diameter_of(deck, step))
         self._local |= self._rows.local
         discrete = discrete_of(deck, geometry, large)
-        self._constraints = ConstraintTables(self._rows, discrete, geometry, units)
-        self._loads = LoadTables(step, geometry, units, self._courses, self._constraints, self._local)
+        self._parts = Parts.of(deck, geometry)
+        self._contact = ContactTables(deck, geometry, step, units, self._parts)
+        self._constraints = ConstraintTables(self._rows, discrete, geometry, units, self._parts)
+        self._loads = LoadTables(step, geometry, units, self._courses, self._constraints, self._parts, self._local)
         # Vibrations are small, but those about a loaded state are of a law that has its stresses.
         law = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
-        self._body = BodyTables(deck, geometry, step, units, mesh, law)
+        self._body = BodyTables(deck, geometry, step, units, mesh, law, self._parts)
 
     def tables(self) -> Table:
         """Return the tables of the scenario.
@@ -82,8 +86,11 @@ class StepWriter:
         if len(loads) > _MOST_LOADS:
             raise NotUnderstood(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
         static = step.procedure == "static" or self._preload
-        tables: Table = {"title": self._title(), "body": [self._body.table()]}
+        tables: Table = {"title": self._title(), "body": self._body.tables()}
+        tables["contact"] = self._contact.tables()
         if self._rows.doubled:
+            if tables["contact"]:
+                raise NotUnderstood("contact in a structure with cyclic symmetry is not known")
             if self._constraints.loose:
                 raise NotUnderstood("nodes of no element in a structure with cyclic symmetry are not known")
             tables["body"].append({**tables["body"][0], "name": IMAGE})

@@ -1,0 +1,74 @@
+"""Keywords of contact: pairs of surfaces, and how they press and rub each other."""
+
+from __future__ import annotations
+
+from symplex.decks.constraint_keywords import before_steps
+from symplex.decks.deck import ContactPair, Interaction
+from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals, words
+from symplex.meshes.formats.abaqus_deck import Block
+
+_KINDS = ("SURFACETOSURFACE", "NODETOSURFACE", "MORTAR", "LINMORTAR", "PGLINMORTAR")  # how pressures are integrated
+_PRESSURES = ("HARD", "LINEAR", "TIED")
+
+
+def _take_pair(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    kind = block.parameters.get("TYPE", "NODETOSURFACE").upper().replace(" ", "")
+    if kind not in _KINDS:
+        raise NotUnderstood(f"contact with TYPE={kind} is not known")
+    interaction = block.parameter("INTERACTION").upper()
+    adjust = block.parameters.get("ADJUST")
+    for line in block.lines:
+        slave, master, *rest = *words(line), "", ""
+        if not slave or not master:
+            raise NotUnderstood("contact of one surface with itself is not known")
+        if any(rest):
+            raise NotUnderstood(f"'{next(filter(None, rest))}' after two surfaces is not known")
+        reading.deck.contacts.append(ContactPair(slave, master, interaction, adjust, reading.where(block)))
+
+
+def _take_interaction(reading: Reading, block: Block) -> None:
+    before_steps(reading)
+    reading.interaction = reading.deck.interactions[block.parameter("NAME").upper()] = Interaction()
+
+
+def _interaction(reading: Reading) -> Interaction:
+    before_steps(reading)
+    if reading.interaction is None:
+        raise NotUnderstood("it stands outside of a *SURFACE INTERACTION")
+    return reading.interaction
+
+
+def _take_behaviour(reading: Reading, block: Block) -> None:
+    interaction = _interaction(reading)
+    interaction.pressure = block.parameters.get("PRESSURE-OVERCLOSURE", "HARD").upper()
+    if interaction.pressure not in _PRESSURES:
+        raise NotUnderstood(f"PRESSURE-OVERCLOSURE={interaction.pressure} is not known")
+    if interaction.pressure == "LINEAR":
+        values = reals(block.lines[0]) if block.lines else []
+        if not values or values[0] <= 0.0:
+            raise ValueError("a linear pressure has no positive stiffness")
+        interaction.stiffness = values[0]
+
+
+def _take_friction(reading: Reading, block: Block) -> None:
+    interaction = _interaction(reading)
+    if len(block.lines) != 1 or not (values := reals(block.lines[0])) or values[0] < 0.0:
+        raise NotUnderstood("only one coefficient of friction is known")
+    interaction.friction = values[0]
+
+
+CONTACT_KEYWORDS = {
+    "CONTACTPAIR": Keyword(
+        _take_pair,
+        ("INTERACTION", "TYPE", "SMALLSLIDING", "ADJUST"),
+        '`[[contact]]` of two bodies, `begins = "touch"`; each group of elements that shares nodes becomes a body',
+    ),
+    "SURFACEINTERACTION": Keyword(_take_interaction, ("NAME",), ""),
+    "SURFACEBEHAVIOR": Keyword(
+        _take_behaviour,
+        ("PRESSURE-OVERCLOSURE",),
+        "HARD: the stiffness that follows from the materials; LINEAR: 0.4 of that of the deck; TIED: as `*TIE`",
+    ),
+    "FRICTION": Keyword(_take_friction, (), "`friction` of contact, in motions only; of what is tied it says nothing"),
+}

@@ -1,0 +1,124 @@
+"""Contact of a deck as tables of a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symplex.decks.courses import MOTIONS
+from symplex.decks.deck import ContactPair, Deck, Interaction, Step
+from symplex.decks.geometry import DeckGeometry, Face
+from symplex.decks.parts import Parts
+from symplex.decks.reading import NotUnderstood
+from symplex.decks.tied import nearest_on_faces
+from symplex.decks.units import Units
+from symplex.meshes.kinds import FACE_KINDS, corners_of
+
+Table = dict[str, Any]
+# Flat faces pass into each other by p/(2 k) to p/(3 k), as the nodes of both press: docs/body-contact.md.
+_OF_BOTH_SIDES = 0.4
+# Of E/h: the least stiffness with which it matters little how far faces pass into each other.
+_LEAST_STIFFNESS = 1.0
+_NONE = 1e-5  # of the size of a face: a gap or an overlap that is none
+
+
+class ContactTables:
+    """Writes contact of one step.
+
+    Parameters
+    ----------
+    deck : Deck
+    geometry : DeckGeometry
+    step : Step
+    units : Units
+    parts : Parts
+    """
+
+    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, parts: Parts):
+        self._deck, self._geometry, self._step = deck, geometry, step
+        self._units, self._parts = units, parts
+        self._young = max((m.young for m in deck.materials.values() if m.young), default=0.0)
+
+    def tables(self) -> list[Table]:
+        """Return tables ``[[contact]]``, one for each two bodies.
+
+        Raises
+        ------
+        NotUnderstood
+            If the step or the surfaces are such that contact of a scenario is another one.
+        """
+        found: dict[tuple[str, str], Table] = {}
+        for pair in self._deck.touching:
+            keys = self._keys(pair)
+            slave, master = (self._geometry.faces_of_surface(who) for who in (pair.slave, pair.master))
+            if not slave or not master:
+                raise NotUnderstood(f"{pair.where}: contact of a surface that is one of nodes only is not known")
+            if len(self._parts.names) == 1:
+                raise NotUnderstood(f"{pair.where}: '{pair.slave}' and '{pair.master}' are surfaces of one body")
+            self._check_stiffness(pair, [*slave, *master])
+            self._check_gaps(pair, slave, master)
+            for one in self._parts.holding(face[0] for face in slave):
+                for other in self._parts.holding(face[0] for face in master):
+                    if one == other:
+                        raise NotUnderstood(f"{pair.where}: contact of a body with itself is not known")
+                    bodies = (min(one, other), max(one, other))
+                    if found.get(bodies, keys) != keys:
+                        raise NotUnderstood(f"{pair.where}: two bodies are in contact in different ways")
+                    found[bodies] = keys
+        return [
+            {"name": f"contact_{k}", "bodies": list(bodies), "begins": "touch", **keys}
+            for k, (bodies, keys) in enumerate(found.items(), start=1)
+        ]
+
+    def _keys(self, pair: ContactPair) -> Table:
+        interaction = self._interaction(pair)
+        step = self._step
+        if step.procedure in ("frequency", "modal-dynamic"):
+            raise NotUnderstood("vibrations of bodies in contact are not known")
+        static_before = any(s.procedure == "static" for s in self._deck.steps[: step.number - 1])
+        if interaction.friction and (step.procedure not in MOTIONS or static_before):
+            raise NotUnderstood(f"{pair.where}: friction in static steps, which depends on the way there, is not known")
+        keys: Table = {}
+        if interaction.stiffness is not None:
+            keys["stiffness"] = _OF_BOTH_SIDES * interaction.stiffness * self._units.stress / self._units.length
+        if interaction.friction:
+            keys["friction"] = interaction.friction
+        return keys
+
+    def _interaction(self, pair: ContactPair) -> Interaction:
+        if pair.interaction not in self._deck.interactions:
+            raise NotUnderstood(f"{pair.where}: there is no surface interaction '{pair.interaction}'")
+        return self._deck.interactions[pair.interaction]
+
+    def _check_stiffness(self, pair: ContactPair, faces: list[Face]) -> None:
+        """Raise NotUnderstood where contact is softer than an element, so that its depth matters."""
+        stiffness, points = self._interaction(pair).stiffness, self._geometry.mesh.points
+        if stiffness is None:
+            return
+        size = float(np.mean([np.ptp(points[list(face)], axis=0).max() for face in faces]))
+        if stiffness * size < _LEAST_STIFFNESS * self._young:
+            raise NotUnderstood(
+                f"{pair.where}: a stiffness of {stiffness:.3g} is less than E/h, {self._young / size:.3g}: bodies "
+                "yield mostly where they are in contact, by how pressures are integrated"
+            )
+
+    def _check_gaps(self, pair: ContactPair, slave: list[Face], master: list[Face]) -> None:
+        """Raise NotUnderstood where nodes of the first surface overlap the second one."""
+        points = self._geometry.mesh.points
+        for node in np.unique(np.concatenate([np.array(face) for face in slave])).tolist():
+            face, weights, away = nearest_on_faces(points[node], master, points)
+            if not np.isfinite(away):
+                continue
+            x = points[list(corners_of(FACE_KINDS[len(face)], np.array([face]))[0])]
+            normal = np.cross(x[2] - x[0], x[-1] - x[1]) if len(x) == 4 else np.cross(x[1] - x[0], x[2] - x[0])
+            size = np.sqrt(np.linalg.norm(normal))
+            if away <= _NONE * size:
+                continue
+            below = normal @ (points[node] - weights @ points[list(face)]) < 0.0
+            number = self._geometry.numbers[node]
+            if below and away < size:  # what is farther is behind the other body
+                raise NotUnderstood(
+                    f"{pair.where}: node {number} is {away:.3g} below '{pair.master}' at the start, which presses in a "
+                    "deck; in a scenario overlaps are without stress. Let the surfaces touch"
+                )
