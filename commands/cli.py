@@ -70,7 +70,7 @@ examples:
   symplex render drop-results --field von_mises    make the pictures again, otherwise
   symplex report drop-results                      what of energy and momenta the run has kept
   symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/
-  symplex info part.msh                            what is in a mesh file or a results folder
+  symplex info part.msh                            what is in a mesh file or a folder of results
   symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh
 """
 

@@ -11,14 +11,17 @@ from symplex.errors import OutputError
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
-    info = add_command(commands, "info", _info, "print what is in a mesh file or a results folder")
-    info.add_argument("path", metavar="MESH-or-RESULT")
+    info = add_command(commands, "info", _info, "print what is in a mesh file or a folder of results")
+    info.add_argument("path", metavar="MESH-or-RESULT", help="mesh file, or folder of a run, modes, a study …")
 
 
 def _info(arguments: argparse.Namespace) -> int:
     from symplex.runs.report import mesh_report, result_report
+    from symplex.studies.folders import study_report
 
     path = Path(arguments.path)
     if path.suffix == ".toml":
         raise OutputError(f"{path.name} is a scenario; look at it with: symplex check {path}")
-    return told(result_report(path) if path.is_dir() else mesh_report(path))
+    if path.is_dir():
+        return told(study_report(path) or result_report(path))
+    return told(mesh_report(path))

@@ -13,7 +13,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     view = add_command(commands, "view", _view, "look at a run: in a window, or as one page for any browser")
     view.add_argument("result", metavar="RESULT", help="results folder")
-    view.add_argument("--html", metavar="FILE", help="write one self-contained page instead of opening a window")
+    view.add_argument(
+        "--html",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="write one self-contained page instead of opening a window; default: RESULT/view.html",
+    )
     add_look(view)
     view.add_argument(
         "--fields", nargs="+", metavar="NAME", help="what can be chosen in the page, beside displacement; default: all"
@@ -44,7 +50,7 @@ def _view(arguments: argparse.Namespace) -> int:
         str(
             write_page(
                 folder.path,
-                arguments.html,
+                arguments.html or folder.path / "view.html",
                 field=look.field,
                 fields=arguments.fields,
                 view=look.view,

@@ -221,7 +221,9 @@ def main() -> None:
         for t, y, style, colour, what in drawn:
             axis.plot(t, y, style, color=colour, label=what, ms=3, lw=1.2)
         axis.set(title=title, xlabel="t / s", ylabel=label)
-        axis.legend(frameon=False, fontsize=8)
+        if len(drawn) > 1:
+            axis.margins(y=0.25)
+        axis.legend(frameon=False, fontsize=8, loc="upper right", ncols=len(drawn), columnspacing=1.2, handlelength=1.4)
     figure.savefig(arguments.output / "starts_and_stages.png", dpi=110)
 
 

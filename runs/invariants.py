@@ -52,6 +52,8 @@ class Expected:
         Of the farthest node from the origin, in m.
     constant_forces : mapping of str to tuple of float
         Resultants in N of loads that are the same always, by name.
+    rounding : float
+        What rounding of the positions alone does to the potential energy, in J.
     name : str
         Of the stage, if it is one.
     start, end : float
@@ -65,6 +67,7 @@ class Expected:
     mass: float = 0.0
     reach: float = 0.0
     constant_forces: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    rounding: float = 0.0
     name: str = ""
     start: float = -np.inf
     end: float = np.inf
@@ -88,6 +91,7 @@ class Expected:
                 k: tuple(float(-x) for x in energy.gradient(state.q[energy.nodes]).sum(axis=(0, 1)))
                 for k, energy in gravity.items()
             },
+            rounding=_rounding(system, state.q),
             name=name,
             start=start,
             end=end,
@@ -114,6 +118,15 @@ class Expected:
             for one in known["momenta"]
         )
         return cls(**known)
+
+
+def _rounding(system: System, q: Array) -> float:
+    """Return what rounding of positions does to the potential energy in J: more than ε times an energy that is zero."""
+    rng = np.random.default_rng(0)
+    energies = system.energies.values()
+    there = np.array([energy.total(q) for energy in energies])
+    moved = (q * (1.0 + EPSILON * rng.uniform(-1.0, 1.0, q.shape)) for _ in range(2))
+    return max(float(np.abs([energy.total(near) for energy in energies] - there).sum()) for near in moved)
 
 
 @dataclass(frozen=True)
@@ -246,8 +259,13 @@ class PartRows:
 
     @property
     def energy_floor(self) -> float:
-        """ε √N Σ max |E_k| in J."""
-        return EPSILON * np.sqrt(self.steps) * self.magnitude
+        """ε √N Σ max |E_k| in J, and what rounding of the positions alone does."""
+        return EPSILON * np.sqrt(self.steps) * self.magnitude + self.expected.rounding
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no more energy is exchanged than rounding does."""
+        return self.exchanged <= ROUND_OFF * self.energy_floor
 
     @property
     def momentum_floor(self) -> float:
@@ -321,7 +339,7 @@ def _judged(
     largest = float(np.abs(change).max())
     relative = largest / scale if scale > 0.0 else 0.0
     verdict: Verdict
-    if max(scale, largest) <= ROUND_OFF * floor:
+    if rows.at_rest or max(scale, largest) <= ROUND_OFF * floor:
         verdict, words = "at rest", "nothing moves, but for rounding"
     elif changed_by:
         verdict, words = "changed", f"changed by {_listed(changed_by)}"

@@ -230,7 +230,7 @@ def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
     lines = [
         ("scenario", found.about.problem.scenario.path.name),
         ("about", "; ".join([f"the state at t = {si(found.about.state.t, 's')}", *found.about.notes])),
-        ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in natural.center)}) m"),
+        ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in _centre(natural))}) m"),
     ]
     if complex_ is not None:
         heads = ["mode", "frequency (Hz)", "damping ratio", ""]
@@ -255,6 +255,12 @@ def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
     return f"{table(lines)}\n\n{text_table(heads, rows)}"
 
 
+def _centre(natural: Modes) -> Array:
+    """Return the centre of mass in m without the rounding of what is zero."""
+    x = np.asarray(natural.center)
+    return np.where(np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0), x, 0.0)
+
+
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as text, numbers to the right and words to the left."""
     from io import StringIO
@@ -270,11 +276,11 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         table.add_row(*row)
     out = StringIO()
     Console(file=out, width=200, color_system=None, markup=False, highlight=False, emoji=False).print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
 
 
 def _number(frequency: float) -> str:
-    return f"{frequency:.6g}"
+    return f"{frequency:#.6g}"
 
 
 def _ratio(ratio: float) -> str:
@@ -357,4 +363,4 @@ class _Shapes:
 
 
 def _hertz(frequency: float) -> str:
-    return f"{frequency:.5g} Hz"
+    return f"{frequency:#.5g} Hz"

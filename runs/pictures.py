@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.errors import OutputError, RenderError, SymplexError
 from symplex.meshes.pictures.film import render_film
@@ -238,20 +239,24 @@ def draw_film(
     return path
 
 
+def _scenario_of(folder: Folder) -> Scenario | None:
+    """Return the scenario of a run; None if it is damaged, another version's, or no file: a pipe keeps us waiting."""
+    try:
+        return Scenario.parse(read_whole(folder.scenario).decode("utf-8"), folder.scenario)
+    except (SymplexError, OSError, UnicodeDecodeError):
+        return None
+
+
 def view_table(folder: Folder) -> ViewTable:
     """Return what the scenario of a run says on its pictures, nothing if it cannot be read."""
-    try:
-        return Scenario.read(folder.scenario).tables.output.view
-    except SymplexError:  # of another version
-        return ViewTable()
+    scenario = _scenario_of(folder)
+    return ViewTable() if scenario is None else scenario.tables.output.view
 
 
 def upright_in(view: View | None, folder: Folder) -> View:
     """Return a view in which the gravity of a run points down, if the view leaves open what points up."""
-    try:
-        return upright(view, Scenario.read(folder.scenario))
-    except SymplexError:  # of another version; the obstacles are left to tell what is up
-        return view or View()
+    scenario = _scenario_of(folder)  # without it the obstacles are left to tell what is up
+    return (view or View()) if scenario is None else upright(view, scenario)
 
 
 def upright(view: View | None, scenario: Scenario) -> View:

@@ -321,7 +321,8 @@ def _draw(axes: Axes, panel: _Panel, histories: Mapping[str, Rows], time_scale: 
     if several_columns and several_runs:
         for run, label in enumerate(histories):
             axes.plot([], [], color="0.35", linestyle=_STYLES[run % len(_STYLES)], label=label)
-    axes.set_title(panel.title, fontsize=11, loc="left")
+    alone = "" if several_columns else _axis(panel.columns[0])
+    axes.set_title(f"{panel.title}, {alone}" if alone else panel.title, fontsize=11, loc="left")
     axes.set_ylabel(unit)
     if panel.log:
         axes.set_yscale("log")
@@ -360,16 +361,20 @@ def _relative_changes(panel: _Panel, history: Rows) -> dict[str, np.ndarray]:
 
 
 def _words(column: Column) -> str:
-    if column.vector and column.name[:-2] == column.vector:
-        return column.name[-1]
-    return column.name.replace("_", " ")
+    return _axis(column) or column.name.replace("_", " ")
+
+
+def _axis(column: Column) -> str:
+    """Return which component of its vector a column is, as x of ``displacement_x_mean``; nothing if it is none."""
+    without = {axis: column.name.replace(f"_{axis}", "", 1) for axis in AXES if f"_{axis}" in column.name}
+    return next((axis for axis, vector in without.items() if vector == column.vector), "")
 
 
 def _colour(panel: _Panel, column: Column, run: int, several_columns: bool) -> str:
     if not several_columns:
         return _RUN_COLOURS[run % len(_RUN_COLOURS)]
-    if column.vector and column.name[:-1] == f"{column.vector}_":  # not of the largest ones, as velocity_y_max
-        return _AXIS_COLOURS[AXES.index(column.name[-1])]
+    if axis := _axis(column):
+        return _AXIS_COLOURS[AXES.index(axis)]
     if column.name == "total" and not panel.log:
         return "#000000"
     return _RUN_COLOURS[panel.columns.index(column) % len(_RUN_COLOURS)]

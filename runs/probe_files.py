@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
-from symplex.base.files import WAY_OUT, damage_reported, new_file, reason_of
+from symplex.base.files import WAY_OUT, damage_reported, new_file, read_whole, reason_of
 from symplex.errors import OutputError
 from symplex.meshes.series.committed import CommittedFile, opened
 from symplex.meshes.series.redo import recover
@@ -233,7 +233,7 @@ def read_probes(folder: str | Path) -> dict[str, History]:
     """
     folder = Path(folder)
     try:
-        text = (folder / "scenario.toml").read_text("utf-8")
+        text = read_whole(folder / "scenario.toml").decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise OutputError(f"{folder} is not a results folder: it has no scenario.toml that can be read.") from error
     paths = {name: path_of_probe(folder, name, kind) for name, kind in probe_formats(text).items()}

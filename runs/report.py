@@ -47,15 +47,15 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         return table([("status", _status(summary))])
     drift = summary["drift"]
     counts = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in summary["statistics"].items())
+    momenta = ("momentum change", ", ".join(f"{a} {drift[f'momentum_{a}']:.1e}" for a in "xyz") + " (relative)")
     rows = [
         ("status", _status(summary)),
         ("time", f"{si(summary['t_end'], 's')} of {si(summary['duration'], 's')}"),
         ("size", f"{summary['nodes']:,} nodes, {elements(summary['elements'])}"),
         ("integrator", f"{summary.get('kind', summary['integrator'])}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
-        _drift(summary),
+        *([("motion", "none, but for rounding")] if _is_at_rest(summary) else [_drift(summary), momenta]),
         _heat(summary),
-        ("momentum change", ", ".join(f"{axis} {drift[f'momentum_{axis}']:.1e}" for axis in "xyz") + " (relative)"),
         ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
     ]
@@ -112,6 +112,11 @@ def called(stage: str) -> str:
 
 def _status(summary: Mapping[str, Any]) -> str:
     return f"{summary['status']}: {summary['reason']}" if summary["reason"] else summary["status"]
+
+
+def _is_at_rest(summary: Mapping[str, Any]) -> bool:
+    """Return whether nothing has moved, so that all that could be told of changes is rounding."""
+    return {one["verdict"] for part in summary.get("conservation", ()) for one in part["kept"].values()} == {"at rest"}
 
 
 def _drift(summary: Mapping[str, Any]) -> tuple[str, str]:

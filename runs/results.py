@@ -20,6 +20,7 @@ from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.runs.history import declaration_of
 from symplex.runs.probe_files import path_of_probe, probe_formats
+from symplex.runs.study_folder import kind_of
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 
@@ -73,6 +74,8 @@ class Folder:
             raise OutputError(f"there is no results folder {path}.")
         if not folder.holds_run:
             raise OutputError(f"{path} is not a results folder: it has no {folder.scenario.name}.")
+        if not folder.history.exists() and (kind := kind_of(folder.path)):
+            raise OutputError(f"{path} holds the {kind} of a scenario, not a run; look at it with: symplex info {path}")
         return folder if folder.series.exists() else cls(path, "pvd")
 
     @property

@@ -17,6 +17,16 @@ from symplex.errors import OutputError
 _SUMMARY = "summary.json"
 
 
+def kind_of(path: Path) -> str | None:
+    """Return the kind of study whose summary is in a folder, None if there is none."""
+    try:
+        summary = json.loads(read_whole(path / _SUMMARY)) if is_file(path / _SUMMARY) else None
+    except (OSError, ValueError):
+        return None
+    kind = summary.get("study") if isinstance(summary, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
 class StudyFolder:
     """A folder that takes files of a kind of study, and no others' place.
 

@@ -180,6 +180,8 @@ def _called(key: str, match: re.Match[str]) -> list[Any] | Random:
 
 def _listed(key: str, text: str) -> list[Any]:
     """Return the values of a list: of TOML, or texts without quotes."""
+    if re.fullmatch(r"\s*[\w-]+\s*\(.*\)\s*", text, re.DOTALL):
+        raise ScenarioError(f"{shown(key)}: {shown(text.strip())} is no range and no random number; {_FORM}.")
     try:
         found = tomllib.loads(f"values = [{text}\n]\n")
     except (ValueError, RecursionError):

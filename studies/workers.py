@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -17,6 +18,7 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from symplex.errors import OutputError, StepFailed, SymplexError
+from symplex.scenario.quantities import shown
 
 if TYPE_CHECKING:
     from symplex.runs.interrupts import Stop
@@ -222,6 +224,8 @@ def on_dask(tasks: Sequence[Task], address: str, stop: Stop) -> Iterator[Outcome
         raise OutputError(
             "a Dask cluster needs dask.distributed, which is not installed; pip install 'symplex[dask]'."
         ) from None
+    if not re.fullmatch(r"([a-z]+://)?[^/\s]+:\d+", address):  # of others Client fails in threads of its own
+        raise OutputError(f"{shown(address)} is no address of a Dask scheduler; write one as tcp://host:8786.")
     try:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -17,7 +17,8 @@ from symplex.scenario.tables import MODELS, NEEDED, WITH_NODES
 from symplex.time.catalogue import columns_of_methods
 
 ROOT = Path(__file__).parent.parent
-PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+DOCS = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
+PAGES = {"README.md": ROOT / "README.md", "docs/README.md": DOCS.pop("README.md"), **DOCS}
 # Pages about the files of a run: the snippets stand in a results folder.
 IN_RESULTS = {"results-format.md"}
 SMALL = """
@@ -60,7 +61,7 @@ def test_python_runs_as_it_is_pasted(name, tmp_path, can_draw):
     environment = os.environ | {"PYVISTA_OFF_SCREEN": "true"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", text],
-        cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{name}: {done.stderr[-1500:]}"
 

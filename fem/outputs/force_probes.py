@@ -84,7 +84,10 @@ class BarProbe(Probe):
         self._lengths = at_rest[self._members]
         labels = [str(k) for k in self._members]
         self._quantities = tuple(quantities)
-        self._numbers = [Numbers(f"{name}: {one}", one, *_OF_BARS[one], (), labels, None, reduce) for one in quantities]
+        self._numbers = [
+            Numbers(f"{name}: {one.replace('_', ' ')}", one, *_OF_BARS[one], (), labels, None, reduce)
+            for one in quantities
+        ]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
 
     def values(self, seen: Observation) -> Array:

@@ -295,7 +295,9 @@ def time_unit(times: NDArray[np.float64]) -> tuple[float, str, int]:
 
 
 def time_labels(series: Series) -> Callable[[int], str]:
-    """Return a function that writes the time of a frame, in one unit for the whole series."""
+    """Return a function that writes the time of a frame, in one unit for the whole series; nothing of a still."""
+    if len(series.times) == 1 and series.times[0] == 0.0:
+        return lambda _: ""
     scale, unit, digits = time_unit(series.times)
     times = series.times * scale
     return lambda i: f"t = {times[i]:.{digits}f} {unit}"

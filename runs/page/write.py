@@ -270,7 +270,7 @@ def _model(
     n = len(packed.frames)
     said = [f"{n} frames" if n == len(series) else f"{n} of {len(series)} frames, for a small file"]
     said += ["only the surfaces of bodies, for a small file"] if packed.is_hollow else []
-    said.append(f"displacements to {si(packed.resolution, 'm')}")
+    said.append(f"displacements to within {si(packed.resolution, 'm')}")
     status = "" if run.status == "finished" else f"{run.status}; "
     return {
         "model": packed.header,

@@ -13,7 +13,10 @@ from symplex.base.columns import Column
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.redo import log_of
 from symplex.runs import run as module
+from symplex.runs.pictures import view_table
 from symplex.runs.probe_files import Hdf5Writer, open_probe, path_of_probe
+from symplex.runs.results import Folder
+from symplex.scenario.pictures import ViewTable
 
 BASE = """
 [[body]]
@@ -266,6 +269,14 @@ def test_the_picture_of_probes(whole, tmp_path):
     with pytest.raises(OutputError, match="probes have told nothing yet"):
         sx.runs.plot_probes({}, tmp_path / "none.png")
     assert json.loads((whole / "summary.json").read_text())["probes"]["top"]["file"] == "probe-top.csv"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_in_the_place_of_the_scenario_keeps_nobody_waiting(tmp_path):
+    os.mkfifo(tmp_path / "scenario.toml")
+    with pytest.raises(OutputError, match=r"no scenario\.toml that can be read"):
+        sx.runs.read_probes(tmp_path)
+    assert view_table(Folder(tmp_path)) == ViewTable()
 
 
 TURNS = """
