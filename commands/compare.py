@@ -6,6 +6,7 @@ import argparse
 
 from symplex.base.streams import complain
 from symplex.commands.common import FAILED, add_command, told
+from symplex.errors import InvalidArgument
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -23,6 +24,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     from symplex.studies.comparison import compare
     from symplex.studies.tables import told_as_table
 
+    if arguments.tolerance is not None and not arguments.tolerance >= 0.0:
+        raise InvalidArgument(f"--tolerance is {arguments.tolerance:g}, must be a number that is not negative.")
     found = compare(arguments.first, arguments.second, output=arguments.output)
     rows = [{**row, "largest at t": row["t"]} for row in found.rows()]
     lines = [told_as_table(["name", "where", "unit", "rms", "largest", "largest at t", "relative"], rows), *found.notes]

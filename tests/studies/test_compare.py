@@ -125,5 +125,7 @@ def test_the_command_line_tells_and_fails_beyond_a_tolerance(results, capsys, tm
     assert main([*words, "--tolerance", "0.3"]) == 1
     assert "of 12 differ by more than 0.3; most of all " in capsys.readouterr().err
     assert main(["compare", str(results["a"]), str(results["a"]), "--tolerance", "0"]) == 0
+    assert main([*words, "--tolerance", "nan"]) == 2
+    assert "--tolerance is nan, must be a number that is not negative" in capsys.readouterr().err
     assert main(["compare", str(results["a"]), str(tmp_path)]) == 2
     assert "is not a results folder" in capsys.readouterr().err
