@@ -19,12 +19,17 @@ _SUMMARY = "summary.json"
 
 def kind_of(path: Path) -> str | None:
     """Return the kind of study whose summary is in a folder, None if there is none."""
+    kind = _summary_in(path).get("study")
+    return kind if isinstance(kind, str) else None
+
+
+def _summary_in(path: Path) -> dict[str, Any]:
+    """Return what the summary in a folder says; nothing if there is none, or it is damaged."""
     try:
         summary = json.loads(read_whole(path / _SUMMARY)) if is_file(path / _SUMMARY) else None
-    except (OSError, ValueError):
-        return None
-    kind = summary.get("study") if isinstance(summary, dict) else None
-    return kind if isinstance(kind, str) else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return summary if isinstance(summary, dict) else {}
 
 
 class StudyFolder:
@@ -69,12 +74,8 @@ class StudyFolder:
 
     def _before(self) -> list[str] | None:
         """Return the files that an earlier study of the kind has written; None if there was none."""
-        path = self.path / _SUMMARY
-        try:
-            summary = json.loads(read_whole(path)) if is_file(path) else None
-        except (OSError, ValueError):
-            return None
-        if not isinstance(summary, dict) or summary.get("study") != self._kind:
+        summary = _summary_in(self.path)
+        if summary.get("study") != self._kind:
             return None
         files = summary.get("files", [])
         plain = isinstance(files, list) and all(isinstance(name, str) and Path(name).name == name for name in files)

@@ -287,6 +287,8 @@ def _begin(home: Path, scenario: Scenario, named: Mapping[str, Mapping[str, Any]
             raise OutputError(f"{home} already holds a study; go on with it with --resume, or choose another --output.")
         with damage_reported(path, "study", "choose another folder with --output"):
             before = json.loads(read_whole(path))
+            if not isinstance(before, dict):
+                raise ValueError(f"a {type(before).__name__} instead of an object")
         for key, what in (("scenario_sha256", "the scenario"), ("members", "what is varied")):
             if before.get(key) != described[key]:
                 raise OutputError(

@@ -72,10 +72,10 @@ def test_an_interrupted_run_goes_on_bit_identically(path, tmp_path, monkeypatch)
     simulate(path, tmp_path / "whole", progress=False)
     original = symplex.runs.rows.RowsOfRun.row
 
-    def interrupted(self, state):
+    def interrupted(self, state, acting):
         if state.t > 31e-6:
             raise KeyboardInterrupt
-        return original(self, state)
+        return original(self, state, acting)
 
     with monkeypatch.context() as patch:
         patch.setattr(symplex.runs.rows.RowsOfRun, "row", interrupted)

@@ -231,10 +231,10 @@ def continues_bit_identically(text: Scenario, folder, monkeypatch) -> None:
     """Stop the run whose results are in ``whole``, go on with it, and compare the histories."""
     original = symplex.runs.rows.RowsOfRun.row
 
-    def interrupted(self, state):
+    def interrupted(self, state, acting):
         if state.t > 0.35:
             raise KeyboardInterrupt
-        return original(self, state)
+        return original(self, state, acting)
 
     with monkeypatch.context() as patch:
         patch.setattr(symplex.runs.rows.RowsOfRun, "row", interrupted)

@@ -150,10 +150,10 @@ def test_an_explicit_run_goes_on_bit_identically(tmp_path, monkeypatch):
     simulate(path, tmp_path / "whole", progress=False)
     original = symplex.runs.rows.RowsOfRun.row
 
-    def interrupted(self, state):
+    def interrupted(self, state, acting):
         if state.t > 0.25:
             raise KeyboardInterrupt
-        return original(self, state)
+        return original(self, state, acting)
 
     with monkeypatch.context() as patch:
         patch.setattr(symplex.runs.rows.RowsOfRun, "row", interrupted)

@@ -115,6 +115,14 @@ def test_what_is_finished_is_kept_and_the_rest_goes_on(oscillator):
     assert Path("osc-study/members/002/history.csv").read_bytes() == history
 
 
+@pytest.mark.parametrize("content", ["[]", "[" * 100_000, '{"members'])
+def test_a_damaged_study_is_told(oscillator, content, capsys):
+    Path("osc-study").mkdir()
+    Path("osc-study/study.json").write_text(content, "utf-8")
+    assert main(["sweep", "osc.toml", "--over", "define.k=100,400", "--quiet", "--resume"]) == 2
+    assert "study.json cannot be read: not a study, or damaged" in capsys.readouterr().err
+
+
 def test_a_study_file_says_all_of_it(oscillator):
     Path("plan").mkdir()
     Path("plan/stiff.toml").write_text(
