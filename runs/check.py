@@ -83,11 +83,15 @@ def check_report(problem: Problem) -> tuple[str, str]:
 
 
 def _stable_step(system: System, state: State) -> str:
-    """Return the largest stable step of explicit Newmark at a state, or nothing if it does not take the system."""
+    """Return the largest stable step of explicit Newmark at a state, or nothing if it does not take the system.
+
+    Nor where nothing is stiff yet, as with ropes that hang loose.
+    """
     bounded = all(energy.bounded_stiffness for energy in system.energies.values())
     if not bounded or not system.is_lumped or system.massless.any():
         return ""
-    return si(stable_step(system, state.q, system.held(state.t, state.v)), "s", 4)
+    limit = stable_step(system, state.q, system.held(state.t, state.v))
+    return si(limit, "s", 4) if limit < np.inf else ""
 
 
 def _body(points: Array, solids: Mapping[str, Solid], system: System) -> str:

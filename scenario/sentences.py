@@ -55,8 +55,8 @@ def sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
         inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
         return f"unknown key {shown(keys[-1])}{inside}; {suggestion(keys[-1], _keys_of(model, keys[:-1]))}"
     if kind == "missing":
-        field = _model_of(model, keys[:-1]).model_fields[str(keys[-1])]
-        unit = next((item.unit for item in field.metadata if isinstance(item, Quantity)), "")
+        field = _model_of(model, keys[:-1]).model_fields.get(str(keys[-1]))
+        unit = next((item.unit for item in field.metadata if isinstance(item, Quantity)), "") if field else ""
         return f"{key} is missing{f' ({unit})' if unit else ''}."
     if kind == "literal_error":
         known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]
@@ -78,14 +78,24 @@ def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:
 
 def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
     """Return the model of the table inside a table that keys lead to."""
-    is_inside = False  # a list or a mapping of tables, of which the key of one comes next
+    places = 0  # in lists and mappings of tables, whose keys come next
     for key in keys:
-        if is_inside:
-            is_inside = False
+        if places:
+            places -= 1
             continue
-        annotation = next(i.annotation for n, i in model.model_fields.items() if key == (i.alias or n))
-        parts = [annotation, *get_args(annotation)]
-        is_inside = any(get_origin(part) in (list, dict) for part in parts)
-        parts += [inner for part in parts for inner in get_args(part)]
-        model = next(part for part in parts if isinstance(part, type) and issubclass(part, Table))
+        # A table where a mapping of tables is wanted has its keys in the place of names.
+        found = _table_in(next((i.annotation for n, i in model.model_fields.items() if key == (i.alias or n)), None))
+        if found is None:
+            return model
+        model, places = found
     return model
+
+
+def _table_in(annotation: Any) -> tuple[type[Table], int] | None:
+    """Return the model of the tables that a value has, and in how many lists and mappings they are."""
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        return annotation, 0
+    for part in get_args(annotation):
+        if (found := _table_in(part)) is not None:
+            return found[0], found[1] + (get_origin(annotation) in (list, dict))
+    return None

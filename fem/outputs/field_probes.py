@@ -84,7 +84,13 @@ class NodalProbe(Probe):
         if "displacement" in quantities:
             if reference is None:
                 raise InvalidSystem("NodalProbe: displacements need the undeformed positions; give reference=points.")
-            self._start = np.array(reference, dtype=float)[self._nodes]
+            start = np.array(reference, dtype=float)
+            if start.ndim != 2 or start.shape[1] != dim or len(start) <= self._nodes.max():
+                raise InvalidSystem(
+                    f"NodalProbe: reference has shape {start.shape}, wanted (n, {dim}) with n at least "
+                    f"{self._nodes.max() + 1}: the undeformed positions of all nodes."
+                )
+            self._start = start[self._nodes]
         self._quantities = tuple(quantities)
         self._numbers = [
             Numbers(f"{name}: {one}", one, *_MOTION[one], AXES[:dim], labels, components, reduce) for one in quantities

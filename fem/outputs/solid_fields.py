@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, final, get_args
 
@@ -59,6 +59,7 @@ class _Part(NamedTuple):
     overstress: Mapping[str, Viscoelastic]
 
 
+@checked
 @final
 class SolidFields(Copyable):
     """Stress, strain and energy density of solids.
@@ -78,7 +79,7 @@ class SolidFields(Copyable):
     Parameters
     ----------
     system : System
-    names : iterable of str, optional
+    names : sequence of str, optional
         The names of the energies of solids that are meant; default: all.
     near : int [k], optional
         Only the elements that have one of these nodes, which is enough for what there is at them.
@@ -93,7 +94,7 @@ class SolidFields(Copyable):
         If a name is not that of a solid.
     """
 
-    def __init__(self, system: System, names: Iterable[str] | None = None, near: ArrayLike | None = None):
+    def __init__(self, system: System, names: Sequence[str] | None = None, near: ArrayLike | None = None):
         solids = {name: energy for name, energy in system.energies.items() if isinstance(energy, Solid)}
         wanted = list(solids) if names is None else list(names)
         for name in wanted:

@@ -572,6 +572,8 @@ def furnish(folder: Path) -> None:
     from symplex.scenario.scenario import Scenario
 
     (folder / "folder").mkdir()
+    for table in (ROOT / "examples").glob("*.csv"):
+        (folder / table.name).write_bytes(table.read_bytes())
     (folder / "record.csv").write_text("t (s),a (g)\n0,0\n0.005,1\n0.02,0\n", "utf-8")
     save_mesh(box((0.1, 0.1, 0.1), (1, 1, 1), split="6"), folder / "box.msh")
     (folder / "nodes.csv").write_text("x,y,z\n0,0,0\n1,0,0\n0,1,0\n", "utf-8")
