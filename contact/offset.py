@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.base.arguments import checked
+from symplex.base.arguments import checked, described
 from symplex.contact.bodies import BodyContact
 from symplex.contact.crossing import intersections
 from symplex.contact.inside import inward, weights_inside
@@ -74,6 +74,8 @@ def offset_contact(
         If a body has an open surface, which has no inside; a cell has a node that does not exist; or bodies overlap by
         more than a quarter of the shortest edge.
     """
+    if not isinstance(cells, Mapping):
+        raise InvalidSystem(f"offset_contact: cells must be a mapping of types to elements; it is {described(cells)}.")
     own = {kind: connectivity("offset_contact", nodes) for kind, nodes in cells.items() if dimension_of(kind) == 3}
     surface, touches = contact.surface, np.asarray(contact.between.any(axis=1))
     if points.ndim != 2 or points.shape[1] != 3 or len(points) <= surface.vertices[-1]:

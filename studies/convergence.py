@@ -164,8 +164,8 @@ def converge(
     scenario, coarsest = _coarsest(scenario, key)
     if factor is None:
         factor = 2.0 if _is_whole(coarsest) and key != _STEP else 0.5
-    if not 1e-3 <= factor <= 1e3 or factor == 1.0:
-        raise ScenarioError(f"the factor is {factor:g}, must be from 0.001 to 1000 and not 1.")
+    if not 1e-6 <= factor <= 1e6 or factor == 1.0:
+        raise ScenarioError(f"the factor is {factor:g}, must be from 1e-6 to 1e6 and not 1.")
     if key == _STEP and factor > 1.0:
         raise ScenarioError(f"the factor is {factor:g}, which makes steps longer; take one below 1, such as 0.5.")
     study = sweep(
