@@ -80,6 +80,10 @@ def offset_contact(
     surface, touches = contact.surface, np.asarray(contact.between.any(axis=1))
     if points.ndim != 2 or points.shape[1] != 3 or len(points) <= surface.vertices[-1]:
         raise InvalidSystem(f"offset_contact: points have shape {points.shape}; there must be one for each node.")
+    if not np.isfinite(points).all():
+        raise InvalidSystem(
+            f"offset_contact: the point of node {np.argwhere(~np.isfinite(points))[0][0]} is not finite."
+        )
     for nodes in own.values():
         require_nodes("offset_contact", nodes, len(points))
     for body in np.flatnonzero(touches).tolist():

@@ -50,10 +50,9 @@ def failure(
     where = f"element {element} (nodes {', '.join(map(str, nodes[element]))})"
     if len(inverted):
         det = worst[order == element][0]
+        what = f"inverted: det F = {det:.3g}, and must be positive" if np.isfinite(det) else "deformed beyond numbers"
         return InvertedElement(
-            f"{where} is inverted: det F = {det:.3g}, and must be positive. "
-            "Try a smaller step, a finer mesh there, or a softer impact.",
-            element,
+            f"{where} is {what}. Try a smaller step, a finer mesh there, or a softer impact.", element
         )
     return MaterialFailed(
         f"{type(material).__name__} has no finite energy, stress or tangent in {where}. "
