@@ -31,7 +31,6 @@ from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probes import BuiltProbe, ProbeBuilder
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
-from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.sampling import Leg, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
@@ -84,7 +83,8 @@ class Builder:
         ScenarioError
             With one line for each mistake.
         """
-        self._mesh = self._tied(merge(self._meshes()))
+        meshes = self._meshes()
+        self._mesh = self._tied(merge(meshes) if meshes else Mesh(np.empty((0, 3)), {}))
         self._raise_mistakes()
         self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
         self._raise_mistakes()
@@ -128,7 +128,7 @@ class Builder:
 
         legs = timeline(tables).legs
         if self._riders.free_frames:
-            energies[RIGIDITY] = self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
+            energies |= self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
         systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
         state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
@@ -272,8 +272,8 @@ class Builder:
 
     def _rigidity(
         self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
-    ) -> Energy:
-        """Return what keeps free rigid bodies in shape, as stiff as steps allow; "auto" ones that all else allows."""
+    ) -> dict[str, Energy]:
+        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow; "auto" ones that all else allows."""
         steps, given = [], self._tables.sampled
         for leg in legs:
             of_stage = tables_of_stage(self._tables, leg.stage)
