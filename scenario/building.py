@@ -36,7 +36,8 @@ from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
 from symplex.scenario.springs import spring_of
 from symplex.scenario.stages import idle, of_supports, tables_of_stage
-from symplex.scenario.start import Beginning, Perturbation, Start
+from symplex.scenario.separate import rotating_apart, separate_parts
+from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
 from symplex.scenario.trusses import truss_mesh
@@ -160,12 +161,20 @@ class Builder:
             given = self._given
             return self._wanted("at the start", system.state, given.q, given.v, 0.0, given.internal)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        q, v, internal = self._wanted(place("start"), beginning.state, table)
+        if isinstance(table, RotationStart) and (len(separate_parts(self._tables)) > 1 or self._riders.riders):
+            found = self._wanted(place("start"), rotating_apart, self._tables, table, beginning, self._built)
+        else:
+            found = self._wanted(place("start"), beginning.state, table)
+        q, v, internal = found
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
         return self._wanted("at the start", system.state, q, v, 0.0, internal)
+
+    def _built(self, tables: Tables) -> Built:
+        """Return what other tables describe, in the same folder."""
+        return Builder(tables, self._path).build()
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
