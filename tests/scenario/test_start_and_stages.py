@@ -317,7 +317,8 @@ def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     assert "leave the supports out" in mistakes(BAR + HELD + turning + spin + RUN)
     assert "leave out the angular_velocity of the body" in mistakes(BAR + spin + turning + spin + RUN)
     two = BAR + BAR.replace('"bar"', '"other"')
-    assert "'other': the rotation is that of [start]" in mistakes(two + spin + turning + spin + RUN)
+    even = two.replace('split = "6"', 'split = "hexahedra"')
+    assert "'other': the rotation is that of [start]" in mistakes(even + spin + turning + spin + RUN)
     assert "'bar': a supported body has no" in mistakes(two + HELD + turning + spin + RUN)
     members = "mesh = { nodes = [[0, 0, 0], [1, 0, 0], [0, 5, 0], [1, 5, 0]], members = [[0, 1], [2, 3]] }\n"
     pieces = '[[truss]]\nname = "t"\nstiffness = 1.0\nmember_mass = 1.0\n' + members
