@@ -288,7 +288,7 @@ def test_an_interrupted_study_can_be_resumed(oscillator):
     process = begun("--workers", "2")
     wait_for(3, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    error = process.communicate(timeout=300)[1]
+    error = process.communicate(timeout=600)[1]
     assert process.returncode == 130
     assert "interrupted; what is finished is kept; go on with: symplex sweep osc.toml" in error
     assert "Traceback" not in error
