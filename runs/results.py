@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from symplex.base.files import aside_of, damage_reported, is_file, read_whole, replacing
+from symplex.base.files import aside_of, damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.errors import OutputError
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
@@ -199,7 +199,7 @@ class Folder:
         except FileExistsError:
             raise OutputError(f"{self._lock} is not a file; remove it or move it away.") from None
         except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}.") from error
         with file:
             try:
                 _lock(file)
@@ -241,9 +241,9 @@ class Folder:
                 self._lock_file.seek(0)
                 self._lock_file.write(_MARK)
                 self._lock_file.flush()
-            write_whole(self.scenario, scenario_text)
         except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}.") from error
+        write_text(self.scenario, scenario_text)
 
     def keep_scenario(self, scenario_text: str) -> None:
         """Write the copy of the scenario anew, if it is another.
@@ -251,13 +251,12 @@ class Folder:
         Raises
         ------
         OutputError
-            If it cannot be written.
+            If it cannot be read or written.
         """
-        try:
-            if read_whole(self.scenario) != scenario_text.encode("utf-8", "backslashreplace"):
-                write_whole(self.scenario, scenario_text)
-        except OSError as error:
-            raise OutputError(f"{self.scenario} cannot be written: {_reason(error)}.") from error
+        with damage_reported(self.scenario, "scenario", "put it back as the run wrote it"):
+            kept = read_whole(self.scenario)
+        if kept != scenario_text.encode("utf-8", "backslashreplace"):
+            write_text(self.scenario, scenario_text)
 
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else: its checkpoint first, and not yet its scenario."""
@@ -275,10 +274,7 @@ class Folder:
         OutputError
             If it cannot be written.
         """
-        try:
-            write_whole(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-        except OSError as error:
-            raise OutputError(f"{self.summary} cannot be written: {_reason(error)}.") from error
+        write_text(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``, empty if there is none.
@@ -296,19 +292,6 @@ class Folder:
             if not isinstance(summary, dict):
                 raise ValueError(f"a {type(summary).__name__} instead of an object")
             return summary
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that it is there whole or not at all."""
-    # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
-    with replacing(path) as file:
-        file.write(text.encode("utf-8", "backslashreplace"))
-
-
-def _reason(error: OSError) -> str:
-    """Return why the operating system refused, as part of a sentence."""
-    reason = error.strerror or str(error)
-    return reason[:1].lower() + reason[1:]
 
 
 def _lock(file: IO[bytes]) -> None:

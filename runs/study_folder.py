@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symplex.base.columns import Column
-from symplex.base.files import is_file, read_whole, reason_of, write_whole
+from symplex.base.files import is_file, read_whole, reason_of, write_text
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
 
@@ -129,17 +129,11 @@ class StudyFolder:
         """Write ``summary.json``, with the kind of study and its files, and return what it holds."""
         whole = {"study": self._kind, "symplex": VERSION, **summary, "files": sorted(set(self._own))}
         self._own.append(_SUMMARY)
-        self._put(self.path / _SUMMARY, _json(whole))
+        write_text(self.path / _SUMMARY, _json(whole))
         return whole
 
     def _write(self, name: str, text: str) -> None:
-        self._put(self.file(name), text)
-
-    def _put(self, path: Path, text: str) -> None:
-        try:
-            write_whole(path, text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
+        write_text(self.file(name), text)
 
 
 def _plain(value: Any) -> str:

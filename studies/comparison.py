@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.files import reason_of
+from symplex.base.files import reason_of, write_text
 from symplex.base.representation import table_html
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
 from symplex.runs.plots import compare_histories
 from symplex.runs.result import Result, read_result
-from symplex.runs.results import write_whole
 from symplex.scenario.quantities import listed
 from symplex.studies.fields import FieldsCompared
 from symplex.studies.histories import SAME_TIME, Difference, Scales, common_times, compared_histories
@@ -166,10 +165,7 @@ def _write(comparison: Comparison, a: Result, b: Result, fields: FieldsCompared 
     from symplex.studies.plots import plot_differences
 
     told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
-    try:
-        write_whole(folder / "comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written: {reason_of(error)}.") from error
+    write_text(folder / "comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     labels = (str(a.path), str(b.path)) if a.path != b.path else (str(a.path), f"{b.path} again")
     compare_histories(dict(zip(labels, (a.history, b.history), strict=True)), folder / "histories.png")
     if fields is None:

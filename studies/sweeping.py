@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from symplex.base.arguments import checked
-from symplex.base.files import damage_reported, read_whole, reason_of
+from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.representation import table_html
 from symplex.errors import Interrupted, OutputError, ScenarioError, SymplexError
 from symplex.fem.threads import count
 from symplex.runs.interrupts import heeded
 from symplex.runs.result import Result
-from symplex.runs.results import Folder, write_whole
+from symplex.runs.results import Folder
 from symplex.runs.run import goes_beyond
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.scenario import Scenario
@@ -300,10 +300,7 @@ def _begin(home: Path, scenario: Scenario, named: Mapping[str, Mapping[str, Any]
         raise OutputError(f"{home} holds no study to resume; begin one without --resume.")
     if there := [item.name for item in home.iterdir() if item.name != ".lock"]:
         raise OutputError(f"{home} holds {' and '.join(sorted(there)[:3])}, but no study; choose another --output.")
-    try:
-        write_whole(path, json.dumps(described, indent=1, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
+    write_text(path, json.dumps(described, indent=1, ensure_ascii=False) + "\n")
 
 
 def _is_finished(path: Path, scenario: Scenario) -> bool:
@@ -342,11 +339,7 @@ def _write_table(study: Sweep) -> None:
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in study.rows())
-    path = study.path / _TABLE
-    try:
-        write_whole(path, text.getvalue())
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
+    write_text(study.path / _TABLE, text.getvalue())
 
 
 def _draw(study: Sweep, title: str) -> None:
