@@ -83,7 +83,7 @@ def _words(arguments: argparse.Namespace) -> list[str]:
 
 def _report(found: Convergence) -> str:
     """Return a table of each quantity, what it tends to, and where all of it is."""
-    from symplex.studies.tables import told_as_table
+    from symplex.runs.tables import told_as_table
 
     lines = []
     for name in found.values:

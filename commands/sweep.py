@@ -87,7 +87,7 @@ def _words(arguments: argparse.Namespace) -> list[str]:
 
 def _report(study: Sweep) -> str:
     """Return a table of the members, and where all of it is."""
-    from symplex.studies.tables import told_as_table
+    from symplex.runs.tables import told_as_table
 
     columns = ["member", *study.keys, *study.quantities]
     rows = [row if row["status"] == "finished" else row | {"note": row["status"]} for row in study.rows()]

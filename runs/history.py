@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Never, Self, final
 
 import numpy as np
@@ -50,14 +50,26 @@ class History(dict[str, NDArray[np.float64]]):
         OutputError
             If pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise OutputError("frames need the package pandas; install symplex[pandas].") from None
+        pandas = loaded_pandas()
         frame = pandas.DataFrame({name: rows for name, rows in self.items() if name != "t"})
         frame.index = pandas.Index(self.get("t", np.arange(float(len(frame)))), name="t")
         frame.attrs["units"] = {name: column.unit for name, column in self.columns.items()}
         return frame
+
+
+def loaded_pandas() -> ModuleType:
+    """Return pandas, which is heavy, and optional.
+
+    Raises
+    ------
+    OutputError
+        If it is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise OutputError("frames need the package pandas; install symplex[pandas].") from None
+    return pandas
 
 
 def columns_of(history: Rows) -> dict[str, Column]:

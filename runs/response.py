@@ -17,7 +17,7 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import plain_style, save_figure
 from symplex.runs.linearised import Linearised, linearised
-from symplex.runs.study_folder import StudyFolder
+from symplex.runs.study_folder import StudyFolder, told_about
 from symplex.runs.swings import swings
 from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
 from symplex.scenario.scenario import Scenario
@@ -188,21 +188,14 @@ def save_response(
         If the folder holds something else, or cannot be written.
     """
     folder = StudyFolder(output, "response", overwrite)
-    folder.begin()
-    scenario = found.about.problem.scenario
-    folder.write_scenario(scenario.text)
+    folder.begin(found.about.problem.scenario.text)
     columns, rows = table_of(found)
     folder.write_table("response", columns, rows)
     if pictures:
         plot_response(found, folder.file("response.png"))
-    table = scenario.tables.response
-    assert isinstance(table, ResponseTable)
     return folder.write_summary(
         {
-            "scenario": scenario.path.name,
-            "scenario_sha256": scenario.hash,
-            "t": found.about.state.t,
-            "notes": found.about.notes,
+            **found.about.summary(),
             "method": "direct" if found.modes is None else f"superposition of {len(found.modes.frequencies)} modes",
             "frequencies": [float(found.frequencies.min()), float(found.frequencies.max())],
             "peaks": {
@@ -239,13 +232,12 @@ def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Curve]]:
 def response_report(found: ResponseFound, folder: str | Path | None = None) -> str:
     """Return what the response is, as text."""
     from symplex.runs.progress import si
-    from symplex.runs.report import table
+    from symplex.runs.tables import table
 
     how = "directly" if found.modes is None else f"by superposition of {len(found.modes.frequencies)} modes"
     first, last = found.frequencies.min(), found.frequencies.max()
     lines = [
-        ("scenario", found.about.problem.scenario.path.name),
-        ("about", "; ".join([f"the state at t = {si(found.about.state.t, 's')}", *found.about.notes])),
+        *told_about(found.about.summary()),
         ("response", f"{how}, at {len(found.frequencies)} frequencies from {first:g} to {last:g} Hz"),
     ]
     lines += [

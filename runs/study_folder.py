@@ -13,6 +13,7 @@ from symplex.base.columns import Column
 from symplex.base.files import is_file, read_whole, reason_of, write_text
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
+from symplex.runs.progress import si
 
 _SUMMARY = "summary.json"
 
@@ -30,6 +31,12 @@ def _summary_in(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return summary if isinstance(summary, dict) else {}
+
+
+def told_about(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return rows of a report on what small motions are about, by a summary."""
+    about = "; ".join([f"the state at t = {si(summary['t'], 's')}", *summary["notes"]])
+    return [("scenario", str(summary["scenario"])), ("about", about)]
 
 
 class StudyFolder:
@@ -81,8 +88,8 @@ class StudyFolder:
         plain = isinstance(files, list) and all(isinstance(name, str) and Path(name).name == name for name in files)
         return [*files, _SUMMARY] if plain else None
 
-    def begin(self) -> None:
-        """Make the folder, and remove what an earlier study has left in it.
+    def begin(self, scenario: str) -> None:
+        """Make the folder, remove what an earlier study has left in it, and write a copy of the scenario.
 
         Raises
         ------
@@ -96,6 +103,7 @@ class StudyFolder:
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}.") from error
         self._own = []
+        self._write("scenario.toml", scenario)
 
     def file(self, name: str) -> Path:
         """Return the place of a file of the study.
@@ -120,10 +128,6 @@ class StudyFolder:
             writer.writerow([_plain(row[column.name]) for column in columns])
         self._write(f"{name}.csv", text.getvalue())
         self._write(f"{name}.json", _json({"columns": [column.plain() for column in columns]}))
-
-    def write_scenario(self, text: str) -> None:
-        """Write a copy of the scenario."""
-        self._write("scenario.toml", text)
 
     def write_summary(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         """Write ``summary.json``, with the kind of study and its files, and return what it holds."""

@@ -12,9 +12,8 @@ from typing import Any
 
 from symplex.base.files import damage_reported, is_file, read_whole
 from symplex.runs.progress import si
-from symplex.runs.report import table
-from symplex.runs.study_folder import kind_of
-from symplex.studies.tables import told_as_table
+from symplex.runs.study_folder import kind_of, told_about
+from symplex.runs.tables import table, told_as_table
 
 _MOST_TOLD = 30  # rows of a table
 
@@ -44,8 +43,7 @@ def kind_of_study(path: Path) -> str | None:
 
 
 def _head(path: Path, summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    about = "; ".join([f"the state at t = {si(summary['t'], 's')}", *summary["notes"]])
-    return [("scenario", summary["scenario"]), ("about", about), ("results", _files(path))]
+    return [*told_about(summary), ("results", _files(path))]
 
 
 def _files(path: Path) -> str:

@@ -15,6 +15,7 @@ from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.representation import table_html
 from symplex.errors import Interrupted, OutputError, ScenarioError, SymplexError
 from symplex.fem.threads import count
+from symplex.runs.history import loaded_pandas
 from symplex.runs.interrupts import heeded
 from symplex.runs.result import Result
 from symplex.runs.results import Folder
@@ -121,11 +122,7 @@ class Sweep:
         OutputError
             If pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise OutputError("a DataFrame needs pandas, which is not installed; pip install pandas.") from None
-        return pandas.DataFrame(self.rows()).set_index("member")
+        return loaded_pandas().DataFrame(self.rows()).set_index("member")
 
     def __repr__(self) -> str:
         return f"Sweep({'; '.join(f'{name} {value}' for name, value in self._told())})"
