@@ -20,7 +20,7 @@ from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.runs.history import declaration_of
 from symplex.runs.probe_files import path_of_probe, probe_formats
-from symplex.runs.study_folder import kind_of
+from symplex.runs.study_folder import MEMBERS, WHAT_IS_OF, kind_of
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 
@@ -72,10 +72,11 @@ class Folder:
         folder = cls(path)
         if not folder.path.is_dir():
             raise OutputError(f"there is no results folder {path}.")
+        if not folder.history.exists() and (kind := kind_of(folder.path)):
+            runs = f" (those are in {folder.path / MEMBERS})" if kind == "study" else ""
+            raise OutputError(f"{path} holds {WHAT_IS_OF[kind]}, not a run{runs}; look at it with: symplex info {path}")
         if not folder.holds_run:
             raise OutputError(f"{path} is not a results folder: it has no {folder.scenario.name}.")
-        if not folder.history.exists() and (kind := kind_of(folder.path)):
-            raise OutputError(f"{path} holds the {kind} of a scenario, not a run; look at it with: symplex info {path}")
         return folder if folder.series.exists() else cls(path, "pvd")
 
     @property
@@ -265,6 +266,30 @@ class Folder:
                 path.unlink(missing_ok=True)
         with suppress(OSError):  # it is not there, or holds something else
             self.series.with_name("motion").rmdir()
+
+    def remove(self) -> None:
+        """Remove a run that is in the folder, and the folder if nothing else is in it.
+
+        Raises
+        ------
+        FolderBusy
+            If it is going on.
+        OutputError
+            If something is in the place of its files.
+        OSError
+            If they cannot be removed.
+        """
+        if not self.is_of_run:
+            return
+        self.refuse_links()
+        with self.held():
+            self._clear()
+            self.scenario.unlink(missing_ok=True)
+            is_ours = self._lock.read_bytes() in (_MARK, b"")
+        if is_ours:
+            self._lock.unlink(missing_ok=True)
+        with suppress(OSError):  # it holds something else
+            self.path.rmdir()
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write ``summary.json``.

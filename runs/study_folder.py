@@ -15,13 +15,23 @@ from symplex.base.version import VERSION
 from symplex.errors import OutputError
 from symplex.runs.progress import si
 
+STUDY, COMPARISON, MEMBERS = "study.json", "comparison.json", "members"
+WHAT_IS_OF = {  # folders that are of no run
+    "modes": "the modes of a scenario",
+    "response": "the response of a scenario",
+    "study": "a study",
+    "comparison": "a comparison of two results",
+}
 _SUMMARY = "summary.json"
 
 
 def kind_of(path: Path) -> str | None:
-    """Return the kind of study whose summary is in a folder, None if there is none."""
+    """Return what a folder holds, one of the keys of `WHAT_IS_OF`, None if it is nothing of these."""
+    for kind, name in (("study", STUDY), ("comparison", COMPARISON)):
+        if is_file(path / name):
+            return kind
     kind = _summary_in(path).get("study")
-    return kind if isinstance(kind, str) else None
+    return kind if kind in WHAT_IS_OF else None
 
 
 def _summary_in(path: Path) -> dict[str, Any]:

@@ -18,11 +18,12 @@ from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
 from symplex.runs.plots import compare_histories
 from symplex.runs.result import Result, read_result
+from symplex.runs.study_folder import COMPARISON
 from symplex.scenario.quantities import listed
 from symplex.studies.fields import FieldsCompared
 from symplex.studies.histories import SAME_TIME, Difference, Scales, common_times, compared_histories
 
-_FILES = ("comparison.json", "histories.png", "differences.png", "difference.vtkhdf", "snapshot.png")
+_FILES = (COMPARISON, "histories.png", "differences.png", "difference.vtkhdf", "snapshot.png")
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +166,7 @@ def _write(comparison: Comparison, a: Result, b: Result, fields: FieldsCompared 
     from symplex.studies.plots import plot_differences
 
     told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
-    write_text(folder / "comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / COMPARISON, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     labels = (str(a.path), str(b.path)) if a.path != b.path else (str(a.path), f"{b.path} again")
     compare_histories(dict(zip(labels, (a.history, b.history), strict=True)), folder / "histories.png")
     if fields is None:
