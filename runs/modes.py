@@ -198,7 +198,9 @@ def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
     ]
     told = [(name, column) for name, probe in probes for column in probe.columns]
     shapes = found.natural.shapes
-    values = np.array([swings(about, [probe for _, probe in probes], 0.0, u) for u in shapes]) if told else None
+    omegas = np.emath.sqrt(np.sign(found.natural.angular) * found.natural.angular**2)  # unstable ones are imaginary
+    asked = [probe for _, probe in probes]
+    values = np.array([swings(about, asked, w, u) for w, u in zip(omegas, shapes, strict=True)]) if told else None
     # Velocities and accelerations of a shape are those of its displacement, by the frequency.
     kept = [k for k, (_, column) in enumerate(told) if column.unit not in ("m/s", "m/s²")]
     columns = [

@@ -26,6 +26,7 @@ from symplex.scenario.sentences import place
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.response import frequency_response
+from symplex.time.modes.small_motions import SmallMotions
 
 _KEPT = 2**22  # displacements at most that are kept at once
 _SEEN = 1e-6  # of the largest amplitude in its unit, below which a component is not plotted
@@ -104,7 +105,7 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     problem, tables = about.problem, scenario.tables
     try:
         wanted = {item.name: nodes_in(problem.mesh, item) for item in table.at if not isinstance(item, ProbePlace)}
-        excited = excitation(table, tables.load, tables.support, problem.mesh, about.state.q)
+        excited = excitation(table, tables.load, tables.support, problem.mesh, about.state.q, about.state.t)
     except ScenarioError as error:
         raise ScenarioError(f"{scenario.path.name}: {place('response')}: {error}") from None
     modes = None if table.modes is None else natural_modes(about.system, about.state, table.modes)
@@ -130,11 +131,21 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
             places[name][now] = u[:, np.searchsorted(nodes, chosen)].mean(axis=1)
         if probes:
             omegas = 2.0 * np.pi * frequencies[now]
-            numbers[now] = [swings(about, probes, w, moved) for w, moved in zip(omegas, u, strict=True)]
+            pulls = _other_forces(about, excited.forces, table.loss_factor, u)
+            numbers[now] = [swings(about, probes, *each) for each in zip(omegas, u, pulls, strict=True)]
     left, of_probes = iter(zip(columns, numbers.T, strict=True)), {}
     for name, some_probes in probed.items():
         of_probes[name] = dict(islice(left, sum(len(probe.columns) for probe in some_probes)))
     return ResponseFound(about, frequencies, places, modes, of_probes)
+
+
+def _other_forces(about: Linearised, forces: Array, loss_factor: float, u: ComplexArray) -> ComplexArray:
+    """Return the forces [m, n, 3] in N that no state has, which supports hold too: f, and −iη K u of the hysteresis."""
+    if not loss_factor:
+        return np.broadcast_to(forces.astype(complex), u.shape)
+    motions = SmallMotions(about.system, about.state)
+    K = motions.matrix(motions.stiffness)
+    return forces - 1j * loss_factor * (K @ u.reshape(len(u), -1).T).T.reshape(u.shape)
 
 
 def _displacements(

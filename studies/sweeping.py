@@ -15,6 +15,7 @@ from symplex.runs.results import Folder
 from symplex.runs.run import goes_beyond
 from symplex.scenario.scenario import Scenario
 from symplex.studies.display import MembersShown
+from symplex.studies.known import require_told
 from symplex.studies.members import NOT_RUN, Member, Sweep
 from symplex.studies.quantities import RunQuantity, usual_quantities
 from symplex.studies.study_file import StudyFile, begin_study, folder_of
@@ -106,6 +107,7 @@ def sweep(
     width = max(3, len(str(len(values))))
     named = {f"{k:0{width}}": one for k, one in enumerate(values, 1)}
     scenarios, invalid = _scenarios(scenario, named)
+    require_told(wanted, scenarios.values())
     folder = Folder(home)
     with folder.held(), heeded() as stop:
         begin_study(home, StudyFile.of(scenario, named), resume, overwrite)
