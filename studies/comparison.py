@@ -21,7 +21,8 @@ from symplex.runs.result import Result, read_result
 from symplex.runs.study_folder import COMPARISON
 from symplex.scenario.quantities import listed
 from symplex.studies.fields import FieldsCompared
-from symplex.studies.histories import SAME_TIME, Difference, Scales, common_times, compared_histories
+from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories
+from symplex.studies.scales import Scales
 
 _FILES = (COMPARISON, "histories.png", "differences.png", "difference.vtkhdf", "snapshot.png")
 
@@ -123,12 +124,13 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         notes.append(f"compared from t = {times[0]:.6g} s to {times[-1]:.6g} s, which both have")
     if not has_times:
         notes.append(f"the history of {b.path} is interpolated between its samples")
-    found = list(compared_histories("history", a.history, b.history, Scales(a)))
+    scales = Scales(a)
+    found = list(compared_histories("history", a.history, b.history, scales))
     for probe in (name for name in a.probes if name in b.probes):
-        found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], None)
+        found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], scales)
     notes += _only(a, b, list(a.history), list(b.history), "the column")
     notes += _only(a, b, list(a.probes), list(b.probes), "the probe")
-    fields = FieldsCompared(a, b) if len(a.times) and len(b.times) else None
+    fields = FieldsCompared(a, b, scales) if len(a.times) and len(b.times) else None
     if fields is not None:
         found += fields.differences(None if folder is None else folder / "difference.vtkhdf")
         if not fields.has_times:
