@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from symplex.decks import import_deck
 from symplex.decks.importing import read_deck
@@ -28,6 +29,7 @@ from symplex.time.trajectory import march
 
 _UNITS = {"si": (1.0, 1.0), "mm-t-s": (1e-3, 1.0)}
 _RIGID = 1e-4  # of the largest frequency: below there are motions of rigid bodies, in rounding
+_SAME_PLACE = 1e-5  # of the size of a mesh
 _LONGEST = 8.0  # s of processor time for a motion
 
 Fields = dict[tuple[int, float], dict[int, np.ndarray]]  # displacements by step and time, by node
@@ -65,7 +67,7 @@ def displacements_of_frd(path: Path) -> Fields:
     """Return the displacements of a .frd file in text."""
     found: Fields = {}
     step, now, table = 0, 0.0, None
-    for line in path.read_bytes().decode(errors="replace").splitlines():
+    for line in _lines_of(path):
         if line.startswith("    1PSTEP"):
             step = int(line.split()[-1])
         elif line.startswith("  100C"):
@@ -77,6 +79,24 @@ def displacements_of_frd(path: Path) -> Fields:
         elif table is not None and line.startswith(" -1"):
             table[int(line[3:13])] = np.array([float(line[k : k + 12]) for k in (13, 25, 37)])
     return found
+
+
+def _lines_of(path: Path) -> list[str]:
+    return path.read_bytes().decode(errors="replace").splitlines()
+
+
+def _renumbered(fields: Fields, path: Path, points: np.ndarray, numbers: np.ndarray) -> Fields:
+    """Return fields of a .frd file whose nodes are those of solid elements of a layer: nodes of the deck by place."""
+    tree, size, known = KDTree(points), np.ptp(points, axis=0).max(), {}
+    for line in _lines_of(path):
+        if line.startswith((" -3", "  100C")):
+            break
+        if line.startswith(" -1"):
+            x = [float(line[k : k + 12]) for k in (13, 25, 37)]
+            away, place = tree.query(x)
+            if away < _SAME_PLACE * size:
+                known[int(line[3:13])] = int(numbers[place])
+    return {key: {known[n]: u for n, u in table.items() if n in known} for key, table in fields.items()}
 
 
 def _difference(ours: np.ndarray, numbers: np.ndarray, theirs: dict[int, np.ndarray]) -> tuple[float, float, float]:
@@ -95,6 +115,8 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
     fields, frequencies = displacements_of_dat(dat) if dat.exists() else ({}, {})
     if not any(k == step for k, _ in fields) and frd.exists():
         fields |= displacements_of_frd(frd)
+        if re.search(r"OUTPUT\s*=\s*3D", (folder / f"{name}.inp").read_text(errors="replace"), re.IGNORECASE):
+            fields = _renumbered(fields, frd, problem.mesh.points[: len(numbers)] / length, numbers)
     mesh, system = problem.mesh, problem.system
     n = min(len(mesh.points), len(numbers))
     if asked := re.search(r"asks for (\d+) natural frequencies", text):

@@ -130,7 +130,7 @@ class ConstraintTables:
         """
         tables: list[Table] = []
         factor = _STIFF if static or not self.loose else _STIFF_WITH_LITTLE_MASS
-        stiffness = None if young is None else factor * young * self._spacing()
+        stiffness = None if young is None else factor * young * self._size()
         for count in sorted({len(row) for row in self._rows.factors}):
             which = [k for k, row in enumerate(self._rows.factors) if len(row) == count]
             table: Table = {"name": f"equations_of_{count}"}
@@ -177,9 +177,16 @@ class ConstraintTables:
         (place,) = self.places([node], f"node_{self._geometry.numbers[known]}" if known not in self._rows.turns else "")
         return place
 
-    def _spacing(self) -> float:
-        """Return the mean distance in m of nodes to the next one."""
+    def _size(self) -> float:
+        """Return h in m, so that elements have a stiffness of the order of E h: of thin layers what it is across."""
+        across = self._spacing()
+        return self._spacing(below=True) ** 2 / across if self._rows.layered else across
+
+    def _spacing(self, *, below: bool = False) -> float:
+        """Return the mean distance in m of nodes to the next one, or of those of a layer that are below."""
         points = self._geometry.mesh.points[self._geometry.in_elements]
+        if below:
+            points = points[points[:, 2] == 0.0]
         if len(points) < 2:
             return self._units.length
         return float(KDTree(points).query(points, 2)[0][:, 1].mean()) * self._units.length

@@ -42,15 +42,16 @@ def rows_of(
     MeshError
         If a set is not there.
     """
-    rows = Rows()
-    for equation in deck.equations:
-        for members in _spread([geometry.nodes(term.nodes) for term in equation]):
-            factors: dict[Dof, float] = {}
-            for term, node in zip(equation, members, strict=True):
-                axis = local_axes(local, node)[term.component]
-                for i in np.flatnonzero(axis):
-                    factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
-            rows.add(factors)
+    rows = Rows(layered=bool(deck.linked))
+    for equations, directions in ((deck.equations, local), (deck.linked, {})):
+        for equation in equations:
+            for members in _spread([geometry.nodes(term.nodes) for term in equation]):
+                factors: dict[Dof, float] = {}
+                for term, node in zip(equation, members, strict=True):
+                    axis = local_axes(directions, node)[term.component]
+                    for i in np.flatnonzero(axis):
+                        factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
+                rows.add(factors)
     for tie in deck.tied:
         if not tie.cyclic:
             add_tie(rows, tie, geometry)

@@ -64,13 +64,17 @@ class MaterialData:
 
 
 class Section(NamedTuple):
-    """Which elements are of which material; of trusses, the area of their cross-section."""
+    """Which elements are of which material; of trusses, the area of their cross-section, of flat elements how thick.
+
+    They are as thick as it is said of their nodes, if they are so by nodes.
+    """
 
     elements: str
     material: str
     area: float | None
     where: Where
     orientation: str = ""
+    by_nodes: bool = False
 
 
 class Axes(NamedTuple):
@@ -321,7 +325,10 @@ class Deck:
     model: Conditions = field(default_factory=Conditions)
     velocities: list[NodeVelocity] = field(default_factory=list)
     systems: list[System] = field(default_factory=list)
+    thicknesses: list[tuple[str, float]] = field(default_factory=list)  # of elements at nodes
+    held: list[Prescribed] = field(default_factory=list)  # in all steps, whatever these remove
     equations: list[tuple[Term, ...]] = field(default_factory=list)
+    linked: list[tuple[Term, ...]] = field(default_factory=list)  # equations in global directions
     ties: list[Tie] = field(default_factory=list)
     rigid: list[RigidGroup] = field(default_factory=list)
     sector: Sector | None = None

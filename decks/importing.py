@@ -13,6 +13,7 @@ from symplex.base.files import write_whole
 from symplex.base.representation import Summarized
 from symplex.decks.adjusting import adjusted
 from symplex.decks.deck import Deck, Missed, Step
+from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
 from symplex.decks.parts import Parts
@@ -130,7 +131,7 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     reading = read_deck(path)
     deck = reading.deck
     try:
-        geometry = adjusted(deck, DeckGeometry.of(reading.mesh, path.name))
+        geometry = adjusted(deck, DeckGeometry.of(layered(deck, reading.mesh.numbered), path.name))
     except MeshError as error:
         told = str(deck.missed[0]) if deck.missed else str(error)
         raise MeshError(told if told.startswith(path.name) else f"{path.name}: {told}") from None

@@ -12,6 +12,7 @@ from symplex.decks.courses import Courses
 from symplex.decks.deck import Spin, Step, Weight
 from symplex.decks.geometry import DeckGeometry, Face
 from symplex.decks.parts import Parts
+from symplex.decks.reading import NotUnderstood
 from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
 
@@ -147,6 +148,7 @@ class LoadTables:
                 for place in places:
                     table = self._load("centrifugal", place, "angular_velocity", omega.tolist(), course)
                     tables.append(table | {"point": point, "follows": self._step.nonlinear})
+                tables += self._of_masses(elements, omega, np.array(point), course)
                 continue
             acceleration = size * np.array(item.acceleration) * self._units.acceleration
             for place in places:
@@ -155,3 +157,18 @@ class LoadTables:
                 for where in self._constraints.places(nodes, "heavy"):
                     tables.append(self._load("nodal", where, "force", (mass * acceleration).tolist(), course))
         return [table | {"name": f"volume_{k}"} for k, table in enumerate(tables, start=1)]
+
+    def _of_masses(
+        self, elements: list[str], omega: NDArray[np.float64], point: NDArray[np.float64], course: Course
+    ) -> list[Table]:
+        """Return centrifugal forces m (|ω|² r − (ω·r) ω) of masses on nodes, at the undeformed places."""
+        tables: list[Table] = []
+        for nodes, mass in self._constraints.masses_of(elements):
+            if self._step.nonlinear:
+                raise NotUnderstood("centrifugal forces on masses, which change as these move, are not known with NLGEOM")
+            for node in nodes:
+                r = self._geometry.mesh.points[node] * self._units.length - point
+                force = mass * (omega @ omega * r - (omega @ r) * omega)
+                for place in self._constraints.places([node], "heavy"):
+                    tables.append(self._load("nodal", place, "force", force.tolist(), course))
+        return tables

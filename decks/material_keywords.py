@@ -99,8 +99,17 @@ def _take_section(reading: Reading, block: Block) -> None:
             area[0] if area else None,
             reading.where(block),
             block.parameters.get("ORIENTATION", "").upper(),
+            "NODALTHICKNESS" in block.parameters,
         )
     )
+
+
+def _take_thickness(reading: Reading, block: Block) -> None:
+    for line in block.lines:
+        nodes, size, *further = *words(line), ""
+        if any(further):
+            raise NotUnderstood("cross-sections of beams are not known")
+        reading.deck.thicknesses.append((nodes, real(size)))
 
 
 def _take_orientation(reading: Reading, block: Block) -> None:
@@ -149,8 +158,11 @@ MATERIAL_KEYWORDS = {
     "CONDUCTIVITY": Keyword(None, (), "nothing: heat is not computed"),
     "SPECIFICHEAT": Keyword(None, (), "nothing: heat is not computed"),
     "SOLIDSECTION": Keyword(
-        _take_section, ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION"), "which material elements have"
+        _take_section,
+        ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION", "NODALTHICKNESS", "OFFSET"),
+        "which material elements have, and how thick flat ones are",
     ),
+    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements are at nodes"),
     "ORIENTATION": Keyword(
         _take_orientation,
         ("NAME", "SYSTEM", "DEFINITION"),

@@ -35,6 +35,8 @@ class Rows:
         The directions of reference nodes of couplings that have their own.
     doubled : bool
         Whether there is a second body, with the imaginary parts of displacements.
+    layered : bool
+        Whether nodes of a layer of elements, which may be thin, follow each other.
     """
 
     factors: list[dict[Dof, float]] = field(default_factory=list)
@@ -43,6 +45,7 @@ class Rows:
     turning: dict[int, int] = field(default_factory=dict)
     local: dict[int, Array] = field(default_factory=dict)
     doubled: bool = False
+    layered: bool = False
 
     def add(self, factors: Mapping[Dof, float], value: float = 0.0) -> None:
         """Add an equation."""
