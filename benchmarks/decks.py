@@ -99,6 +99,16 @@ def _renumbered(fields: Fields, path: Path, points: np.ndarray, numbers: np.ndar
     return {key: {known[n]: u for n, u in table.items() if n in known} for key, table in fields.items()}
 
 
+def _with_shells(u: np.ndarray, numbers: np.ndarray, layers: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Return displacements and numbers of nodes, with those of shells: the mean of the outer nodes of the layer."""
+    if not layers:
+        return u, numbers
+    places = {number: k for k, number in enumerate(numbers.tolist())}
+    shells = {n: 0.5 * (u[places[t[0]]] + u[places[t[-1]]]) for n, t in layers.items() if t[0] in places}
+    shells = {n: mean for n, mean in shells.items() if n not in places}
+    return np.vstack([u, *shells.values()]), np.concatenate([numbers, [*shells]])
+
+
 def _difference(ours: np.ndarray, numbers: np.ndarray, theirs: dict[int, np.ndarray]) -> tuple[float, float, float]:
     """Return the largest displacement of both, and the largest difference over theirs."""
     places = {number: k for k, number in enumerate(numbers.tolist())}
@@ -108,7 +118,7 @@ def _difference(ours: np.ndarray, numbers: np.ndarray, theirs: dict[int, np.ndar
     return np.abs(mine).max(initial=0.0), size, np.abs(mine - other).max(initial=0.0) / size if size else np.nan
 
 
-def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: str, units: str):
+def _rows(problem: Problem, text: str, numbers, layers, step: int, folder: Path, name: str, units: str):
     """Yield quantity, ours, theirs and relative difference of a step."""
     length, _ = _UNITS[units]
     dat, frd = folder / f"{name}.dat.ref", folder / f"{name}.frd.ref"
@@ -136,7 +146,7 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
         if compared:
             last = max(compared)
             u = (problem.state.q[:n] - mesh.points[:n]) / length
-            yield "u", *_difference(u, numbers, compared[last])
+            yield "u", *_difference(*_with_shells(u, numbers, layers), compared[last])
         return
     steps = read_deck(folder / f"{name}.inp").deck.steps[: step - 1]  # reference results have the time since the first
     before = sum(s.period for s in steps if s.procedure != "frequency" and not s.perturbation)
@@ -146,7 +156,7 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
         u = (state.q[:n] - mesh.points[:n]) / length
         for t, theirs in compared.items():
             if abs(state.t + before - t) < 1e-6 * scenario.times[-1] and state.t > 0:
-                mine, size, difference = _difference(u, numbers, theirs)
+                mine, size, difference = _difference(*_with_shells(u, numbers, layers), theirs)
                 row = (mine, size, difference * size / largest if largest else np.nan)
                 worst = max(worst, row, key=lambda r: r[2] if r[2] == r[2] else -1.0)
         if time.process_time() - begun > _LONGEST:
@@ -198,7 +208,7 @@ def main() -> None:
                 scenario = Scenario.read(file)
                 numbers = np.concatenate([*imported.bodies.values()])
                 for quantity, ours, theirs, difference in _rows(
-                    scenario.build(), scenario.text, numbers, step, arguments.folder, path.stem, units
+                    scenario.build(), scenario.text, numbers, imported.layers, step, arguments.folder, path.stem, units
                 ):
                     print(
                         f"| {path.stem} | {step} | {quantity} | {ours:.6g} | {theirs:.6g} | {difference:.2g} |",

@@ -75,6 +75,7 @@ class Section(NamedTuple):
     where: Where
     orientation: str = ""
     by_nodes: bool = False
+    of_shell: bool = False
 
 
 class Axes(NamedTuple):
@@ -112,10 +113,10 @@ class PointForce(NamedTuple):
 
 
 class FacePressure(NamedTuple):
-    """A pressure on a side of elements, or on a surface (side 0)."""
+    """A pressure on a side of elements, on a surface (side 0), or along the normal of shells (None)."""
 
     elements: str
-    side: int
+    side: int | None
     value: float
     amplitude: str
 
@@ -192,6 +193,14 @@ class RigidGroup(NamedTuple):
     rotation: str
     components: tuple[int, ...]
     axes: str = ""
+
+
+class ShellNode(NamedTuple):
+    """The nodes through the thickness of a shell; there is one between under corners of quadratic elements."""
+
+    below: int
+    between: int | None
+    above: int
 
 
 class MultiPoint(NamedTuple):
@@ -326,6 +335,7 @@ class Deck:
     velocities: list[NodeVelocity] = field(default_factory=list)
     systems: list[System] = field(default_factory=list)
     thicknesses: list[tuple[str, float]] = field(default_factory=list)  # of elements at nodes
+    shells: dict[int, ShellNode] = field(default_factory=dict)  # by the number of the node in the deck
     held: list[Prescribed] = field(default_factory=list)  # in all steps, whatever these remove
     equations: list[tuple[Term, ...]] = field(default_factory=list)
     linked: list[tuple[Term, ...]] = field(default_factory=list)  # equations in global directions

@@ -7,32 +7,32 @@ y, of axisymmetric elements turned by the same angle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Set as AbstractSet
+from collections.abc import Collection, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Deck, FacePressure, PointForce, Prescribed, Section, Term
+from symplex.decks.deck import NOWHERE, Deck, FacePressure, Missed, PointForce, Prescribed, Term
+from symplex.decks.layers import Members, Points, Thickness, blocks_of, points_of, rings, with_solids
 from symplex.decks.mesh_keywords import SOLID_OF_FLAT
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.abaqus_sets import Surface
-from symplex.meshes.formats.numbering import Numbering, is_number
 
 SECTOR = float(np.radians(2.0))  # of axisymmetric elements
 _PART = float(SECTOR / (2.0 * np.pi))
 _SIDES = 2  # of a layer, above and below, before those on its edges
 _PLANE = 1e-6  # of the size of the mesh: how far from z = 0 a node is on it
 _HALF, _WHOLE = 0.5, 1.0
-_UNIT = 1.0  # how thick elements are whose section does not say
+_FLAT = "flat elements"
 
 
 @dataclass
 class _Copies:
     """New nodes over those of a deck, by the number of these, the family of elements, its size, and the height."""
 
-    points: dict[int, NDArray[np.float64]]
+    points: Points
     deck: Deck
     next: int
     known: dict[tuple[int, str, float, float], int] = field(default_factory=dict)
@@ -76,51 +76,35 @@ def layered(deck: Deck, numbered: Numbered) -> Numbered:
         If a flat element is not in the plane, reaches the axis, has no thickness, or a surface has flat elements and
         others.
     """
-    flat = {number for name, (_, t) in _blocks(numbered) if name in SOLID_OF_FLAT for number in t[:, 0].tolist()}
+    flat = {number for name, (_, t) in blocks_of(numbered) if name in SOLID_OF_FLAT for number in t[:, 0].tolist()}
     if not flat:
         return numbered
-    members = _Members(numbered)
-    points = dict(zip(numbered.ids.tolist(), numbered.points, strict=True))
+    if deck.velocities:
+        deck.missed.append(Missed("INITIAL CONDITIONS", NOWHERE, "velocities of flat elements are not known", 0))
+    members, points = Members(numbered), points_of(numbered)
     copies = _Copies(points, deck, int(numbered.ids.max()) + 1)
-    sizes = _Sizes(deck, members)
+    sizes = Thickness(deck, members)
     on_circle: set[int] = set()
-    types: list[str] = []
-    elements: list[tuple[str, NDArray[np.int64]]] = []
-    for name, (kind, table) in _blocks(numbered):
+    solids: dict[int, tuple[str, str, list[list[int]]]] = {}
+    for place, (name, (_, table)) in enumerate(blocks_of(numbered)):
         if name not in SOLID_OF_FLAT:
-            types.append(name)
-            elements.append((kind, table))
             continue
-        family, solid, solid_kind = name[:3], *SOLID_OF_FLAT[name]
+        family = name[:3]
         _check_plane(points, table, family)
-        rows = [_solid(copies, row, family, sizes) for row in table.tolist()]
-        types.append(solid)
-        elements.append((solid_kind, np.array(rows, np.int64)))
+        solids[place] = *SOLID_OF_FLAT[name], [_solid(copies, row, family, sizes) for row in table.tolist()]
         nodes = {*table[:, 1:].ravel().tolist()}
         deck.held += [Prescribed(str(node), 2, 0.0, "") for node in sorted(nodes)]
         if family == "CAX":
             on_circle |= nodes
-    ids = np.array([*points], np.int64)
     for step in deck.steps:
         step.pressures = [_of_edge(pressure, members, flat) for pressure in step.pressures]
         step.forces = [force for given in step.forces for force in _of_sector(given, members, on_circle)]
     _share_masses(deck, numbered, members, on_circle)
-    return numbered._replace(
-        ids=ids,
-        points=np.array([*points.values()]),
-        nodes=Numbering("node", ids),
-        types=types,
-        elements=elements,
-        surfaces=[_of_edges(surface, members, flat) for surface in numbered.surfaces],
-    )
+    surfaces = [_of_edges(surface, members, flat) for surface in numbered.surfaces]
+    return with_solids(numbered, points, solids)._replace(surfaces=surfaces)
 
 
-def _blocks(numbered: Numbered) -> Iterator[tuple[str, tuple[str, NDArray[np.int64]]]]:
-    """Yield what the deck calls the type of elements, with their kind of cells, and numbers and nodes."""
-    return zip(numbered.types, numbered.elements, strict=True)
-
-
-def _check_plane(points: dict[int, NDArray[np.float64]], table: NDArray[np.int64], family: str) -> None:
+def _check_plane(points: Points, table: NDArray[np.int64], family: str) -> None:
     """Raise MeshError if nodes of flat elements are not where these are defined."""
     size = max(float(np.abs(x).max()) for x in points.values())
     for number, *nodes in table.tolist():
@@ -134,11 +118,11 @@ def _check_plane(points: dict[int, NDArray[np.float64]], table: NDArray[np.int64
             )
 
 
-def _solid(copies: _Copies, row: list[int], family: str, sizes: _Sizes) -> list[int]:
+def _solid(copies: _Copies, row: list[int], family: str, sizes: Thickness) -> list[int]:
     """Return number and nodes of the solid element of a layer."""
     number, *nodes = row
     size = {node: SECTOR if family == "CAX" else sizes.of(number, node) for node in nodes}
-    corners, middles = (nodes[:4], nodes[4:]) if len(nodes) in (4, 8) else (nodes[:3], nodes[3:])
+    corners, middles = rings(nodes)
     x = np.array([copies.points[node] for node in corners])
     if np.cross(x[1] - x[0], x[-1] - x[0])[2] < 0.0:  # seen from behind
         if family == "CAX":
@@ -151,79 +135,20 @@ def _solid(copies: _Copies, row: list[int], family: str, sizes: _Sizes) -> list[
     return found + [copies.of(node, family, size[node], _HALF) for node in corners if middles]
 
 
-class _Members:
-    """The members of sets of a deck, or the one of a number."""
-
-    def __init__(self, numbered: Numbered):
-        self._elements = {name.upper(): found for name, found in numbered.element_sets.items()}
-        self._nodes = {name.upper(): found for name, found in numbered.node_sets.items()}
-
-    def elements(self, who: str) -> list[int]:
-        """Return numbers of elements, none of a set that is not there."""
-        return self._of(self._elements, who)
-
-    def nodes(self, who: str) -> list[int]:
-        """Return numbers of nodes, none of a set that is not there."""
-        return self._of(self._nodes, who)
-
-    @staticmethod
-    def _of(sets: dict[str, NDArray[np.int64]], who: str) -> list[int]:
-        name = who.strip().strip('"').upper()
-        return [int(name)] if is_number(name) else sets.get(name, np.empty(0, np.int64)).tolist()
-
-
-class _Sizes:
-    """How thick elements are: by their section, or where that says so by their nodes."""
-
-    def __init__(self, deck: Deck, members: _Members):
-        self._of_element: dict[int, Section] = {}
-        for section in deck.sections:
-            self._of_element |= dict.fromkeys(members.elements(section.elements), section)
-        self._of_node: dict[int, float] = {}
-        for nodes, size in deck.thicknesses:
-            self._of_node |= dict.fromkeys(members.nodes(nodes), size)
-
-    def of(self, element: int, node: int) -> float:
-        """Return how thick an element is at a node.
-
-        Raises
-        ------
-        MeshError
-            If that is not given, or not positive.
-        """
-        section = self._of_element.get(element)
-        if section is None:
-            raise MeshError(f"element {element} has no section, which would say how thick it is.")
-        size = self._of_node.get(node) if section.by_nodes else section.area or _UNIT
-        if size is None:
-            raise MeshError(f"node {node} has no *NODAL THICKNESS, by which element {element} would be thick.")
-        if size <= 0.0:
-            raise MeshError(f"element {element} is {size:g} thick; it must be positive.")
-        return size
-
-
-def _all_flat(members: list[int], flat: Collection[int], who: str) -> bool:
-    """Return whether elements are flat, all or none."""
-    found = {number in flat for number in members}
-    if len(found) > 1:
-        raise MeshError(f"'{who}' has flat elements and others, whose sides are numbered differently.")
-    return found == {True}
-
-
-def _of_edge(pressure: FacePressure, members: _Members, flat: Collection[int]) -> FacePressure:
+def _of_edge(pressure: FacePressure, members: Members, flat: Collection[int]) -> FacePressure:
     """Return a pressure on edges of flat elements as one on sides of solid ones."""
-    if not pressure.side or not _all_flat(members.elements(pressure.elements), flat, pressure.elements):
+    if not pressure.side or not members.all_among(pressure.elements, flat, _FLAT):
         return pressure
     return pressure._replace(side=pressure.side + _SIDES)
 
 
-def _of_edges(surface: Surface, members: _Members, flat: Collection[int]) -> Surface:
+def _of_edges(surface: Surface, members: Members, flat: Collection[int]) -> Surface:
     """Return a surface with edges of flat elements as one with sides of solid ones."""
     if surface.of_nodes:
         return surface
     items: list[tuple[str, str]] = []
     for item, side in surface.items:
-        if _all_flat(members.elements(item), flat, item):
+        if members.all_among(item, flat, _FLAT):
             if side[:1] != "S" or not side[1:].isdecimal():
                 raise MeshError(f"surface '{surface.name}' names no sides of flat elements.")
             side = f"S{int(side[1:]) + _SIDES}"
@@ -231,7 +156,7 @@ def _of_edges(surface: Surface, members: _Members, flat: Collection[int]) -> Sur
     return replace(surface, items=items)
 
 
-def _share_masses(deck: Deck, numbered: Numbered, members: _Members, on_circle: AbstractSet[int]) -> None:
+def _share_masses(deck: Deck, numbered: Numbered, members: Members, on_circle: AbstractSet[int]) -> None:
     """Give the sector its part of masses on nodes of axisymmetric elements, which are for the whole circle.
 
     Raises
@@ -239,7 +164,7 @@ def _share_masses(deck: Deck, numbered: Numbered, members: _Members, on_circle: 
     MeshError
         If a set has masses on other nodes as well.
     """
-    node_of = {t[0]: t[1] for name, (_, table) in _blocks(numbered) if name == "MASS" for t in table.tolist()}
+    node_of = {t[0]: t[1] for name, (_, table) in blocks_of(numbered) if name == "MASS" for t in table.tolist()}
     for k, mass in enumerate(deck.masses):
         on = {node_of[number] in on_circle for number in members.elements(mass.elements) if number in node_of}
         if len(on) > 1:
@@ -248,8 +173,8 @@ def _share_masses(deck: Deck, numbered: Numbered, members: _Members, on_circle: 
             deck.masses[k] = mass._replace(mass=mass.mass * _PART)
 
 
-def _of_sector(force: PointForce, members: _Members, on_circle: AbstractSet[int]) -> list[PointForce]:
-    """Return a force on nodes: on those of axisymmetric elements, where it is for the whole circle, the part of the sector."""
+def _of_sector(force: PointForce, members: Members, on_circle: AbstractSet[int]) -> list[PointForce]:
+    """Return a force on nodes; on those of axisymmetric elements, where it is for a circle, the part of the sector."""
     nodes = members.nodes(force.nodes)
     if not on_circle.isdisjoint(nodes):
         shares = [(node, _PART if node in on_circle else 1.0) for node in nodes]

@@ -88,6 +88,16 @@ def _parameter(block: Block, name: str) -> float:
 
 
 def _take_section(reading: Reading, block: Block) -> None:
+    _add_section(reading, block)
+
+
+def _take_shell_section(reading: Reading, block: Block) -> None:
+    if reals(block.parameters.get("OFFSET") or "0")[0]:
+        raise NotUnderstood("shells beside the surface of their nodes, with an OFFSET, are not known")
+    _add_section(reading, block, of_shell=True)
+
+
+def _add_section(reading: Reading, block: Block, *, of_shell: bool = False) -> None:
     area = reals(block.lines[0]) if block.lines else []
     elements = block.parameter("ELSET")
     if block.placement is not None:
@@ -100,6 +110,7 @@ def _take_section(reading: Reading, block: Block) -> None:
             reading.where(block),
             block.parameters.get("ORIENTATION", "").upper(),
             "NODALTHICKNESS" in block.parameters,
+            of_shell,
         )
     )
 
@@ -162,7 +173,12 @@ MATERIAL_KEYWORDS = {
         ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION", "NODALTHICKNESS", "OFFSET"),
         "which material elements have, and how thick flat ones are",
     ),
-    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements are at nodes"),
+    "SHELLSECTION": Keyword(
+        _take_shell_section,
+        ("ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET"),
+        "which material shells have, and how thick they are; in the middle of this are their nodes",
+    ),
+    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements and shells are at nodes"),
     "ORIENTATION": Keyword(
         _take_orientation,
         ("NAME", "SYSTEM", "DEFINITION"),

@@ -18,6 +18,7 @@ _LAYERS = {
     "8R": ("C3D20R", "hexahedron20"),
 }
 SOLID_OF_FLAT = {family + n: solid for family in ("CPE", "CPS", "CAX") for n, solid in _LAYERS.items()}
+SOLID_OF_SHELL = {"S" + n: solid for n, solid in _LAYERS.items()} | {"S4": ("C3D8I", "hexahedron")}
 # Types of elements that can be computed with, and how.
 ELEMENTS = {
     "C3D4": "`tetra`",
@@ -30,7 +31,7 @@ ELEMENTS = {
     "C3D8I": '`hexahedron`, `formulation = "stabilized"`',
     "C3D20": '`hexahedron20`, `formulation = "full"`',
     "C3D20R": '`hexahedron20`, `formulation = "reduced"`',
-    **{name: f"one layer of `{solid}`" for name, (solid, _) in SOLID_OF_FLAT.items()},
+    **{name: f"one layer of `{solid}`" for name, (solid, _) in (SOLID_OF_FLAT | SOLID_OF_SHELL).items()},
 }
 FORMULATIONS = {"C3D8": "full", "C3D8R": "stabilized", "C3D8I": "stabilized", "C3D20": "full", "C3D20R": "reduced"}
 
