@@ -47,7 +47,7 @@ def rows_of(
     for node, mean in rows.means.items():
         if mean.is_node:
             for i in range(3):
-                rows.add({(node, i): -1.0, **mean.displacement(i)})
+                rows.add({(node, i): -1.0, **mean.held(i)[0]})
     for equations, directions in ((deck.equations, local), (deck.linked, {})):
         for equation in equations:
             for members in _spread([geometry.nodes(term.nodes) for term in equation]):
