@@ -321,7 +321,7 @@ def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     assert "'other': the rotation is that of [start]" in mistakes(even + spin + turning + spin + RUN)
     assert "'bar': a supported body has no" in mistakes(two + HELD + turning + spin + RUN)
     members = "mesh = { nodes = [[0, 0, 0], [1, 0, 0], [0, 5, 0], [1, 5, 0]], members = [[0, 1], [2, 3]] }\n"
-    pieces = '[[truss]]\nname = "t"\nstiffness = 1.0\nmember_mass = 1.0\n' + members
+    pieces = '[[truss]]\nname = "pieces"\nstiffness = 1.0\nmember_mass = 1.0\n' + members
     assert "but there are 2 parts that nothing joins" in mistakes(pieces + turning + spin + RUN)
     assert "which rotation stretches; rigid bodies begin" in mistakes(NUT + turning + spin + RUN)
     result = '[start]\nkind = "result"\nfrom = "there"\n'
