@@ -34,9 +34,9 @@ from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.sampling import Leg, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
+from symplex.scenario.separate import rotating_apart, separate_parts
 from symplex.scenario.springs import spring_of
 from symplex.scenario.stages import idle, of_supports, tables_of_stage
-from symplex.scenario.separate import rotating_apart, separate_parts
 from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
@@ -282,7 +282,10 @@ class Builder:
     def _rigidity(
         self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
     ) -> dict[str, Energy]:
-        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow; "auto" ones that all else allows."""
+        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow.
+
+        Those that are "auto" are as long as all else allows.
+        """
         steps, given = [], self._tables.sampled
         for leg in legs:
             of_stage = tables_of_stage(self._tables, leg.stage)

@@ -1,4 +1,4 @@
-"""The separate parts of a scenario: bodies, trusses and masses that ties, springs and constraints join, part by part."""
+"""The separate parts of a scenario: bodies, trusses and masses that ties, springs and the like join."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from symplex.errors import ScenarioError, SymplexError
-from symplex.fem.energy import Array
+from symplex.fem.energy import IntArray
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.methods import METHODS
 from symplex.scenario.sampling import timeline
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def separate_parts(tables: Tables) -> list[set[str]]:
-    """Return the names of what hangs together, part by part: joined by ties, springs, masses and constraints."""
+    """Return the names of what hangs together, part by part: joined by ties, springs, dashpots, constraints."""
     names = tables.names
     if not names:
         return []
@@ -60,8 +60,8 @@ def rotating_apart(
     q, v = beginning.q.copy(), beginning.v.copy()
     if not (parts := separate_parts(tables)):
         raise ScenarioError(
-            'kind = "relative-equilibrium" is for bodies and trusses, which rotation stretches; rigid bodies begin with '
-            "their own angular_velocity."
+            'kind = "relative-equilibrium" is for bodies and trusses, which rotation stretches; rigid bodies begin '
+            "with their own angular_velocity."
         )
     for names in parts:
         called = " and ".join(f"'{name}'" for name in tables.names if name in names)
@@ -109,7 +109,7 @@ def _only(tables: Tables, names: set[str]) -> Tables:
     )
 
 
-def _nodes_of(whole: Mesh, part: Mesh, names: set[str]) -> Array:
+def _nodes_of(whole: Mesh, part: Mesh, names: set[str]) -> IntArray:
     """Return the nodes of a part in the mesh of all: both have them in the same order."""
     nodes = np.unique(np.concatenate([whole.nodes_of(name) for name in names]))
     assert np.array_equal(whole.points[nodes], part.points), "the same tables give the same nodes"

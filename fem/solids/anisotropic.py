@@ -17,7 +17,7 @@ from symplex.fem.solids.law_functions import LawFunctions, shipped
 
 # The pairs of directions in the order of rows: 11, 22, 33, 12, 13, 23, as Abaqus has them.
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-# E11, E22, E33, 2 E12, 2 E13, 2 E23 of the strains along the axes 1, 2, 3 and half way between 1 and 2, 1 and 3, 2 and 3.
+# E11, E22, E33, 2 E12, 2 E13, 2 E23 of the strains along the axes and half way between 1 and 2, 1 and 3, 2 and 3.
 _STRAINS = np.array(
     [
         [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],

@@ -33,7 +33,6 @@ from symplex.fem.solids.edge_algebra import (
     pair,
     products,
     scaled,
-    times,
 )
 from symplex.fem.solids.law_discrete import average, mean_matrices, set_segments
 from symplex.fem.solids.law_hessians import all_finite, of_each, second_row

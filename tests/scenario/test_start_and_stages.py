@@ -185,8 +185,8 @@ def test_separate_bodies_rotate_each_about_its_own_centre(given):
     """Two masses of 1 kg on a spring: l (1 − m ω²/2k) = L, each pair with a velocity of its own."""
     pairs = {"a": (1.0, 100.0, [1.0, 0.0, 0.0]), "b": (2.0, 50.0, [0.0, -1.0, 0.5])}
     text = "".join(
-        f'[[truss]]\nname = "{name}"\nmesh = {{ line = {L}, bars = 1 }}\ntranslate = [0, {5 * L}, 0]\nmember_mass = 2.0\n'
-        f"stiffness = {k}\nvelocity = {v}\n"
+        f'[[truss]]\nname = "{name}"\nmesh = {{ line = {L}, bars = 1 }}\ntranslate = [0, {5 * L}, 0]\n'
+        f"member_mass = 2.0\nstiffness = {k}\nvelocity = {v}\n"
         for name, (L, k, v) in pairs.items()
     )
     spun = parse(text + NUT + f'[start]\nkind = "relative-equilibrium"\n{given}\n' + RUN).build()
