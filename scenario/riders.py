@@ -203,8 +203,10 @@ class Riders:
                 )
         radii = np.stack([rider.properties.radii for rider in free if rider.properties is not None])
         shape = Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
-        held = [rider for rider in free if rider.pivot is not None]
-        return {RIGIDITY: shape} | ({PIVOTS: self._pivots(held, frequency)} if held else {})
+        found: dict[str, Energy] = {RIGIDITY: shape}
+        if held := [rider for rider in free if rider.pivot is not None]:
+            found[PIVOTS] = self._pivots(held, frequency)
+        return found
 
     def _pivots(self, held: Sequence[Rider], frequency: float) -> LinearConstraints:
         """Return the energy ½ k |Σ w_a x_a − p|² of each point that is held, p, of the weights w in its particles.
