@@ -24,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     parser = add_command(commands, "sweep", _sweep, "run a scenario with many values of some keys, or a study file")
     parser.epilog, parser.formatter_class = _OVER, argparse.RawDescriptionHelpFormatter
-    add_scenario(parser)
+    add_scenario(parser, "scenario or study file (.toml)")
     add = parser.add_argument
     add(
         "--over",

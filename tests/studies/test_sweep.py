@@ -146,6 +146,17 @@ def test_a_study_file_says_all_of_it(oscillator):
     assert list(table("b")[0])[:2] == ["member", "define.m"]
 
 
+def test_a_study_file_or_a_folder_is_no_scenario(oscillator, capsys):
+    Path("plan.toml").write_text('scenario = "osc.toml"\n[over]\ndefine.k = [1, 2]\n')
+    for words, message in (
+        (["run", "plan.toml"], "plan.toml is a study file, of many runs; run it with: symplex sweep plan.toml"),
+        (["check", "."], ". is a folder; name a scenario file"),
+        (["plot", "osc.toml"], "osc.toml is a file; name the results folder of a run"),
+    ):
+        assert main(words) == 2
+        assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
