@@ -150,6 +150,7 @@ def test_orders_of_numbers():
         ({"refinements": 0}, "there are to be 0 refinements, must be from 1 to 12"),
         ({"factor": 1.0}, "the factor is 1, must be from 1e-6 to 1e6 and not 1"),
         ({"factor": 2.0}, "the factor is 2, which makes steps longer; take one below 1"),
+        ({"quantities": ["mass", "masses"], "refinements": 1}, "summary.json has no number 'masses'; it has nodes"),
         ({"exact": 1.0, "quantities": ["t_end", "mass"]}, "an exact value is that of one quantity; give one"),
         (
             {"key": "truss.bar.stiffness", "factor": 1e6},
