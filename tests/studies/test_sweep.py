@@ -202,10 +202,13 @@ def test_a_number_that_summaries_do_not_have_is_told_in_the_end(oscillator):
         sweep(over={"define.k": [100]}, quantities=["masses"])
 
 
-def test_a_quantity_that_some_members_have_is_kept(oscillator):
+def test_a_quantity_that_some_members_have_is_kept(oscillator, capsys):
     # Newmark makes no corrections.
     study = sweep(over={"integrator.kind": ["newmark", "energy-momentum"]}, quantities=["max(corrections)"])
     assert [list(one.numbers) for one in study.members] == [[], ["max(corrections)"]]
+    words = ["sweep", "osc.toml", "--over", "integrator.kind=newmark,energy-momentum", "--resume", "--workers", "0"]
+    assert main([*words, "--quantity", "max(corrections)"]) == 0
+    assert "member 001: finished: osc-study/members/001: there is no column 'corrections'" in capsys.readouterr().out
 
 
 def test_a_study_is_replaced_and_nothing_else(oscillator, capsys):
