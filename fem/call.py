@@ -6,6 +6,7 @@ passing jitted functions instead would compile it again in every process.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -103,3 +104,29 @@ def _pointer(number: types.Type) -> Callable:
 
 
 float64_at, int32_at = _pointer(types.float64), _pointer(types.int32)  # of the array at an address (int64)
+
+
+def address_of(kernel: Any, *arguments: types.Type) -> int:
+    """Return the address of a compiled kernel for arguments of given types, for `call_kernel`."""
+    kernel.compile(arguments)
+    compiled = kernel.overloads[arguments]
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+@_compiled
+def call_kernel(typingctx, address, arguments):
+    """Return what the kernel at an address (int64) returns, a float64, for a tuple of arguments.
+
+    Called by name it would be compiled once more, into each kernel that calls it. It must raise nothing.
+    """
+
+    def codegen(context, builder, signature, args):
+        kinds = list(signature.args[1])
+        convention = context.call_conv
+        pointer = convention.get_function_type(types.float64, kinds).as_pointer()
+        values = [builder.extract_value(args[1], i) for i in range(len(kinds))]
+        kernel = builder.inttoptr(args[0], pointer)
+        _, result = convention.call_function(builder, kernel, types.float64, kinds, values)
+        return result
+
+    return types.float64(types.int64, arguments), codegen
