@@ -113,20 +113,23 @@ def address_of(kernel: Any, *arguments: types.Type) -> int:
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
 
 
-@_compiled
-def call_kernel(typingctx, address, arguments):
-    """Return what the kernel at an address (int64) returns, a float64, for a tuple of arguments.
+def _calling(result: types.Type) -> Callable:
+    """Return the intrinsic that calls a kernel of a result."""
 
-    Called by name it would be compiled once more, into each kernel that calls it. It must raise nothing.
-    """
+    def call(typingctx, address, arguments):
+        def codegen(context, builder, signature, args):
+            kinds = list(signature.args[1])
+            convention = context.call_conv
+            pointer = convention.get_function_type(result, kinds).as_pointer()
+            values = [builder.extract_value(args[1], i) for i in range(len(kinds))]
+            kernel = builder.inttoptr(args[0], pointer)
+            return convention.call_function(builder, kernel, result, kinds, values)[1]
 
-    def codegen(context, builder, signature, args):
-        kinds = list(signature.args[1])
-        convention = context.call_conv
-        pointer = convention.get_function_type(types.float64, kinds).as_pointer()
-        values = [builder.extract_value(args[1], i) for i in range(len(kinds))]
-        kernel = builder.inttoptr(args[0], pointer)
-        _, result = convention.call_function(builder, kernel, types.float64, kinds, values)
-        return result
+        return result(types.int64, arguments), codegen
 
-    return types.float64(types.int64, arguments), codegen
+    return _compiled(call)
+
+
+# Of the kernel at an address (int64) and a tuple of its arguments; by the kernel's result, a number, a count or none.
+# Called by name, a kernel would be compiled once more into each one that calls it. It must raise nothing.
+call_kernel, call_counting_kernel, call_writing_kernel = map(_calling, (types.float64, types.int64, types.none))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.call import address_of, call_kernel, float64_at, int32_at
-from symplex.fem.kernels import formula
+from symplex.fem.call import address_of, call_kernel, call_writing_kernel, float64_at, int32_at
+from symplex.fem.kernels import formula, kernel, uncounted_formula
 from symplex.fem.measures import loops
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.potential import Potential
@@ -63,42 +63,57 @@ def gradient_table(potential: Potential) -> GradientTable | None:
 
 
 class FormTable(NamedTuple):
-    """What compiled loops take beside a `GradientTable` for the forms of an implicit method.
+    """A potential as the compiled loops of implicit methods take it.
+
+    What its addresses lead to is the `GradientTable`'s and the pattern's, which have to live as long.
 
     Attributes
     ----------
-    forces, matrix : int
-        The addresses of the loops of a gradient, discrete or not, and of its derivative.
+    constant : float64 [n, dim]
+    rows : int64 [k, 9]
+        See `GradientTable`.
+    by_ends : bool
+        Whether gradients are discrete ones.
+    forces, matrix, of_forces, of_matrix : int
+        The addresses of kernels: of all forces and of their derivative, and of the loops of one law.
     slots : int64 [k]
         The addresses of the places [m, k, k] of each law's stencils on the potential's pattern.
-    arrays : tuple of ndarray
-        Those at the addresses.
     """
 
+    constant: Array
+    rows: NDArray[np.int64]
+    by_ends: bool
     forces: int
     matrix: int
+    of_forces: int
+    of_matrix: int
     slots: NDArray[np.int64]
-    arrays: tuple[IntArray, ...]
 
 
-def form_table(potential: Potential, by_ends: bool) -> FormTable:
-    """Return the table of the (discrete, if ``by_ends``) gradient of a potential that has a `gradient_table`."""
+def form_table(potential: Potential, table: GradientTable, by_ends: bool) -> FormTable:
+    """Return the table of the (discrete, if ``by_ends``) gradient of a potential."""
     pairs = zip(potential.energies.values(), potential.pattern.slots, strict=False)
-    slots = tuple(places for energy, places in pairs if not isinstance(energy, DeadLoad))
-    addresses = np.array([places.ctypes.data for places in slots], np.int64)
-    return FormTable(*_loops(by_ends), addresses, slots)
+    slots = [places.ctypes.data for energy, places in pairs if not isinstance(energy, DeadLoad)]
+    return FormTable(table.constant, table.rows, by_ends, *_kernels(by_ends), np.array(slots, np.int64))
 
 
 @cache
-def _loops(by_ends: bool) -> tuple[int, int]:
-    """Return the addresses of the loops of forces and of their derivatives, which are compiled if need be."""
-    vectors, numbers = types.float64[:, ::1], types.float64[::1]
+def _kernels(by_ends: bool) -> tuple[int, int, int, int]:
+    """Return the addresses of the kernels, which are compiled if need be."""
+    vectors, numbers, blocks = types.float64[:, ::1], types.float64[::1], types.float64[:, :, ::1]
     law = types.int32[:, ::1], numbers, types.int64, *[numbers] * 3
-    matrix = *law, types.int32[:, :, ::1], types.float64[:, :, ::1]
+    matrix = *law, types.int32[:, :, ::1], blocks
+    ends = [vectors] * (2 if by_ends else 1)
+    of_forces, of_matrix = loops.add_gradient, loops.add_hessian
     if by_ends:
-        forces = address_of(loops.add_discrete_gradient, vectors, vectors, *law, vectors)
-        return forces, address_of(loops.add_discrete_hessian, vectors, vectors, *matrix)
-    return address_of(loops.add_gradient, vectors, *law, vectors), address_of(loops.add_hessian, vectors, *matrix)
+        of_forces, of_matrix = loops.add_discrete_gradient, loops.add_discrete_hessian
+    rows, choice = types.int64[:, ::1], (types.boolean, types.int64)
+    return (
+        address_of(_forces, vectors, rows, *choice, *[vectors] * 3),
+        address_of(_matrix, rows, types.int64[::1], *choice, vectors, vectors, blocks),
+        address_of(of_forces, *ends, *law, vectors),
+        address_of(of_matrix, *ends, *matrix),
+    )
 
 
 @formula
@@ -123,12 +138,25 @@ def write_gradient(constant, rows, q, out):
     return check
 
 
-@formula
-def write_forces(constant, rows, form, by_ends, q0, q1, out):
+@uncounted_formula
+def write_forces(form, q0, q1, out):
     """Set out [n, dim] to the discrete gradient from q0 to q1 [n, dim], or the gradient at q1.
 
     Return a sum as `write_gradient` does.
     """
+    arguments = form.constant, form.rows, form.by_ends, form.of_forces
+    return call_kernel(form.forces, (*arguments, q0, q1, out))
+
+
+@uncounted_formula
+def write_derivative(form, q0, q1, out):
+    """Set the blocks out [nnz, dim, dim] to those of the derivative of `write_forces` with q1."""
+    arguments = form.rows, form.slots, form.by_ends, form.of_matrix
+    call_writing_kernel(form.matrix, (*arguments, q0, q1, out))
+
+
+@kernel
+def _forces(constant, rows, by_ends, loop, q0, q1, out):
     check = 0.0
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
@@ -136,19 +164,21 @@ def write_forces(constant, rows, form, by_ends, q0, q1, out):
     for row in rows:
         law = _arguments(row)
         if by_ends:
-            check += call_kernel(form.forces, (q0, q1, *law, out))
+            check += call_kernel(loop, (q0, q1, *law, out))
         else:
-            check += call_kernel(form.forces, (q1, *law, out))
+            check += call_kernel(loop, (q1, *law, out))
     return check
 
 
-@formula
-def write_derivative(rows, form, by_ends, q0, q1, out):
-    """Set the blocks out [nnz, dim, dim] to those of the derivative of `write_forces` with q1."""
-    out[...] = 0.0
+@kernel
+def _matrix(rows, slots, by_ends, loop, q0, q1, out):
+    for s in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                out[s, i, j] = 0.0
     for k in range(len(rows)):
-        law, places = _arguments(rows[k]), carray(int32_at(form.slots[k]), (rows[k][1], rows[k][2], rows[k][2]))
+        law, places = _arguments(rows[k]), carray(int32_at(slots[k]), (rows[k][1], rows[k][2], rows[k][2]))
         if by_ends:
-            call_kernel(form.matrix, (q0, q1, *law, places, out))
+            call_kernel(loop, (q0, q1, *law, places, out))
         else:
-            call_kernel(form.matrix, (q1, *law, places, out))
+            call_kernel(loop, (q1, *law, places, out))

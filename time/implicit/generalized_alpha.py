@@ -162,7 +162,7 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         inertia, rest = (1.0 - alpha_m) / (beta * size), 1.0 / (1.0 - alpha_m)
         by = inertia * h, size * alpha_f, inertia * h * h * (0.5 - beta) - size * alpha_m
         own_of = (1.0 - alpha_f) * rest, alpha_f * rest, -alpha_m * rest
-        return Scheme(False, 1.0, inertia, (1.0 - alpha_f) * size, True, h, *by, own_of, gamma, momentum)
+        return Scheme(1.0, inertia, (1.0 - alpha_f) * size, True, h, *by, own_of, gamma, momentum)
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""

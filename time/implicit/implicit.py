@@ -35,7 +35,7 @@ class ImplicitMotion(FixedStepMotion):
     _h: float  # the step that is being taken, in s
     _seen_at: float = 1.0  # after which part of the step inelastic parts are seen, if not by their mean forces
     _own_accelerations: tuple[Array, Array] | None = None  # those at the end of a step and the method's, if it has them
-    _by_ends: bool | None = None  # of which gradients compiled loops take steps (see `Scheme`), if the method has them
+    _by_ends: bool | None = None  # if compiled loops can take steps: whether of discrete gradients
     _small: SmallSteps | None = None
     _secant = False  # whether loads give secants for their derivatives with the velocity
 

@@ -129,4 +129,4 @@ class MidpointMotion(MidpointRuleMotion):
 
     def _scheme(self, h: float, momentum: Array) -> Scheme:
         size = abs(h)
-        return impulsive(momentum, h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, by_ends=False)
+        return impulsive(momentum, h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, symmetric=True)

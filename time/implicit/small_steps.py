@@ -7,10 +7,10 @@ from typing import NamedTuple, final
 import numpy as np
 
 from symplex.fem.assembly import Array
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.small_newton import find_increment, small_newton
+from symplex.time.solvers.small_newton import FORCES, INCREMENT, find_increment, small_newton
 
 _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
 
@@ -23,10 +23,8 @@ class Scheme(NamedTuple):
 
     Attributes
     ----------
-    by_ends : bool
-        Whether F is the discrete gradient from q0 to q0 + Δq; else it is the gradient at q0 + alpha Δq.
     alpha, inertia, impulse : float
-        inertia in 1/s, impulse in s.
+        F is the gradient at q0 + alpha Δq, or the discrete one from q0 to there; inertia in 1/s, impulse in s.
     symmetric : bool
         Whether the derivative of F is.
     h, by_v, by_a, by_own, gamma : float
@@ -35,7 +33,6 @@ class Scheme(NamedTuple):
         In kg m/s; steps write to it.
     """
 
-    by_ends: bool
     alpha: float
     inertia: float
     impulse: float
@@ -49,11 +46,11 @@ class Scheme(NamedTuple):
     momentum: Array
 
 
-def impulsive(momentum: Array, h: float, alpha: float, inertia: float, impulse: float, *, by_ends: bool) -> Scheme:
+def impulsive(momentum: Array, h: float, alpha: float, inertia: float, impulse: float, symmetric: bool) -> Scheme:
     """Return a scheme with v1 = v0 − h M⁻¹F, of a step h of either sign, whose equations have inertia M v0."""
     side = float(np.copysign(1.0, h))
     by_v = inertia * abs(h) * side
-    return Scheme(by_ends, alpha, inertia, impulse, not by_ends, h, by_v, 0.0, 0.0, (1.0, 0.0, 0.0), 1.0, momentum)
+    return Scheme(alpha, inertia, impulse, symmetric, h, by_v, 0.0, 0.0, (1.0, 0.0, 0.0), 1.0, momentum)
 
 
 @final
@@ -65,7 +62,7 @@ class SmallSteps:
     system : System
     newton : Newton
     by_ends : bool
-        See `Scheme`.
+        Whether forces are discrete gradients.
 
     Attributes
     ----------
@@ -96,10 +93,10 @@ class SmallSteps:
         a, own = accelerations or (self._spare, self._spare)
         taken = 0
         while self._newton is not None and taken < n:
-            system, factors, room, _ = self._newton
+            system, factors, vectors, blocks, _ = self._newton
             wanted = min(self._at_once, n - taken)
             state = q, v, a, own, self._inverse_mass
-            done = _steps(wanted, scheme, system, factors, room, self._limit, *state, self.counts)
+            done = _steps(wanted, scheme, system, factors, vectors, blocks, self._limit, *state, self.counts)
             taken += done
             if done < wanted:
                 break
@@ -107,30 +104,30 @@ class SmallSteps:
 
 
 @kernel
-def _steps(n, scheme, system, factors, room, limit, q, v, a, own, inverse_mass, counts):
+def _steps(n, scheme, system, factors, vectors, blocks, limit, q, v, a, own, inverse_mass, counts):
     """Take n steps; return how many were possible."""
     for step in range(n):
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 impulse = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
                 scheme.momentum[i, k] = system.mass[i] * impulse
-        corrections, matrices = find_increment(system, factors, room, scheme, q, limit)
+        corrections, matrices = find_increment(system, factors, scheme, q, vectors, blocks, limit)
         if corrections < 0:
             return step
         counts[0] += corrections
         counts[1] += matrices
-        _finish(scheme, room.increment, room.forces, inverse_mass, q, v, a, own)
+        _finish(scheme, vectors, inverse_mass, q, v, a, own)
     return n
 
 
 @formula
-def _finish(scheme, increment, forces, inverse_mass, q, v, a, own):
+def _finish(scheme, vectors, inverse_mass, q, v, a, own):
     """Move by the increment, with velocities from the forces and not from it: their sum is zero to round-off."""
     h, gamma = scheme.h, scheme.gamma
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
-            q[i, k] += increment[i, k]
-            a1 = -forces[i, k] * inverse_mass[i, k]
+            q[i, k] += vectors[INCREMENT, i, k]
+            a1 = -vectors[FORCES, i, k] * inverse_mass[i, k]
             own1 = scheme.own_of[0] * a1 + scheme.own_of[1] * a[i, k] + scheme.own_of[2] * own[i, k]
             v[i, k] += h * ((1.0 - gamma) * own[i, k] + gamma * own1)
             a[i, k], own[i, k] = a1, own1

@@ -9,14 +9,17 @@ small steps on their diagonals. Where that fails, the methods of steps fail to c
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numba import types
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, Pattern
-from symplex.fem.kernels import formula
+from symplex.fem.call import address_of, call_counting_kernel, call_writing_kernel
+from symplex.fem.kernels import uncounted_formula as formula
 from symplex.time.solvers.block_factor import incomplete_lu, lu_backward, lu_forward
 
 
@@ -40,6 +43,8 @@ class KeptFactors(NamedTuple):
         U_ii⁻¹.
     right, solution : float64 [3 n]
         In the order of elimination.
+    lu, forward, backward : int
+        The addresses of the loops.
     """
 
     nodes: NDArray[np.int64]
@@ -52,6 +57,9 @@ class KeptFactors(NamedTuple):
     inverses: Array
     right: Array
     solution: Array
+    lu: int
+    forward: int
+    backward: int
 
 
 def kept_factors(pattern: Pattern) -> KeptFactors:
@@ -83,7 +91,7 @@ def kept_factors(pattern: Pattern) -> KeptFactors:
     diagonal = np.flatnonzero(_rows(stored) == stored.indices)
     indptr, indices = stored.indptr.astype(np.int64), stored.indices.astype(np.uint32)
     blocks = np.zeros((size, 9)), np.zeros((size, 9)), np.zeros((n, 9))
-    return KeptFactors(nodes, indptr, indices, diagonal, source, *blocks, np.zeros(3 * n), np.zeros(3 * n))
+    return KeptFactors(nodes, indptr, indices, diagonal, source, *blocks, np.zeros(3 * n), np.zeros(3 * n), *_loops())
 
 
 def products(factors: KeptFactors) -> int:
@@ -96,37 +104,37 @@ def _rows(matrix: sp.csr_array) -> NDArray[np.int64]:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))  # pyright: ignore
 
 
+@cache
+def _loops() -> tuple[int, int, int]:
+    """Return the addresses of the loops that factorise and that solve, which are compiled if need be."""
+    places, columns, blocks, vector = types.int64[::1], types.uint32[::1], types.float64[:, ::1], types.float64[::1]
+    number = types.int64
+    pattern = places, columns, places
+    return (
+        address_of(incomplete_lu, *pattern, blocks, number, blocks, blocks, number, number),
+        address_of(lu_forward, *pattern, blocks, vector, vector, number, number),
+        address_of(lu_backward, *pattern, blocks, blocks, vector, number, number),
+    )
+
+
 @formula
 def factorise(factors, blocks):
     """Factorise the matrix with the given blocks [nnz, dim, dim]; return whether all pivots are regular."""
     values, dim = factors.values, blocks.shape[1]
     for s in range(len(factors.source)):
         place = factors.source[s]
-        for k in range(9):
-            values[s, k] = 0.0
-        if place >= 0:
-            for k in range(dim):
-                for m in range(dim):
-                    values[s, 3 * k + m] = blocks[place, k, m]
-    if dim < 3:
-        for i in range(len(factors.diagonal)):
-            for k in range(dim, 3):
-                values[factors.diagonal[i], 4 * k] = 1.0
+        for k in range(3):
+            for m in range(3):
+                filled = place >= 0 and k < dim and m < dim
+                values[s, 3 * k + m] = blocks[place, k, m] if filled else 0.0
+    for i in range(len(factors.diagonal)):
+        for k in range(dim, 3):
+            values[factors.diagonal[i], 4 * k] = 1.0
     n, longest = len(factors.nodes), 0
     for i in range(n):
         longest = max(longest, factors.indptr[i + 1] - factors.indptr[i])
-    row = incomplete_lu(
-        factors.indptr,
-        factors.indices,
-        factors.diagonal,
-        values,
-        longest,
-        factors.factor,
-        factors.inverses,
-        0,
-        n,
-    )
-    return row < 0
+    pattern = factors.indptr, factors.indices, factors.diagonal
+    return call_counting_kernel(factors.lu, (*pattern, values, longest, factors.factor, factors.inverses, 0, n)) < 0
 
 
 @formula
@@ -137,8 +145,9 @@ def substitute(factors, b, out):
     for i in range(n):
         for k in range(3):
             right[3 * i + k] = b[factors.nodes[i], k] if k < dim else 0.0
-    lu_forward(factors.indptr, factors.indices, factors.diagonal, factors.factor, right, solution, 0, n)
-    lu_backward(factors.indptr, factors.indices, factors.diagonal, factors.factor, factors.inverses, solution, 0, n)
+    pattern = factors.indptr, factors.indices, factors.diagonal
+    call_writing_kernel(factors.forward, (*pattern, factors.factor, right, solution, 0, n))
+    call_writing_kernel(factors.backward, (*pattern, factors.factor, factors.inverses, solution, 0, n))
     for i in range(n):
         for k in range(dim):
             out[factors.nodes[i], k] = solution[3 * i + k]

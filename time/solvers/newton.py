@@ -12,7 +12,7 @@ from symplex.base.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.kernels import uncounted_kernel
 from symplex.fem.system import System
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear, linear_solver
@@ -427,7 +427,7 @@ class _Part:
         self.impulse, self.constant = part * part * self._whole.impulse, part * self._whole.constant
 
 
-@kernel
+@uncounted_kernel
 def residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     """Write inertia · factor · x + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
     squared = 0.0
@@ -441,7 +441,7 @@ def residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     return squared
 
 
-@kernel
+@uncounted_kernel
 def tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
     """Turn the blocks K into impulse · K + inertia · M, the masses times a factor where fixed.
 

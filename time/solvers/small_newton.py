@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.gradient_table import FormTable, form_table, gradient_table, write_derivative, write_forces
-from symplex.fem.kernels import formula
+from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.gradient_table import FormTable, GradientTable, form_table, gradient_table, write_derivative, write_forces
+from symplex.fem.kernels import uncounted_formula as formula
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, kept_factors, products, substitute
 from symplex.time.solvers.linear import SMALL
@@ -28,8 +28,6 @@ class SmallSystem(NamedTuple):
 
     Attributes
     ----------
-    constant : float64 [n, dim]
-    rows : int64 [k, 9]
     form
         See `symplex.fem.gradient_table`.
     mass, mass_values : float64 [n], [nnz]
@@ -39,8 +37,6 @@ class SmallSystem(NamedTuple):
         The pattern.
     """
 
-    constant: Array
-    rows: NDArray[np.int64]
     form: FormTable
     mass: Array
     mass_values: Array
@@ -49,30 +45,30 @@ class SmallSystem(NamedTuple):
     indices: IntArray
 
 
-class Room(NamedTuple):
-    """What compiled Newton iterations write to: vectors [n, dim] and blocks [nnz, dim, dim].
-
-    The increment and the forces of the last one are its result.
-    """
-
-    increment: Array
-    forces: Array
-    residual: Array
-    correction: Array
-    trial: Array
-    trial_forces: Array
-    trial_residual: Array
-    middle: Array
-    blocks: Array
+# Vectors [n, dim] that compiled Newton iterations write to, as places in one array: the increment, its forces and its
+# residual, those of the trial increment, the correction, and positions.
+INCREMENT, FORCES, _RESIDUAL, _TRIAL, _TRIAL_FORCES, _TRIAL_RESIDUAL, _CORRECTION, _POSITIONS = range(8)
 
 
 class SmallNewton(NamedTuple):
-    """All that belongs to the Newton iterations of a small system; `arrays` are those behind addresses in it."""
+    """All that belongs to the Newton iterations of a small system.
+
+    Attributes
+    ----------
+    system : SmallSystem
+    factors : KeptFactors
+    vectors : float64 [8, n, dim]
+        The increment that was found in m, the forces there in N, and others.
+    blocks : float64 [nnz, dim, dim]
+    kept : tuple
+        What addresses lead to.
+    """
 
     system: SmallSystem
     factors: KeptFactors
-    room: Room
-    arrays: tuple[Array | IntArray, ...]
+    vectors: Array
+    blocks: Array
+    kept: tuple[GradientTable, Pattern]
 
 
 def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
@@ -93,59 +89,53 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     factors = kept_factors(pattern)
     if products(factors) > _PRODUCTS:
         return None
-    mass, form = np.array(system.mass), form_table(system, by_ends)
+    mass, form = np.array(system.mass), form_table(system, table, by_ends)
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
     small = SmallSystem(
-        table.constant, table.rows, form, mass, np.array(system.mass_values), fixed, indptr, indices
+        form, mass, np.array(system.mass_values), fixed, indptr, indices
     )
-    vectors = (np.zeros((system.n_nodes, system.dim)) for _ in range(8))
-    room = Room(*vectors, pattern.zeros(system.dim))
-    return SmallNewton(small, factors, room, table.arrays)
+    vectors = np.zeros((8, system.n_nodes, system.dim))
+    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, pattern))
 
 
 @formula
-def _evaluate(system, room, scheme, q):
+def _position(scheme, q, vectors, increment):
+    """Set the positions where an increment has its forces."""
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            vectors[_POSITIONS, i, k] = q[i, k] + scheme.alpha * vectors[increment, i, k]
+
+
+@formula
+def _evaluate(system, scheme, q, vectors):
     """Set the forces and the residual of the trial increment; return the norm of the residual."""
-    trial, middle, forces = room.trial, room.middle, room.trial_forces
-    for i in range(q.shape[0]):
-        for k in range(q.shape[1]):
-            middle[i, k] = q[i, k] + scheme.alpha * trial[i, k]
-    check = write_forces(system.constant, system.rows, system.form, scheme.by_ends, q, middle, forces)
-    if not np.isfinite(check):
+    _position(scheme, q, vectors, _TRIAL)
+    forces = vectors[_TRIAL_FORCES]
+    if not np.isfinite(write_forces(system.form, q, vectors[_POSITIONS], forces)):
         return np.inf
-    return np.sqrt(
-        residual(
-            scheme.inertia,
-            system.mass,
-            trial,
-            scheme.impulse,
-            forces,
-            scheme.momentum,
-            system.fixed,
-            system.mass,
-            room.trial_residual,
-        )
-    )
+    mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
+    inertia, impulse, momentum = scheme.inertia, scheme.impulse, scheme.momentum
+    return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, momentum, fixed, mass, out))
 
 
 @formula
-def _linearise(system, factors, room, scheme, q):
+def _linearise(system, factors, scheme, q, vectors, blocks):
     """Factorise the tangent matrix; return the floor of the residual's norm, −1 if it has no factors."""
-    middle, blocks = room.middle, room.blocks
-    for i in range(q.shape[0]):
-        for k in range(q.shape[1]):
-            middle[i, k] = q[i, k] + scheme.alpha * room.increment[i, k]
-    write_derivative(system.rows, system.form, scheme.by_ends, q, middle, blocks)
-    blocks *= scheme.alpha
+    _position(scheme, q, vectors, INCREMENT)
+    write_derivative(system.form, q, vectors[_POSITIONS], blocks)
+    for s in range(blocks.shape[0]):
+        for i in range(blocks.shape[1]):
+            for k in range(blocks.shape[2]):
+                blocks[s, i, k] *= scheme.alpha
     squared = tangent(
         scheme.inertia,
         scheme.inertia,
         system.mass_values,
         scheme.impulse,
-        room.forces,
+        vectors[FORCES],
         scheme.momentum,
-        room.increment,
+        vectors[INCREMENT],
         q,
         system.mass,
         system.fixed,
@@ -159,64 +149,52 @@ def _linearise(system, factors, room, scheme, q):
 
 
 @formula
-def _accept(room):
-    for i in range(room.trial.shape[0]):
-        for k in range(room.trial.shape[1]):
-            room.increment[i, k] = room.trial[i, k]
-            room.forces[i, k] = room.trial_forces[i, k]
-            room.residual[i, k] = room.trial_residual[i, k]
-
-
-@formula
-def find_increment(system, factors, room, scheme, q, limit):
+def find_increment(system, factors, scheme, q, vectors, blocks, limit):
     """Find the increment from q [n, dim] by whole corrections; return their number and that of matrices.
 
     The first is −1 if there is none.
 
     Parameters
     ----------
-    system, factors, room
+    system, factors, vectors, blocks
         Those of a `SmallNewton`.
     scheme
-        With the attributes ``inertia``, ``impulse``, ``momentum``, ``symmetric`` of
-        `symplex.time.solvers.newton.StepEquations` (momentum: its constant), ``alpha``, at which part of the increment
-        forces are, and ``by_ends``, whether they are discrete gradients from q to there.
+        With the attributes ``inertia``, ``impulse``, ``symmetric`` of `symplex.time.solvers.newton.StepEquations`,
+        ``momentum``, its constant, and ``alpha``, at which part of the increment forces are.
     q : float64 [n, dim]
     limit : int
         Corrections after which there is none.
     """
-    room.trial[...] = 0.0
-    norm = _evaluate(system, room, scheme, q)
-    if not np.isfinite(norm):
-        return -1, 0
-    _accept(room)
-    floor, before = -1.0, np.inf
-    corrections, matrices = 0, 0
-    while norm > 0.0:
+    floor, norm, before, improved = -1.0, np.inf, np.inf, np.inf
+    corrections, matrices, at_floor = -1, 0, False
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            vectors[_TRIAL, i, k] = 0.0
+    while True:
+        improved = _evaluate(system, scheme, q, vectors)
+        if not improved < (1.0 - DESCENT) * norm:
+            return (corrections if at_floor else -1), matrices
+        for place in range(INCREMENT, _TRIAL):
+            for i in range(q.shape[0]):
+                for k in range(q.shape[1]):
+                    vectors[place, i, k] = vectors[place + _TRIAL, i, k]
+        corrections += 1
+        if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
+            return corrections, matrices
+        before, norm = norm, improved
         if norm > floor:
-            floor = _linearise(system, factors, room, scheme, q)
+            floor = _linearise(system, factors, scheme, q, vectors, blocks)
             matrices += 1
             if floor < 0.0:
                 return -1, matrices
         at_floor = norm <= floor
         if corrections >= limit and not at_floor and norm > FALLING * before:
             return -1, matrices
-        substitute(factors, room.residual, room.correction)
+        substitute(factors, vectors[_RESIDUAL], vectors[_CORRECTION])
         product = 0.0
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
-                room.trial[i, k] = room.increment[i, k] - room.correction[i, k]
-                product += room.correction[i, k] * room.residual[i, k]
+                vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - vectors[_CORRECTION, i, k]
+                product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
         if scheme.symmetric and product < 0.0:
             return -1, matrices
-        improved = _evaluate(system, room, scheme, q)
-        if not improved < (1.0 - DESCENT) * norm:
-            if at_floor:
-                break
-            return -1, matrices
-        _accept(room)
-        corrections += 1
-        if at_floor and improved > STAGNATION * norm:
-            break
-        before, norm = norm, improved
-    return corrections, matrices
