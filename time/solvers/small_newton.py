@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, IntArray, Pattern
-from symplex.fem.gradient_table import FormTable, GradientTable, form_table, gradient_table, write_derivative, write_forces
+from symplex.fem.gradient_table import (
+    FormTable,
+    GradientTable,
+    form_table,
+    gradient_table,
+    write_derivative,
+    write_forces,
+)
 from symplex.fem.kernels import uncounted_formula as formula
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, kept_factors, products, substitute
@@ -92,9 +99,7 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     mass, form = np.array(system.mass), form_table(system, table, by_ends)
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
-    small = SmallSystem(
-        form, mass, np.array(system.mass_values), fixed, indptr, indices
-    )
+    small = SmallSystem(form, mass, np.array(system.mass_values), fixed, indptr, indices)
     vectors = np.zeros((8, system.n_nodes, system.dim))
     return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, pattern))
 
