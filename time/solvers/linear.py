@@ -13,7 +13,7 @@ from symplex.time.solvers.linear_solver import LinearSolver
 Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 
 DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
-SMALL = 2000  # unknowns up to which sparse factors are as fast as iterations
+_SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
 
 
 def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
@@ -21,7 +21,7 @@ def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
     size = pattern.n_nodes * dim
     if kind == "dense" or (kind == "auto" and size <= DENSE):
         return DenseSolver(pattern, dim)
-    if kind == "sparse" or (kind == "auto" and size <= SMALL):
+    if kind == "sparse" or (kind == "auto" and size <= _SPARSE):
         return SparseSolver(pattern, dim)
     if kind == "multigrid":
         from symplex.time.solvers.multigrid import MultigridSolver

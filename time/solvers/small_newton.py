@@ -24,7 +24,6 @@ from symplex.fem.gradient_table import (
 from symplex.fem.kernels import uncounted_formula as formula
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, kept_factors, products, substitute
-from symplex.time.solvers.linear import SMALL
 from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, STAGNATION, residual, tangent
 
 _PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
@@ -79,13 +78,18 @@ class SmallNewton(NamedTuple):
 
 
 def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
-    """Return what belongs to compiled iterations for (discrete, if ``by_ends``) gradients of a system, if it is for them.
+    """Return what compiled iterations for (discrete, if ``by_ends``) gradients take of a system, if it is for them.
 
     It is for lumped masses without loads, and energies of laws of measures and constant forces on a pattern whose
     factors are small.
     """
-    size = system.n_nodes * system.dim
-    if size > SMALL or not system.is_lumped or system.massless.any() or system.changing or system.impassable:
+    if (
+        system.n_nodes > _PRODUCTS
+        or not system.is_lumped
+        or system.massless.any()
+        or system.changing
+        or system.impassable
+    ):
         return None
     if system.loads or system.inelastic or system.moving:
         return None
@@ -93,6 +97,8 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     if table is None:
         return None
     pattern = system.pattern
+    if len(pattern.indices) - system.n_nodes > _PRODUCTS:  # at least so many, without looking for what fills in
+        return None
     factors = kept_factors(pattern)
     if products(factors) > _PRODUCTS:
         return None
