@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -150,7 +150,7 @@ def scipy_solver(method: str, problem: Problem, tolerance: float) -> Run:
     """Return a run of scipy's solve_ivp."""
     constants = problem.mass, problem.pairs, problem.stiffness, problem.lengths, problem.held
     start = np.concatenate([problem.x.ravel(), np.zeros(problem.x.size)])
-    options = {"rtol": tolerance, "atol": tolerance}
+    options: dict[str, Any] = {"rtol": tolerance, "atol": tolerance}
     if method == "Radau":
         options["jac"] = lambda t, y: jacobian(y, *constants)
 
@@ -164,7 +164,7 @@ def scipy_solver(method: str, problem: Problem, tolerance: float) -> Run:
 
 def heyoka_solver(problem: Problem, tolerance: float) -> Run:
     """Return a run of heyoka's adaptive Taylor integrator."""
-    import heyoka as hy
+    import heyoka as hy  # pyright: ignore[reportMissingImports]
 
     n = len(problem.x)
     q, v = ([hy.make_vars(f"{kind}{axis}{i}") for i in range(n) for axis in "xy"] for kind in "qv")
@@ -197,8 +197,8 @@ def heyoka_solver(problem: Problem, tolerance: float) -> Run:
 
 def diffrax_solver(problem: Problem) -> Callable[[float], Run]:
     """Return what makes a run of diffrax's Dopri8, compiled once for all tolerances."""
-    import diffrax
-    import jax
+    import diffrax  # pyright: ignore[reportMissingImports]
+    import jax  # pyright: ignore[reportMissingImports]
 
     jax.config.update("jax_enable_x64", True)
     jnp = jax.numpy
@@ -349,7 +349,7 @@ def draw(found: dict, file: Path) -> None:
 
 def main() -> None:
     """Run all solvers, print tables, and draw and write the numbers if wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--json", type=Path, help="file for the numbers")
     parser.add_argument("--picture", type=Path)

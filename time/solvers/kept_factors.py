@@ -3,8 +3,8 @@
 A library's factorisation of a matrix of some hundred unknowns takes less time than to call it from Python and to look
 for its pattern. Here both are found once: the order is that of minimum degree (SuperLU's), the pattern that of the
 factors in it. Complete factors are the incomplete ones on a pattern where nothing is lost, so that the loops are those
-of `symplex.time.solvers.block_factor`, without pivots but in the blocks of nodes: for matrices with the masses of
-small steps on their diagonals. Where that fails, the methods of steps fail to converge, and others take over.
+of `symplex.time.solvers.block_factor`. No pivots are looked for: the matrices have masses on their diagonals. A
+solution that this makes wrong does not bring Newton's method nearer, and the general one takes over.
 """
 
 from __future__ import annotations
