@@ -74,9 +74,10 @@ class SmallSteps:
         self._newton = small_newton(system, by_ends) if newton.linear == "auto" else None
         self._limit = newton.iterations
         self.counts = np.zeros(2, np.int64)
+        if self._newton is None:
+            return
         self.momentum, self._spare = (np.zeros((system.n_nodes, system.dim)) for _ in range(2))
-        inverse = np.zeros(system.n_nodes) if self._newton is None else 1.0 / np.asarray(system.mass)
-        self._inverse_mass = np.where(system.fixed, 0.0, inverse[:, None])
+        self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
         stencils = sum(len(energy.nodes) for energy in system.energies.values())
         self._at_once = max(_WORK_AT_ONCE // (stencils + 10 * system.n_nodes), 1)
 
