@@ -61,10 +61,10 @@ def _not_found(*overload: Any) -> None:
     """Tell calls from Python nothing of an overload."""
 
 
-kernel = njit(cache=True, nogil=True, **_ARITHMETIC)
+kernel = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **_ARITHMETIC)
 formula = _for_kernels(**_ARITHMETIC)
 inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
-uncounted_kernel = njit(nogil=True, **_BARE)
+uncounted_kernel = njit(nogil=True, no_cfunc_wrapper=True, **_BARE)
 uncounted_formula = _for_kernels(**_BARE)
 uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
 
