@@ -45,7 +45,8 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
 
     def decorated(function: Callable) -> Any:
         dispatcher = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
-        whole = cache(lambda: njit(**{**options, "cache": False})(function))
+        uncached: dict[str, Any] = {**options, "cache": False}
+        whole = cache(lambda: njit(**uncached)(function))
 
         def compile_whole(*args: Any, **kwargs: Any) -> Any:
             return whole()._compile_for_args(*args, **kwargs)

@@ -13,6 +13,16 @@ def bits_of(motion):
     return {name: array.tobytes() for name, array in motion.checkpoint().items()}
 
 
+def spied(advance, looked):
+    """Return the event loop, noting whether it looks ahead."""
+
+    def called(*arguments):
+        looked.append(arguments[6])
+        return advance(*arguments)
+
+    return called
+
+
 @pytest.mark.slow
 def test_looking_ahead_changes_no_bit(impact_of, monkeypatch):
     system, state = impact_of("I")
@@ -32,16 +42,6 @@ def test_looking_ahead_changes_no_bit(impact_of, monkeypatch):
     assert all(end == ends[0] for end in ends[1:])
 
 
-def spied(advance, looked):
-    """Return the event loop, noting whether it looks ahead."""
-
-    def called(*arguments):
-        looked.append(arguments[6])
-        return advance(*arguments)
-
-    return called
-
-
 @pytest.mark.parametrize("shape", [(3,), (5, 4, 4), (2**18 + 1, 3)], ids=str)
 @pytest.mark.parametrize("dtype", [float, np.uint16], ids=["float64", "uint16"])
 @pytest.mark.parametrize("huge", [True, False], ids=["huge", "plain"])
@@ -50,12 +50,15 @@ def test_tables_begin_at_a_line_and_are_zero(shape, dtype, huge, monkeypatch):
         monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
     zeros = huge_pages.zeros(shape, dtype)
     assert (zeros.shape, zeros.dtype) == (shape, np.dtype(dtype))
-    assert zeros.flags.c_contiguous and zeros.flags.writeable and not zeros.any()
+    assert zeros.flags.c_contiguous
+    assert zeros.flags.writeable
+    assert not zeros.any()
     begin = 2**21 if huge and hasattr(mmap, "MADV_HUGEPAGE") and zeros.nbytes >= 2**19 else 128
     assert zeros.ctypes.data % begin == 0
     zeros[...] = 1
     copy = huge_pages.moved(zeros)
-    assert np.array_equal(copy, zeros) and not np.shares_memory(copy, zeros)
+    assert np.array_equal(copy, zeros)
+    assert not np.shares_memory(copy, zeros)
 
 
 def test_a_system_that_refuses_huge_pages_gives_what_it_has(monkeypatch):
