@@ -45,8 +45,11 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
 
     def decorated(function: Callable) -> Any:
         dispatcher = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
-        uncached: dict[str, Any] = {**options, "cache": False}
-        whole = cache(lambda: njit(**uncached)(function))
+
+        @cache
+        def whole() -> Any:
+            uncached: dict[str, Any] = {**options, "cache": False}
+            return njit(**uncached)(function)
 
         def compile_whole(*args: Any, **kwargs: Any) -> Any:
             return whole()._compile_for_args(*args, **kwargs)
