@@ -30,6 +30,7 @@ from symplex.meshes.formats.nastran import read_nastran
 from symplex.meshes.formats.radioss import read_radioss
 from symplex.meshes.formats.raw import RawMesh
 from symplex.meshes.formats.tetgen import read_tetgen
+from symplex.meshes.formats.universal import read_universal
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, distinct
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
@@ -128,6 +129,7 @@ _READERS = {
     "nastran": read_nastran,
     "radioss": read_radioss,
     "tetgen": read_tetgen,
+    "universal": read_universal,
 }
 
 
