@@ -73,9 +73,9 @@ def read_mesh(
         one has the name), blocks and sets of Exodus files, properties of Nastran decks, parts and sets of
         nodes of LS-DYNA and Radioss decks, the groups of MED and universal files, the sets that meshio packs into
         integer data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0
-        or 1 the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges, pyramids or
-        tetrahedra that they are. A mesh is geometry: what a file calls
-        elements that are computed otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
+        or 1 the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges,
+        pyramids or tetrahedra that they are. A mesh is geometry: what a file calls elements that are computed
+        otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
 
     Raises
     ------
