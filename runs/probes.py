@@ -20,7 +20,8 @@ from symplex.fem.outputs.stacked_fields import TOGETHER
 from symplex.fem.system import State
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
 from symplex.runs.results import Folder
-from symplex.scenario.probes import BuiltProbe, Event
+from symplex.scenario.probe_building import BuiltProbe
+from symplex.scenario.probes import Event
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 
