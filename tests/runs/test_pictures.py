@@ -89,9 +89,9 @@ def test_a_film_is_not_begun_of_which_snapshots_tell_that_it_is_long(tmp_path, d
     left_out = draw_all(folder, film="auto", seconds=1.0)
     assert left_out.no_film.startswith("it would take about 3 s; draw it with: symplex render")
     assert (found, clock[0]) == ([], 1.2)
-    took = 0.3  # 5 frames in 1.5 s: whether it is too long, three frames of it tell
+    took = 0.15  # 5 frames in 0.75 s: whether it is too long, three frames of it tell
     draw_all(folder, film="auto", seconds=1.0)
-    assert (found, clock[0]) == ([], pytest.approx(1.2 + 0.6 + 0.3))
+    assert (found, clock[0]) == ([], pytest.approx(1.2 + 0.3 + 0.3))
     draw_all(folder, film="auto", seconds=60.0)
     assert [name for name, _ in found] == ["film.mp4"]
 
