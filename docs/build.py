@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
-SCENE = "rubber_blocks"  # the example whose page of symplex view stands in the gallery
+SCENE = "oblique_impact"  # the example whose page of symplex view stands in the gallery
 
 
 def main(arguments: list[str] | None = None) -> int:

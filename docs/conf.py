@@ -40,7 +40,6 @@ myst_heading_anchors = 4
 suppress_warnings = [
     "myst.header",  # a page may begin at any level
     "misc.highlighting_failure",  # a scenario with "…" is not TOML to the letter
-    "toc.empty_glob",
 ]
 numfig = True
 math_number_all = False
@@ -54,6 +53,7 @@ for _name in symplex._FAMILIES:
     sys.modules.setdefault(f"symplex.{_name}", import_module(symplex._FAMILIES[_name]))
 default_role = "py:obj"
 add_module_names = False
+toc_object_entries = False  # the sections of a page name the same
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say types, with shapes and units
 autodoc_preserve_defaults = True
@@ -69,6 +69,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"symplex {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_math_renderer = "mathml"  # drawn by the browser itself: no script, no network
 html_copy_source = False
 html_show_sourcelink = False

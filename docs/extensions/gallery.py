@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from outside import ROOT, gallery_name, write_changed
-from PIL import Image
+from PIL import Image, ImageOps
 from sphinx.application import Sphinx
 
 _WIDTH = 480  # of thumbnails, pixels
-_SCENE = "rubber_blocks.toml"  # of which docs/build.py makes a page of symplex view
+_SCENE = "oblique_impact.toml"  # of which docs/build.py makes a page of symplex view
 _COLON = ":::"
 
 
@@ -142,7 +142,7 @@ def _index(examples: list[Example]) -> str:
 
 
 def _cards(examples: list[Example]) -> str:
-    lines = [f"{_COLON}:{{grid}} 2 3 3 4", ":gutter: 3", ""]
+    lines = [f"{_COLON}:{{grid}} 1 2 3 3", ":gutter: 3", ""]
     for example in sorted(examples, key=lambda one: not one.pictures):  # those with pictures first
         lines += [f"{_COLON}{{grid-item-card}} {example.title}", f":link: {example.name}", ":link-type: doc"]
         if example.pictures:
@@ -155,9 +155,4 @@ def _thumbnail(picture: Path, target: Path) -> None:
     if target.exists() and target.stat().st_mtime >= picture.stat().st_mtime:
         return
     with Image.open(picture) as whole:
-        small = whole.convert("RGB")
-        small.thumbnail((_WIDTH, 2 * _WIDTH))
-        tile = Image.new("RGB", (_WIDTH, _WIDTH * 3 // 4), "white")
-        small.thumbnail(tile.size)
-        tile.paste(small, ((tile.width - small.width) // 2, (tile.height - small.height) // 2))
-        tile.save(target)
+        ImageOps.fit(whole.convert("RGB"), (_WIDTH, _WIDTH * 2 // 3)).save(target)

@@ -1,8 +1,8 @@
 """Pages of the site from Markdown outside docs/, and links from docs/ to what is outside it.
 
-README.md, CHANGELOG.md and the like stand in the root of the repository, where people and GitHub look for them. They are
-copied to docs/project/ with their links turned. In all pages links to examples go to their pages in the gallery, and
-links to other files of the repository are downloads.
+README.md, CHANGELOG.md and the like stand in the root of the repository, where people and GitHub look for them. They
+are copied to docs/project/ with their links turned. In all pages links to examples go to their pages in the gallery,
+and links to other files of the repository are downloads.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing",
     "SECURITY.md": "security",
 }
+_GLOB = re.compile(r"^([\w-]+/[\w-]*\*)\n", re.MULTILINE)  # a line of a toctree; Sphinx complains of one without pages
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s]+)(\))")
 
 
@@ -46,7 +47,8 @@ def _copy(app: Sphinx) -> None:
 def _turn(app: Sphinx, name: str, source: list[str]) -> None:
     page = Path(app.env.doc2path(name))
     if page.suffix == ".md" and page.parent.name != "project":
-        source[0] = turned(source[0], page.parent, page.parent)
+        known = _GLOB.sub(lambda line: line.group() if any(page.parent.glob(line[1] + ".md")) else "", source[0])
+        source[0] = turned(known, page.parent, page.parent)
 
 
 def turned(text: str, home: Path, new_home: Path) -> str:

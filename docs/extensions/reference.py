@@ -1,7 +1,7 @@
 """Reference of the Python interface: a page for every family of public names, from the tables of the packages.
 
-A name is documented where users find it, as ``symplex.solids.Solid``; references by the module that it is defined in, or
-by its last part alone, are led there.
+A name is documented where users find it, as ``symplex.solids.Solid``; references by the module that it is defined in,
+or by its last part alone, are led there.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def _write(app: Sphinx) -> None:
 
 def _page(family: str, names: list[str]) -> str:
     module = f"symplex.{family}"
-    title = f"{TITLES[family]} (``{module}``)"
-    lines = [title, "=" * len(title), "", inspect.getdoc(getattr(symplex, family)) or "", ""]
+    lines = [TITLES[family], "=" * len(TITLES[family]), "", f"``{module}``", ""]
+    lines += [inspect.getdoc(getattr(symplex, family)) or "", ""]
     lines += [".. autosummary::", "", *(f"   ~{module}.{name}" for name in names), "", f".. py:module:: {module}", ""]
     for name in names:
         value = getattr(getattr(symplex, family), name)
@@ -117,14 +117,14 @@ def _index() -> str:
     )
     toctree = "```{toctree}\n:hidden:\n\n" + "\n".join(_ORDER) + "\n```"
     return (
-        "# Reference\n\nThe public names, by families: `import symplex as sx`, then `sx.measures.RigidBars`. A family is "
-        f"loaded when it is first used.\n\n| | |\n| --- | --- |\n{rows}\n\n"
+        "# Reference\n\nThe public names, by families: `import symplex as sx`, then `sx.measures.RigidBars`. A family "
+        f"is loaded when it is first used.\n\n| | |\n| --- | --- |\n{rows}\n\n"
         f"## Also in `symplex` itself\n\nWhat most studies need, as `sx.System`: {here}.\n\n{toctree}\n"
     )
 
 
 def _plain(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
-    """Escape what docstrings write as the field does and reStructuredText reads as markup: \\|v\\|, F\\*."""
+    """Escape what docstrings write as formulas and reStructuredText reads as markup, such as the bars of a norm."""
     for i, line in enumerate(lines):
         pieces = re.split(r"(``.*?``|`[^`]*`)", line)
         lines[i] = "".join(
