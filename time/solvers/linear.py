@@ -27,6 +27,10 @@ def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
         from symplex.time.solvers.multigrid import MultigridSolver
 
         return MultigridSolver(pattern, dim)
-    from symplex.time.solvers.iterative import AutomaticSolver, KrylovSolver  # compiled when first needed
+    if kind == "krylov":
+        from symplex.time.solvers.iterative import KrylovSolver  # compiled when first needed
 
-    return KrylovSolver(pattern, dim) if kind == "krylov" else AutomaticSolver(pattern, dim)
+        return KrylovSolver(pattern, dim)
+    from symplex.time.solvers.automatic import AutomaticSolver
+
+    return AutomaticSolver(pattern, dim)

@@ -30,6 +30,9 @@ class LinearSolver(ABC):
         """How often each of `COUNTS` was since the start."""
         return dict.fromkeys(COUNTS, 0)
 
+    def begin(self) -> None:  # noqa: B027 - most solvers keep nothing
+        """Forget what was learned from the matrices before: a step begins, perhaps of a run that is resumed."""
+
     @abstractmethod
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim], which stay unchanged until the next update.

@@ -185,6 +185,7 @@ class NewtonSolver:
             If there is none to be found.
         """
         self._follow_pattern()
+        self._linear.begin()
         limit = self.settings.iterations
         self._q0 = q0
         if not follow or self.system.impassable:  # on what is followed, things might pass through
