@@ -53,6 +53,8 @@ class KrylovSolver(LinearSolver):
             raise StepFailed(f"the largest number on the diagonal of the matrix of the step is {largest}.")
         # A power of two that makes it about 1: factors in single precision hold whatever the units are.
         self._scale = 2.0 ** -np.frexp(largest)[1]
+        # Of energy-momentum the matrix at the start of a step is symmetric, though not those that follow.
+        symmetric = symmetric or self._rows.is_symmetric(blocks)
         self._definite = symmetric and self._factorize_symmetric()
         self._factorized = self._definite or self._factorize_any()
 
