@@ -35,45 +35,50 @@ from symplex.time.stability import stable_step
 
 THICKNESS, DENSITY, STRAIN, TURN = 0.1, 2700.0, 1e-3, 0.2
 LAW = NeoHookean(60.5e9, 26e9, DENSITY)
-METHODS = {"trapezoidal rule": lambda h, newton: HilberHughesTaylor(h, alpha=0.0, newton=newton)}
-METHODS["energy-momentum"] = lambda h, newton: EnergyMomentum(h, newton=newton)
+WAVES = np.sqrt(70e9 / DENSITY)  # speed in m/s of longitudinal waves in a bar
+
+
+def trapezoidal_rule(h: float, newton: Newton) -> HilberHughesTaylor:
+    """Return the trapezoidal rule with steps of h in s."""
+    return HilberHughesTaylor(h, alpha=0.0, newton=newton)
+
+
+def energy_momentum(h: float, newton: Newton) -> EnergyMomentum:
+    """Return energy-momentum with steps of h in s."""
+    return EnergyMomentum(h, newton=newton)
+
+
+METHODS = {"trapezoidal rule": trapezoidal_rule, "energy-momentum": energy_momentum}
+COUNTED = ("corrections", "linear_iterations", "direct")
 
 
 def body(slenderness: int, unknowns: float) -> tuple[System, np.ndarray, np.ndarray]:
     """Return a cube (slenderness 1) or a cantilever, its points [n, 3] and the velocities [n, 3] of its vibration."""
-    # A cell has four nodes of its own: its corner, centre and three faces; those at the surface have more.
-    cells = max(1, round((unknowns / 15 / slenderness) ** (1 / 3)))
-    if slenderness > 1:
-        cells = max(1, cells - (cells > 1))
+    cells = max(1, round((unknowns / 15 / slenderness) ** (1 / 3) - (0.5 if slenderness > 1 else 0.0)))  # across
     mesh = box((slenderness * THICKNESS, THICKNESS, THICKNESS), (slenderness * cells, cells, cells))
     x, tets = mesh.points, mesh.cells["tetra"]
     mass = lumped_mass(x, tets, DENSITY, len(x))
-    speed = np.sqrt(70e9 / DENSITY)  # of longitudinal waves in a bar
     length = slenderness * THICKNESS
     if slenderness == 1:
-        return System(mass, {"strain": Solid(x, tets, LAW)}), x, STRAIN * speed * np.sin(30.0 * x[:, [1, 2, 0]])
+        return System(mass, {"strain": Solid(x, tets, LAW)}), x, STRAIN * WAVES * np.sin(30.0 * x[:, [1, 2, 0]])
     fixed = np.repeat((x[:, :1] < 1e-9), 3, axis=1)
     v = np.zeros_like(x)
-    frequency = 1.875**2 * speed * THICKNESS / np.sqrt(12.0) / length**2
+    frequency = 1.875**2 * WAVES * THICKNESS / np.sqrt(12.0) / length**2
     v[:, 1] = STRAIN * length**2 / THICKNESS * frequency * (x[:, 0] / length) ** 2
     return System(mass, {"strain": Solid(x, tets, LAW)}, fixed=fixed), x, v
 
 
 def step_of(method: str, system: System, state: State, h: float, steps: int, linear: str) -> dict[str, float]:
-    """Return seconds and counts per step."""
-    motion = METHODS[method](h, Newton(linear=linear)).start(system, state)
-    before, start = motion.statistics(), process_time()
-    numbers: dict[str, float] = {}
+    """Return seconds and counts per step; no seconds if a step fails."""
+    motion = METHODS[method](h, Newton(linear=linear)).start(system, state)  # pyright: ignore[reportArgumentType]
+    start = process_time()
     try:
         motion.advance(steps * h)
     except StepFailed as error:
-        print(f"    ({method}: {error})")
+        print(f"({method}: {error})")
         return {"seconds": np.nan}
-    numbers["seconds"] = (process_time() - start) / steps
-    after = motion.statistics()
-    for name in ("corrections", "linear_iterations", "factorisations", "direct", "shifted", "indefinite"):
-        numbers[name] = (after.get(name, 0) - before.get(name, 0)) / steps
-    return numbers
+    seconds, counts = process_time() - start, motion.statistics()
+    return {"seconds": seconds / steps} | {name: counts.get(name, 0) / steps for name in COUNTED}
 
 
 def warm_up(linear: str) -> None:
@@ -87,13 +92,12 @@ def warm_up(linear: str) -> None:
 
 def main() -> None:
     """Measure, print a table in Markdown, and write the numbers if wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Energy-momentum beside the trapezoidal rule")
     parser.add_argument("--bodies", nargs="+", default=["cube", "beam20", "beam100"])
     parser.add_argument("--unknowns", type=float, nargs="+", default=[3000])
     parser.add_argument("--courant", type=float, nargs="+", default=[1, 20, 200, 1000, 1e4, 1e5])
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--linear", default="auto")
-    parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")
     arguments = parser.parse_args()
     numbers: dict[str, dict[str, float]] = {}
@@ -104,19 +108,18 @@ def main() -> None:
             system, x, vibration = body(1 if name == "cube" else int(name.removeprefix("beam")), unknowns)
             stable = stable_step(system, x)
             print(f"\n## {name}, {x.size} unknowns\n")
+            print("| Courant | method | s | " + " | ".join(COUNTED) + " |\n" + "| --- " * (3 + len(COUNTED)) + "|")
             for courant in arguments.courant:
                 h = courant * stable
-                v = vibration.copy()
-                if name == "cube":
-                    v += np.cross([0.0, 0.0, TURN / h], x - 0.5 * THICKNESS)
-                state = system.state(x, v)
-                row = {}
-                for method in arguments.methods:
-                    row[method] = found = step_of(method, system, state, h, arguments.steps, arguments.linear)
+                turn = np.cross([0.0, 0.0, TURN / h], x - 0.5 * THICKNESS) if name == "cube" else 0.0
+                state = system.state(x, vibration + turn)
+                for method in METHODS:
+                    found = step_of(method, system, state, h, arguments.steps, arguments.linear)
                     numbers[f"{name}, {x.size}, {courant:g}, {method}"] = found
-                    print(f"  {courant:8g} {method:16}", " ".join(f"{k} {v:.4g}" for k, v in found.items()), flush=True)
-                times = [found["seconds"] for found in row.values()]
-                print(f"  {courant:8g} ratio {times[-1] / times[0]:.2f}", flush=True)
+                    counts = " | ".join(f"{found.get(count, np.nan):.0f}" for count in COUNTED)
+                    print(f"| {courant:g} | {method} | {found['seconds']:.4f} | {counts} |", flush=True)
+                pair = [numbers[f"{name}, {x.size}, {courant:g}, {method}"]["seconds"] for method in METHODS]
+                print(f"| | ratio | {pair[1] / pair[0]:.2f} |" + " |" * len(COUNTED), flush=True)
     if arguments.output:
         arguments.output.write_text(json.dumps(numbers, indent=1))
 

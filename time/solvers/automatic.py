@@ -121,7 +121,8 @@ class AutomaticSolver(LinearSolver):
     def _solve_directly(self, b: Array, tolerance: float) -> Array:
         """Return x by the factors, which may be those of an earlier matrix."""
         if not self._fresh and self._sparse and tolerance > 0.0:
-            x, iterations = self._sparse.solve_near(self._matrix[0], b, min(tolerance, max(_CLOSER * tolerance, _EXACT)), self._few)
+            closer = min(tolerance, max(_CLOSER * tolerance, _EXACT))
+            x, iterations = self._sparse.solve_near(self._matrix[0], b, closer, self._few)
             self.counts["iterations"] += iterations
             if x is not None:
                 return x

@@ -107,10 +107,12 @@ class BlockPattern:
     @cached_property
     def _transposed(self) -> NDArray[np.int64]:
         """The place [nnz] of the block on the other side of the diagonal of each block, in the given order."""
-        places = sp.csr_array((np.arange(1, len(self._indices) + 1), self._indices, self._indptr), shape=(self.n, self.n))
+        places = sp.csr_array(
+            (np.arange(1, len(self._indices) + 1), self._indices, self._indptr), shape=(self.n, self.n)
+        )
         other = sp.csr_array(places.T)
         other.sort_indices()
-        return other.data - 1
+        return np.asarray(other.data, np.int64) - 1
 
     def take(self, rows: BlockRows, blocks: Array, scale: float, out: Array) -> None:
         """Write the blocks [nnz, dim, dim] of a matrix in the given order, times a factor, to out [nnz', 9]."""

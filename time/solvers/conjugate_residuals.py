@@ -18,9 +18,9 @@ def conjugate_residuals(
 ) -> tuple[Array | None, int]:
     """Return x with |A x − b| ≤ tolerance |b|, None after ``limit`` iterations, and their number.
 
-    Each new direction is a preconditioned residual whose product with A is orthogonal to those of all before (Eisenstat,
-    Elman and Schultz 1983): the residual is the least in the space that they span, whether A is symmetric or not. What
-    is returned has been checked with its true residual.
+    Each new direction is a preconditioned residual, so changed that its product with A is orthogonal to those before
+    (Eisenstat, Elman and Schultz 1983): the residual is the least in the space that they span, whether A is symmetric
+    or not. What is returned has been checked with its true residual.
 
     Parameters
     ----------

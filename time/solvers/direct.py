@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.kernels import kernel
-from symplex.time.solvers.fill import coordinates_of, minimum_degree_order
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
+from symplex.time.solvers.fill import coordinates_of, minimum_degree_order
 from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import loose_part, singular
 
@@ -122,8 +122,8 @@ class SparseSolver(LinearSolver):
     def solve_near(self, blocks: Array, b: Array, tolerance: float, limit: int) -> tuple[Array | None, int]:
         """Return x [n, dim] with |A x − b| at most tolerance · |b| for another matrix A of blocks [nnz, dim, dim].
 
-        The factors precondition conjugate residuals (`symplex.time.solvers.conjugate_residuals.conjugate_residuals`). None is
-        returned for x if more than ``limit`` iterations are needed; the second is how many there were.
+        The factors precondition generalised conjugate residuals. None is returned for x if more than ``limit``
+        iterations are needed; the second is how many there were.
         """
         matrix = self._with_values(blocks)
         x, iterations = conjugate_residuals(

@@ -92,7 +92,7 @@ def coordinates_of(nodes: IntArray, dim: int) -> IntArray:
 def _count(indptr, indices, nodes, limit):
     """Return the blocks of the lower factor, and Σ over its columns of their squares; −1 where there are too many.
 
-    Each row of the factor is a part of the elimination tree that its entries in the matrix hang on (Liu 1990, section 5).
+    Each row of the factor is the part of the elimination tree that its entries in the matrix hang on (Liu 1990).
     """
     n = len(nodes)
     place = np.empty(n, np.int64)

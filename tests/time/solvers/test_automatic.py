@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from symplex.errors import StepFailed
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids.materials import NeoHookean
@@ -51,9 +52,7 @@ def test_fill_is_what_elimination_leaves(seed, dim):
 def test_the_order_of_least_degree_keeps_fill_small():
     """An arrow that points forwards fills completely, one that points backwards not at all."""
     arrow = Pattern(50, [np.column_stack([np.zeros(49, np.int32), np.arange(1, 50, dtype=np.int32)])])
-    fills = [
-        fill_of(arrow, 1, nodes, np.inf) for nodes in (np.arange(50, dtype=np.int32), minimum_degree_order(arrow))
-    ]
+    fills = [fill_of(arrow, 1, nodes, np.inf) for nodes in (np.arange(50, dtype=np.int32), minimum_degree_order(arrow))]
     assert [fill.numbers for fill in fills if fill] == [50 * 51 / 2, 50 + 49]
 
 
@@ -184,3 +183,24 @@ def test_large_steps_of_thin_bodies_conserve_and_resume_bit_by_bit(method):
         for now in (state, end):
             energy = 0.5 * system.dot(system.mass[:, None] * now.v, now.v) + system.potential(now.q)
             assert energy == pytest.approx(before, rel=1e-8)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_factors_take_over_from_multigrid(monkeypatch, symmetric):
+    pytest.importorskip("pyamg")
+    from symplex.time.solvers import multigrid
+
+    system, x = strip(1)
+    blocks = matrix_of(system, x, x, symmetric)
+    b = np.where(system.fixed, 0.0, np.random.default_rng(0).standard_normal(x.shape))
+    solver = multigrid.MultigridSolver(system.pattern, 3)
+    monkeypatch.setattr(multigrid, "LIMIT", 1)
+    solver.update(blocks, symmetric, x)
+    for _ in range(2):
+        assert residual(system, blocks, solver.solve(b, 1e-9), b) <= 1e-9
+    assert solver.counts["direct"] == 1
+    assert solver.definite == symmetric
+    monkeypatch.setattr(multigrid, "LARGEST_DIRECT", 100)
+    solver.update(blocks, symmetric, x)
+    with pytest.raises(StepFailed, match=r"multigrid left a residual of .*wanted 1\.0e-09"):
+        solver.solve(b, 1e-9)
