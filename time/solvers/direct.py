@@ -80,13 +80,14 @@ class SparseSolver(LinearSolver):
         self._order = coordinates_of(minimum_degree_order(pattern) if nodes is None else nodes, dim)
         self._places = sp.csc_array(places[self._order][:, self._order])
         self._places.sort_indices()
+        self._definite: bool | None = None
         self._test = np.random.default_rng(0).standard_normal(len(self._order))
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         from scipy.sparse.linalg import splu
 
-        self._blocks = blocks
+        self._blocks, self._definite = blocks, None
         options = {"diag_pivot_thresh": self._pivot, "options": {"SymmetricMode": True}}
         self._matrix = self._with_values(blocks)
         self._lu = self._guarded(splu, permc_spec="NATURAL", **options)
@@ -99,6 +100,11 @@ class SparseSolver(LinearSolver):
     @property
     def definite(self) -> bool:
         """Whether the matrix, if symmetric, is positive definite: all pivots on its diagonal are."""
+        if self._definite is None:
+            self._definite = self._has_positive_pivots()
+        return self._definite
+
+    def _has_positive_pivots(self) -> bool:
         lu = self._lu
         if not np.array_equal(lu.perm_r, lu.perm_c):  # which positive matrices do not need, but may have got
             from scipy.sparse.linalg import splu

@@ -9,7 +9,7 @@ from symplex.time.solvers.direct import DenseSolver, SparseSolver
 from symplex.time.solvers.linear_solver import LinearSolver
 
 # Which solver: "dense" and "sparse" are direct, "krylov" and "multigrid" iterate; "auto" takes the one for the size,
-# and a direct one where iterations fail.
+# and a direct one where iterations fail or would cost more.
 Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 
 DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one

@@ -9,7 +9,7 @@ from symplex.fem.assembly import Array
 
 # What solvers count: matrices that were factorised (incompletely, or for which multigrid was set up), iterations of all
 # solutions; and of the matrices those that were shifted to have incomplete factors, those that are symmetric but not
-# positive definite, and those that had to be factorised completely where iterations failed.
+# positive definite, and those that were factorised completely where iterations failed or would have cost more.
 COUNTS = ("factorisations", "iterations", "shifted", "indefinite", "direct")
 
 

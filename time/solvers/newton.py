@@ -46,7 +46,7 @@ class Newton:
         or five are usual.
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
-        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
+        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by what each would cost.
     halvings : int, optional
         How often a step that fails may be halved; default: 6 where bodies must not pass through each other, else 0. Its
         parts are then steps of the method of their own. They keep what
