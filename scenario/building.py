@@ -28,7 +28,7 @@ from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.loads import load_of
 from symplex.scenario.prescribed import require_covered, support_motion
-from symplex.scenario.probes import BuiltProbe, ProbeBuilder
+from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.rigid_motion import RIGIDITY

@@ -29,7 +29,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
 from symplex.scenario.joined_parts import parts_by_body
-from symplex.scenario.probes import BuiltProbe
+from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Timeline, timeline
 from symplex.scenario.start import Start

@@ -28,12 +28,6 @@ def axis_of(omega: Array) -> tuple[Array, float]:
     return unit_vector(vector), float(np.linalg.norm(vector))
 
 
-def cross_matrix(omega: Array, dim: int) -> Array:
-    """Return ω̂ [dim, dim], with ω̂ x = ω × x."""
-    axis, speed = axis_of(omega)
-    return speed * np.cross(axis, np.eye(3)).T[:dim, :dim]
-
-
 def centrifugal(omega: Array) -> Array:
     """Return P = |ω|² I − ω ⊗ ω [dim, dim], in the plane |ω|² I."""
     return centrifugal_matrix(omega)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energy import Array, Energy, IntArray
 
 
 def centrifugal_matrix(omega: Array) -> Array:
@@ -19,6 +19,63 @@ def centrifugal_matrix(omega: Array) -> Array:
     if len(omega) == 1:
         return omega[0] ** 2 * np.eye(2)
     return omega @ omega * np.eye(3) - np.outer(omega, omega)
+
+
+def cross_matrix(omega: Array) -> Array:
+    """Return ω̂ of an angular velocity ω [3] in rad/s, or [1] in the plane, with ω̂ x = ω × x: [3, 3] or [2, 2]."""
+    if len(omega) == 1:
+        return np.array([[0.0, -omega[0]], [omega[0], 0.0]])
+    return np.cross(omega, np.eye(3)).T
+
+
+def required_omega(who: str, given: ArrayLike) -> Array:
+    """Return an angular velocity [3] or [1]; `InvalidSystem` if it is none."""
+    omega = np.atleast_1d(np.array(given, dtype=float))
+    if omega.shape not in ((1,), (3,)) or not np.isfinite(omega).all():
+        raise InvalidSystem(
+            f"{who}: the angular velocity must be three finite numbers, or one in the plane (rad/s); it is {given}."
+        )
+    return omega
+
+
+def mass_stencils(who: str, mass: Array | sp.csr_array) -> tuple[IntArray, Array]:
+    """Return stencils [m, k], each a node or two nodes that a mass matrix joins, and the masses [m, k, k] in them.
+
+    Raises
+    ------
+    InvalidSystem
+        If shapes do not fit, numbers are not finite, or there is no mass.
+    """
+    if sp.issparse(mass):
+        nodes, weights = _pairs(who, sp.csr_array(mass))
+    else:
+        masses = nodal_masses(who, mass)
+        heavy = np.flatnonzero(masses)
+        nodes, weights = heavy.astype(np.int32)[:, None], masses[heavy, None, None]
+    if not len(nodes):
+        raise InvalidSystem(f"{who}: there is no mass.")
+    return nodes, weights
+
+
+def _pairs(who: str, mass: sp.csr_array) -> tuple[IntArray, Array]:
+    """Return a stencil for each two nodes that a mass joins; what a node has alone is in one of its stencils."""
+    if mass.shape is None or mass.shape[0] != mass.shape[1] or not np.isfinite(mass.data).all():
+        raise InvalidSystem(f"{who}: a mass matrix must be square and finite; its shape is {mass.shape}.")
+    upper = sp.triu(mass, k=1).tocoo()
+    joined = upper.data != 0.0
+    a, b, m_ab = upper.row[joined], upper.col[joined], upper.data[joined]
+    own = mass.diagonal()
+    alone = np.setdiff1d(np.flatnonzero(own), np.concatenate([a, b]))
+    # Those that no mass joins with others are in pairs too, the last of an odd number with any other node.
+    partner = np.append(alone, (alone[-1] + 1) % len(own)) if len(alone) % 2 else alone
+    if len(own) == 1 and len(alone):
+        return np.zeros((1, 1), np.int32), own[:, None, None]
+    pairs = np.concatenate([np.stack([a, b], axis=1), partner.reshape(-1, 2)])
+    weights = np.zeros((len(pairs), 2, 2))
+    weights[: len(a), 0, 1] = weights[: len(a), 1, 0] = m_ab
+    nodes, first = np.unique(pairs, return_index=True)
+    weights[first // 2, first % 2, first % 2] = own[nodes]
+    return pairs.astype(np.int32), weights
 
 
 @checked
@@ -51,47 +108,12 @@ class Centrifugal(Energy):
     """
 
     def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike, point: ArrayLike | None = None):
-        omega = np.atleast_1d(np.array(angular_velocity, dtype=float))
-        if omega.shape not in ((1,), (3,)) or not np.isfinite(omega).all():
-            raise InvalidSystem(
-                f"Centrifugal: the angular velocity must be three finite numbers, or one in the plane (rad/s); it is "
-                f"{angular_velocity}."
-            )
-        self._matrix = centrifugal_matrix(omega)
+        self._matrix = centrifugal_matrix(required_omega("Centrifugal", angular_velocity))
         dim = len(self._matrix)
         self._point = np.zeros(dim) if point is None else np.array(point, dtype=float)
         if self._point.shape != (dim,) or not np.isfinite(self._point).all():
             raise InvalidSystem(f"Centrifugal: the point must be {dim} finite numbers (m); it is {point}.")
-        if sp.issparse(mass):
-            self._set_pairs(sp.csr_array(mass))
-        else:
-            masses = nodal_masses("Centrifugal", mass)
-            heavy = np.flatnonzero(masses)
-            self.nodes = heavy.astype(np.int32)[:, None]
-            self.weights = masses[heavy, None, None]
-        if not len(self.nodes):
-            raise InvalidSystem("Centrifugal: there is no mass.")
-
-    def _set_pairs(self, mass: sp.csr_array) -> None:
-        """Set a stencil for each two nodes that a mass joins; what a node has alone is in one of its stencils."""
-        if mass.shape is None or mass.shape[0] != mass.shape[1] or not np.isfinite(mass.data).all():
-            raise InvalidSystem(f"Centrifugal: a mass matrix must be square and finite; its shape is {mass.shape}.")
-        upper = sp.triu(mass, k=1).tocoo()
-        joined = upper.data != 0.0
-        a, b, m_ab = upper.row[joined], upper.col[joined], upper.data[joined]
-        own = mass.diagonal()
-        alone = np.setdiff1d(np.flatnonzero(own), np.concatenate([a, b]))
-        # Those that no mass joins with others are in pairs too, the last of an odd number with any other node.
-        partner = np.append(alone, (alone[-1] + 1) % len(own)) if len(alone) % 2 else alone
-        if len(own) == 1 and len(alone):
-            self.nodes, self.weights = np.zeros((1, 1), np.int32), own[:, None, None]
-            return
-        pairs = np.concatenate([np.stack([a, b], axis=1), partner.reshape(-1, 2)])
-        self.nodes = pairs.astype(np.int32)
-        self.weights = np.zeros((len(pairs), 2, 2))
-        self.weights[: len(a), 0, 1] = self.weights[: len(a), 1, 0] = m_ab
-        nodes, first = np.unique(pairs, return_index=True)
-        self.weights[first // 2, first % 2, first % 2] = own[nodes]
+        self.nodes, self.weights = mass_stencils("Centrifugal", mass)
 
     def _forces(self, x: Array) -> Array:
         return self.weights @ ((x - self._point) @ self._matrix)

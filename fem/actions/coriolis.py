@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
-from symplex.fem.actions.centrifugal import Centrifugal
+from symplex.fem.actions.centrifugal import cross_matrix, mass_stencils, required_omega
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.assembly import Array, scatter_vectors
 
@@ -37,11 +37,8 @@ class Coriolis(DifferentiableLoad):
     """
 
     def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike):
-        masses = Centrifugal(mass, angular_velocity)
-        self.nodes, self._weights = masses.nodes, masses.weights
-        omega = np.atleast_1d(np.array(angular_velocity, dtype=float))
-        # ω̂ x = ω × x
-        self._hat = np.cross(omega, np.eye(3)).T if len(omega) == 3 else np.array([[0.0, -omega[0]], [omega[0], 0.0]])
+        self._hat = cross_matrix(required_omega("Coriolis", angular_velocity))
+        self.nodes, self._weights = mass_stencils("Coriolis", mass)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return −2 M ω × v [n, dim] in N."""

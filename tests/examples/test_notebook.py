@@ -14,7 +14,7 @@ def test_the_notebook_runs_and_shows_tables_pictures_and_a_film(tmp_path, can_dr
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells)  # it is kept without
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [
         {kind for output in cell.outputs for kind in output.get("data", {})}
         for cell in notebook.cells

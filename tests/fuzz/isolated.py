@@ -19,6 +19,7 @@ from symplex.errors import SymplexError
 RAN, REFUSED = "ran", "refused in one sentence"
 _LONGEST = 700  # letters of a line of a message
 _MEMORY = 8 << 30  # bytes of addresses
+_PATIENCE = 600.0  # s after which a process that does not answer hangs; trials have bounds of their own
 
 
 class Isolated:
@@ -27,23 +28,20 @@ class Isolated:
     Parameters
     ----------
     script : Path
-    seconds : float
-        Of wall time for a trial; the first of a process has two minutes more, for compiling.
     """
 
-    def __init__(self, script: Path, seconds: float):
-        self._script, self._seconds = script, seconds
+    def __init__(self, script: Path):
+        self._script = script
         self._process: subprocess.Popen[str] | None = None
 
     def __call__(self, task: Any) -> str:
         """Return the outcome of a trial, ``hang`` or ``crash`` included."""
-        fresh = self._process is None
         process = self._process or self._started()
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps(task) + "\n")
         process.stdin.flush()
-        ready, _, _ = select.select([process.stdout], [], [], self._seconds + 120.0 * fresh)
+        ready, _, _ = select.select([process.stdout], [], [], _PATIENCE)
         line = process.stdout.readline() if ready else ""
         if line:
             return json.loads(line)
@@ -75,7 +73,10 @@ class TimeIsUp(BaseException):
 
 
 def serve(trial: Callable[[Any], str], seconds: float) -> None:
-    """Make the trials that are asked for on standard input, with bounds on memory and on the time of each."""
+    """Make the trials that are asked for on standard input, with bounds on memory and on the time of each.
+
+    The time is that of processors, so that the load of a machine decides nothing.
+    """
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
@@ -86,17 +87,22 @@ def serve(trial: Callable[[Any], str], seconds: float) -> None:
     def time_is_up(number: int, frame: object) -> None:
         raise TimeIsUp
 
-    signal.signal(signal.SIGALRM, time_is_up)
+    signal.signal(signal.SIGPROF, time_is_up)
     for line in sys.stdin:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        bound(seconds)
         try:
             outcome = trial(json.loads(line))
         except BaseException as error:
             outcome = judged(error)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            bound(0.0)
         answers.write(json.dumps(outcome) + "\n")
         answers.flush()
+
+
+def bound(seconds: float) -> None:
+    """Let `TimeIsUp` be raised in so many seconds of processor time; never, with zero."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def judged(error: BaseException, begins: str = "") -> str:

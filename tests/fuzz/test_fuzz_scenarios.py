@@ -27,8 +27,8 @@ assert _spec.loader is not None
 isolated = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(isolated)
 
-SECONDS = 20.0  # for one trial
-RUNNING = 2.0  # s of wall time after which a run is left
+SECONDS = 20.0  # of processor time for one trial
+RUNNING = 2.0  # s of processor time after which a run is left
 Data = dict[str, Any]
 Path_ = tuple[str | int, ...]
 
@@ -555,7 +555,7 @@ def trials(seed: int, count: int) -> Iterator[tuple[str, str]]:
 
 def tried(seed: int, count: int) -> Iterator[tuple[str, str, str]]:
     """Yield what was done, the text, and the outcome."""
-    with tempfile.TemporaryDirectory() as folder, isolated.Isolated(Path(__file__), 2 * SECONDS) as attempt:
+    with tempfile.TemporaryDirectory() as folder, isolated.Isolated(Path(__file__)) as attempt:
         furnish(Path(folder))
         for what, text in cases(seed, count):
             yield what, text, attempt({"text": text, "folder": folder})
@@ -625,7 +625,7 @@ def briefly_run(scenario: Any, folder: Path) -> str:
     shutil.rmtree(folder, ignore_errors=True)
     if scenario.tables.run.n_samples > 10_000:
         return isolated.RAN
-    isolated.signal.setitimer(isolated.signal.ITIMER_REAL, RUNNING)
+    isolated.bound(RUNNING)
     try:
         simulate(scenario, folder, progress=False, pictures=False)
     except isolated.TimeIsUp:  # as long as it likes
@@ -659,7 +659,7 @@ def test_every_key_is_used():
 
 @pytest.mark.slow
 def test_undamaged_scenarios_run():
-    with tempfile.TemporaryDirectory() as folder, isolated.Isolated(Path(__file__), 2 * SECONDS) as attempt:
+    with tempfile.TemporaryDirectory() as folder, isolated.Isolated(Path(__file__)) as attempt:
         furnish(Path(folder))
         for data in bases():
             assert attempt({"text": toml(data), "folder": folder}) == isolated.RAN, toml(data)

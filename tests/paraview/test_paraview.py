@@ -70,7 +70,7 @@ def can_draw(command, picture):
     code = f"from paraview.simple import *; Show(Sphere()); SaveScreenshot({str(picture)!r})"
     script = picture.with_suffix(".py")
     script.write_text(code)
-    subprocess.run([*command, str(script)], capture_output=True, timeout=300, check=False)
+    subprocess.run([*command, str(script)], capture_output=True, timeout=600, check=False)
     return picture.exists()
 
 
@@ -86,7 +86,7 @@ def seen(request, files, tmp_path_factory):
     first = 100 + 50 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     server = ["xvfb-run", "-a", "-n", str(first)] if shutil.which("xvfb-run") and not has_display else []
     command = [*server, str(request.param), str(look), str(folder), *map(str, files.values())]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     found = folder / "found.json"
     if not found.exists():
         pytest.skip(f"{request.param} does not run here: {(done.stdout + done.stderr)[-300:]}")

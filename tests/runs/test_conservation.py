@@ -13,7 +13,6 @@ from symplex.runs.invariants import ROUND_OFF, Expected, kept
 
 SPRING = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(40.0, 1.0), dim=2)
 FREE = sx.System([1.0, 2.0], {"spring": SPRING}, dim=2)
-START = FREE.state([[0.0, 0.0], [1.2, 0.1]], [[0.3, 0.5], [0.0, -0.4]])
 TIMES = 0.05 * np.arange(200)
 SCENARIO = """
 title = "A cube is dropped"
@@ -43,24 +42,28 @@ pictures = false
 """
 
 
+def start():
+    return FREE.state([[0.0, 0.0], [1.2, 0.1]], [[0.3, 0.5], [0.0, -0.4]])
+
+
 def verdicts(report, part=0):
     return {one.name: one.verdict for one in report.parts[part].quantities}
 
 
 def test_what_an_energy_momentum_method_keeps_and_what_it_does_not_claim():
-    report = sx.conservation(sx.record(FREE, sx.EnergyMomentum(0.05), START, TIMES))
+    report = sx.conservation(sx.record(FREE, sx.EnergyMomentum(0.05), start(), TIMES))
     assert set(verdicts(report).values()) <= {"round-off", "solver"}
     assert all(one.declared for one in report.parts[0].quantities)
-    loose = sx.conservation(sx.record(FREE, sx.Newmark(0.05), START, TIMES))
+    loose = sx.conservation(sx.record(FREE, sx.Newmark(0.05), start(), TIMES))
     assert verdicts(loose)["total"] == "oscillates"
     assert verdicts(loose)["angular momentum z"] == "round-off"
-    damped = sx.conservation(sx.record(FREE, sx.GeneralizedAlpha(0.05, 0.5), START, TIMES))
+    damped = sx.conservation(sx.record(FREE, sx.GeneralizedAlpha(0.05, 0.5), start(), TIMES))
     assert verdicts(damped)["total"] == "drifts"
     assert verdicts(damped)["momentum x"] == "round-off"
 
 
 def test_measured_changes_are_near_the_floor_and_not_far_below_it():
-    report = sx.conservation(sx.record(FREE, sx.EnergyMomentum(0.05), START, TIMES))
+    report = sx.conservation(sx.record(FREE, sx.EnergyMomentum(0.05), start(), TIMES))
     (energy,) = [one for one in report.parts[0].quantities if one.name == "total"]
     assert 1e-3 * energy.floor < energy.largest < ROUND_OFF * energy.floor
 
@@ -78,7 +81,7 @@ def test_a_drift_of_what_is_declared_is_told():
 def test_the_ledger_balances():
     push = {"push": sx.actions.Drag(np.array([1.0, 2.0]), 0.2)}
     system = sx.System([1.0, 2.0], {"spring": SPRING}, dim=2, loads=push)
-    trajectory = sx.record(system, sx.EnergyMomentum(0.05), START, TIMES)
+    trajectory = sx.record(system, sx.EnergyMomentum(0.05), start(), TIMES)
     (part,) = sx.conservation(trajectory).parts
     assert part.works["push"] < -0.1
     np.testing.assert_allclose(sum(part.energies.values()), part.works["push"], atol=1e-12)
@@ -97,7 +100,7 @@ def test_at_rest_nothing_is_claimed():
 def test_refusals():
     with pytest.raises(InvalidArgument, match="must be a Result or a Trajectory"):
         sx.conservation(3.0)
-    path = sx.record(FREE, sx.EnergyMomentum(0.05), START, TIMES[:1])
+    path = sx.record(FREE, sx.EnergyMomentum(0.05), start(), TIMES[:1])
     with pytest.raises(InvalidArgument, match="two states"):
         sx.conservation(path)
     by_hand = sx.Trajectory(path.t, path.q, path.v, path.energies, path.momentum, path.angular_momentum)

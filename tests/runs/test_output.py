@@ -42,7 +42,7 @@ def scenario(tmp_path):
 def symplex(*arguments, before="", after="", **options):
     """Run the command line in a shell; return the exit status of symplex and what it said on stderr."""
     command = f"{before} '{sys.executable}' -m symplex {' '.join(map(str, arguments))} {after}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600, **options)
     return done.returncode, done.stderr
 
 

@@ -49,7 +49,7 @@ def page(browser, tmp_path_factory):
 def opened(browser, path: Path):
     """Open a page and wait until it is there."""
     browser.get(path.as_uri())
-    until = monotonic() + 60
+    until = monotonic() + 600
     while not browser.execute_script("return typeof state !== 'undefined' && state.ready"):
         assert monotonic() < until, browser.get_log("browser")
         sleep(0.05)
@@ -97,7 +97,7 @@ def test_time_moves_what_is_seen_and_the_histories_set_it(page):
 
 def test_play_goes_on_and_stops(page):
     page.execute_script("showFrame(0); byId('play').click()")
-    until = monotonic() + 60
+    until = monotonic() + 600
     while page.execute_script("return state.frame") < 3:
         assert monotonic() < until
         sleep(0.05)
@@ -164,7 +164,7 @@ def test_fields_components_scale_and_enlargement(page):
 def test_the_conservation_report_is_there(page):
     page.execute_script("[...byId('tabs').children].find((one) => one.textContent === 'conservation').click()")
     assert "energy" in page.execute_script("return byId('texts').textContent")
-    until = monotonic() + 30
+    until = monotonic() + 600
     while not page.execute_script("return byId('texts').querySelector('img').naturalWidth > 300"):
         assert monotonic() < until
         sleep(0.05)

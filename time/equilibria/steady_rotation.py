@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, NoEquilibrium
+from symplex.fem.actions.centrifugal import cross_matrix
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.equilibria.free_body import require_free, require_internal, require_resultants
@@ -28,7 +29,6 @@ from symplex.time.rigid_rotation import (
     axis_of,
     centre_of_mass,
     centrifugal,
-    cross_matrix,
     in_space,
     inertia_about,
     tilt_of,
@@ -107,7 +107,7 @@ def relative_equilibrium(
             f"turned by {tilted:.3g} rad to bring the principal axis that it has when deformed onto ω, more than "
             f"tilt = {tilt:.3g} rad."
         )
-    state = system.state(centre + found, velocity + found @ cross_matrix(omega, system.dim).T)
+    state = system.state(centre + found, velocity + found @ cross_matrix(omega).T)
     residual = system.gradient(state.q) - system.apply_mass(found) @ centrifugal(omega)
     return RelativeEquilibrium(
         system,

@@ -308,7 +308,7 @@ def test_errors_of_other_threads_arrive_after_all_have_ended():
     caller, both_at_work, ended = threading.current_thread(), threading.Barrier(3), []
 
     def work(number):
-        both_at_work.wait(10)
+        both_at_work.wait(600)
         if threading.current_thread() is not caller:
             ended.append(number)
             raise ArithmeticError(f"in task {number}")

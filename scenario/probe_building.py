@@ -1,0 +1,317 @@
+"""The probes that tables of a scenario describe, built from its bodies, supports, obstacles and contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from symplex.errors import ScenarioError
+from symplex.fem.actions.supports import fixed_mask
+from symplex.fem.energy import IntArray
+from symplex.fem.measures.anchors import Anchors
+from symplex.fem.measures.bars import Bars
+from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, SolidProbe
+from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, ForceProbe, ReactionProbe
+from symplex.fem.outputs.probe import NORM, Probe, Reduction
+from symplex.fem.outputs.solid_fields import QUANTITIES, SolidFields
+from symplex.fem.solids.solid import Solid
+from symplex.fem.system import System
+from symplex.meshes.location import weights_in_cells
+from symplex.meshes.mesh import Mesh, rows_among
+from symplex.scenario.actions import Support
+from symplex.scenario.joined_parts import parts_by_body
+from symplex.scenario.probes import ProbeTable
+from symplex.scenario.quantities import listed, shown
+from symplex.scenario.riders import Riders
+from symplex.scenario.sampling import Leg
+from symplex.scenario.selections import group_in
+from symplex.scenario.sentences import suggestion
+from symplex.scenario.tables import Tables
+
+_ALL = "all"
+
+
+@dataclass(frozen=True)
+class BuiltProbe:
+    """A table, and the probes that its file has the columns of."""
+
+    table: ProbeTable
+    probes: tuple[Probe, ...]
+
+
+class ProbeBuilder:
+    """Builds the probes that tables describe.
+
+    Parameters
+    ----------
+    tables : Tables
+    mesh : Mesh
+        Of all bodies.
+    systems : sequence of System
+        Of all parts of the run.
+    riders : Riders
+    supports : sequence of (Support, int [k])
+        With their nodes.
+    legs : sequence of Leg
+        Those parts.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        mesh: Mesh,
+        systems: Sequence[System],
+        riders: Riders,
+        supports: Sequence[tuple[Support, IntArray]],
+        legs: Sequence[Leg],
+    ):
+        self._tables, self._mesh, self._riders, self._supports, self._legs = tables, mesh, riders, supports, legs
+        self._system = systems[0]
+        # What begins later is in the systems of later parts only.
+        self._names = {name for system in systems for name in (*system.energies, *system.loads)}
+        self._reference = riders.positions(mesh.points)
+
+    def built(self, table: ProbeTable) -> BuiltProbe:
+        """Return the probes of a table.
+
+        Raises
+        ------
+        ScenarioError, InvalidSystem, MeshError
+            If it names what is not there.
+        """
+        probes = {"body": self._of_body, "support": self._reactions, "obstacle": self._of_obstacle}.get(
+            table.acts_on, self._of_contact
+        )(table)
+        return BuiltProbe(table, tuple(probes))
+
+    # -- bodies, trusses, springs, point masses -----------------------------------------------------------------
+
+    def _of_body(self, table: ProbeTable) -> Iterator[Probe]:
+        body, tables = str(table.body), self._tables
+        springs = [spring.name for spring in tables.spring]
+        trusses = [truss.name for truss in tables.truss]
+        known = [*tables.names, *springs]
+        if body not in known:
+            raise ScenarioError(f"there is no body {shown(body)}; {suggestion(body, known)}")
+        wanted = table.quantities or (["axial_force"] if body in springs or table.members else ["displacement"])
+        of_motion = [one for one in wanted if one in MOTIONS]
+        of_solids = [one for one in wanted if one in QUANTITIES]
+        of_bars = [one for one in wanted if one in OF_BARS]
+        solids = parts_by_body(
+            [b.name for b in tables.body],
+            {name: energy for name, energy in self._system.energies.items() if isinstance(energy, Solid)},
+        ).get(body, {})
+        if of_solids and not solids:
+            raise ScenarioError(f"{of_solids[0]} is of bodies, and '{body}' is none; it has {self._has(body)}.")
+        if of_bars and body not in (*springs, *trusses):
+            what = f"{of_bars[0]} is of trusses and springs"
+            raise ScenarioError(f"{what}, and '{body}' is none; it has {self._has(body)}.")
+        if (of_motion or table.points or table.nodes or table.group) and body in springs:
+            raise ScenarioError(f"'{body}' is a spring, which has no nodes of its own; it has {self._has(body)}.")
+        if table.members is not None and (of_motion or of_solids):
+            raise ScenarioError(f"{(of_motion or of_solids)[0]} is at nodes; members have {', '.join(OF_BARS)}.")
+        if of_bars and (table.nodes or table.points):
+            raise ScenarioError(f"{of_bars[0]} is of members; name these, members = [0], or a group of them.")
+        self._require_components(table, of_motion, of_solids)
+        if of_motion:
+            places, labels = self._places(table)
+            yield NodalProbe(
+                table.name,
+                places,
+                of_motion,
+                reference=self._reference,
+                components=_those(table.components, ("x", "y", "z")),
+                reduce=self._reduce(table),
+                labels=labels,
+            )
+        if of_solids:
+            yield self._of_solids(table, of_solids, solids)
+        if of_bars:
+            yield self._of_bars(table, of_bars)
+
+    def _has(self, body: str) -> str:
+        if body in [b.name for b in self._tables.body]:
+            return listed([*MOTIONS, *QUANTITIES])
+        if body in [truss.name for truss in self._tables.truss]:
+            return listed([*MOTIONS, *OF_BARS])
+        return listed(OF_BARS if body in [s.name for s in self._tables.spring] else MOTIONS)
+
+    def _require_components(self, table: ProbeTable, of_motion: Sequence[str], of_solids: Sequence[str]) -> None:
+        tensors = [one for one in of_solids if one in ("stress", "strain", "logarithmic_strain")]
+        known = set("xyz") if of_motion else set()
+        known |= {"xx", "yy", "zz", "xy", "yz", "xz"} if tensors else set()
+        known |= {"1", "2", "3"} if "principal_stresses" in of_solids else set()
+        known |= {NORM} if known else set()
+        odd = [c for c in table.components or () if c not in known]
+        if odd:
+            raise ScenarioError(
+                f"components has '{odd[0]}', which none of its quantities has; there are {listed(sorted(known))}."
+                if known
+                else f"components has '{odd[0]}', but its quantities are numbers."
+            )
+
+    def _reduce(self, table: ProbeTable) -> list[Reduction]:
+        """Return what is told of several places: of groups and whole bodies the mean, if nothing else is asked for."""
+        if table.reduce is not None:
+            return table.reduce
+        return [] if table.nodes or table.points else ["mean"]
+
+    def _places(self, table: ProbeTable) -> tuple[IntArray | sp.csr_array, list[str] | None]:
+        """Return nodes, or weights of nodes, and what they are called."""
+        body, mesh = str(table.body), self._mesh
+        if table.nodes is not None:
+            own = mesh.nodes_of(body)
+            if max(table.nodes) >= len(own):
+                raise ScenarioError(
+                    f"nodes has {max(table.nodes)}, but '{body}' has {len(own):,} nodes, 0 to {len(own) - 1:,}."
+                )
+            return own[np.array(table.nodes)], [str(node) for node in table.nodes]
+        if table.points is not None:
+            labels = [str(k + 1) for k in range(len(table.points))]
+            if table.interpolate:
+                weights = weights_in_cells(mesh, table.points, body)
+                return sp.csr_array((weights.data, weights.indices, weights.indptr), shape=self._wide(weights)), labels
+            own = mesh.nodes_of(body)
+            away = np.linalg.norm(mesh.points[own][None] - np.array(table.points)[:, None], axis=2)
+            return own[away.argmin(axis=1)], labels
+        return mesh.nodes_of(group_in(mesh, body, table.group)), None
+
+    def _wide(self, weights: sp.csr_array) -> tuple[int, int]:
+        """Return the shape of weights of all nodes, those of obstacles included."""
+        return weights.shape[0], self._system.n_nodes  # pyright: ignore[reportOptionalSubscript]
+
+    def _of_solids(self, table: ProbeTable, quantities: Sequence[str], solids: Mapping[str, Solid]) -> Probe:
+        mesh, body = self._mesh, str(table.body)
+        components = _those(table.components, ("xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3"))
+        if table.nodes is None and table.points is None:
+            group = group_in(mesh, body, table.group)
+            rows = [mesh.cells_of(kind, group) for kind in mesh.volume_types]
+            if any(map(len, rows)):
+                return self._of_elements(table, quantities, components, solids, group)
+        places, labels = self._places(table)
+        nodes = np.unique(places.indices) if isinstance(places, sp.csr_array) else places
+        fields = SolidFields(self._system, list(solids), nodes)
+        return SolidProbe(
+            table.name,
+            fields,
+            quantities,
+            places=places,
+            components=components,
+            reduce=self._reduce(table),
+            labels=labels,
+        )
+
+    def _of_elements(
+        self,
+        table: ProbeTable,
+        quantities: Sequence[str],
+        components: Sequence[str] | None,
+        solids: Mapping[str, Solid],
+        group: str,
+    ) -> Probe:
+        """Return a probe of the elements of a group."""
+        mesh = self._mesh
+        near = None if group == table.body else mesh.nodes_of(group)
+        fields = SolidFields(self._system, list(solids), near)
+        chosen: dict[str, NDArray[np.integer]] = {}
+        for name, solid in solids.items():
+            cells = solid.nodes[fields.elements(name)]
+            chosen[name] = np.flatnonzero(rows_among(cells, mesh.cells_of(solid.kind, group)))
+        return SolidProbe(
+            table.name, fields, quantities, components=components, reduce=self._reduce(table), elements=chosen
+        )
+
+    def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Probe:
+        body, mesh = str(table.body), self._mesh
+        bars = self._system.energies[body]
+        assert isinstance(bars, Bars | Anchors), "trusses and springs are"
+        members, m = table.members, len(bars.nodes)
+        if members is not None and max(members) >= m:
+            raise ScenarioError(f"members has {max(members)}, but '{body}' has {m:,} members, 0 to {m - 1:,}.")
+        if table.group is not None:
+            rows = mesh.cells_of("line", group_in(mesh, body, table.group))
+            members = np.flatnonzero(rows_among(bars.nodes, rows)).tolist() if len(rows) else []
+            if not members:
+                raise ScenarioError(f"group '{table.group}' of '{body}' has no members, only nodes.")
+        section = next((truss.section for truss in self._tables.truss if truss.name == body), None)
+        if "axial_stress" in quantities and section is None:
+            raise ScenarioError(f"axial_stress needs a section, which '{body}' has not.")
+        reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
+        return BarProbe(
+            table.name,
+            bars,
+            quantities,
+            members=members,
+            section=section,
+            reference=self._reference,
+            reduce=reduce,
+        )
+
+    # -- supports, obstacles, contact ---------------------------------------------------------------------------
+
+    def _reactions(self, table: ProbeTable) -> Iterator[Probe]:
+        names = [support.name or str(k + 1) for k, (support, _) in enumerate(self._supports)]
+        wanted = str(table.support)
+        if wanted != _ALL and wanted not in names:
+            raise ScenarioError(f"there is no support {shown(wanted)}; {suggestion(wanted, [*names, _ALL])}")
+        if not names:
+            raise ScenarioError("there is no [[support]], of which there could be reactions.")
+        parts = [self._held(wanted, leg) for leg in self._legs]
+        changes = [(leg.start, held) for leg, held in zip(self._legs, parts, strict=True)]
+        yield ReactionProbe(table.name, parts[0], table.about, changes[1:])
+
+    def _held(self, wanted: str, leg: Leg) -> dict[str, NDArray[np.bool_]]:
+        """Return the coordinates [n, 3] that the wanted supports hold in a part of the run, by their names."""
+        held: dict[str, NDArray[np.bool_]] = {}
+        taken = np.zeros((self._system.n_nodes, 3), bool)
+        for k, (support, nodes) in enumerate(self._supports):
+            acts = support.acts(leg.start, leg.end)
+            mask = fixed_mask(self._system.n_nodes, [(nodes, support.components)] if acts else [])
+            held[support.name or str(k + 1)] = mask & ~taken  # what two of them hold counts as the first one's
+            taken |= mask
+        if wanted != _ALL:
+            return {"": held[wanted]}
+        return {"": taken} | (held if len(held) > 1 else {})
+
+    def _of_obstacle(self, table: ProbeTable) -> Iterator[Probe]:
+        tables = self._tables
+        names, wanted = [item.name for item in tables.obstacle], str(table.obstacle)
+        if wanted not in (*names, _ALL) or not names:
+            raise ScenarioError(f"there is no obstacle {shown(wanted)}; {suggestion(wanted, [*names, _ALL])}")
+        touching = self._touching
+        frictions = {item.name: item.frictions(touching) for item in tables.surfaces}
+        frictions |= {item.name: [f"friction_{item.name}"] for item in tables.shaped}
+        for name in names if wanted == _ALL else [wanted]:
+            rider = self._riders.riders.get(name)
+            own = np.empty(0, np.int32) if rider is None else rider.nodes
+            nodes = np.setdiff1d(np.arange(self._system.n_nodes), own)
+            acting = [name, *(one for one in frictions[name] if one in self._names)]
+            label = "force" if wanted != _ALL else f"force_{name}"
+            yield ForceProbe(table.name, acting, nodes, what=label, about=table.about)
+
+    def _of_contact(self, table: ProbeTable) -> Iterator[Probe]:
+        contacts, wanted = {item.name: item for item in self._tables.contact}, str(table.contact)
+        if wanted not in (*contacts, _ALL) or not contacts:
+            raise ScenarioError(f"there is no contact {shown(wanted)}; {suggestion(wanted, [*contacts, _ALL])}")
+        chosen = list(contacts.values()) if wanted == _ALL else [contacts[wanted]]
+        touching = self._touching
+        acting = [item.name for item in chosen]
+        acting += [one for item in chosen for one in item.frictions(touching) if one in self._names]
+        bodies = dict.fromkeys(name for item in chosen for pair in item.pairs(touching) for name in pair)
+        riders = self._riders.riders
+        nodes = {name: riders[name].nodes if name in riders else self._mesh.nodes_of(name) for name in bodies}
+        yield ForceProbe(table.name, acting, nodes, about=table.about)
+
+    @property
+    def _touching(self) -> list[str]:
+        return [*(body.name for body in self._tables.body), *(body.name for body in self._tables.rigid_body)]
+
+
+def _those(wanted: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:
+    """Return the wanted components that a kind of quantity has, and the norm; None: all."""
+    found = [c for c in wanted or () if c in (*known, NORM)]
+    return found or None
