@@ -51,8 +51,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append((f"truss '{name}'", _truss(bars, mesh, name)))
     for name, springs in problem.springs.items():
         rows.append((f"spring '{name}'", _springs(springs, problem.state.q)))
-    pieces = describe(mesh).bodies
-    if pieces > len(tables.names):
+    if tables.names and (pieces := describe(mesh).bodies) > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
     points = problem.riders.points(problem.state.q)
     for name, contact in problem.contacts.items():

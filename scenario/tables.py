@@ -182,7 +182,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "stage": StageTable,
     "probe": ProbeTable,
 }
-WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
+WITH_NODES = ("body", "truss", "point_mass", "rigid_body")  # of which one must be there
 SEVERAL = (
     *WITH_NODES,
     "spring",
@@ -190,7 +190,6 @@ SEVERAL = (
     "constraint",
     "velocity",
     "obstacle",
-    "rigid_body",
     "contact",
     "support",
     "rod",
