@@ -69,7 +69,7 @@ _FAMILY_OF = {
         "View",
     ),
     "outputs": ("stress", "nodal_stress", "reactions"),
-    "runs": ("simulate", "plot_history", "read_history", "read_result", "conservation", "write_page"),
+    "runs": ("simulate", "plot_history", "read_history", "read_result", "conservation", "export_result", "write_page"),
     "studies": ("sweep", "compare", "converge"),
     "scenario": ("Scenario",),
     "solids": (

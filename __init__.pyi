@@ -59,6 +59,7 @@ from symplex.meshes.pictures.view import View as View
 from symplex.meshes.series.series import open_series as open_series
 from symplex.meshes.series.series import read_series as read_series
 from symplex.runs.conservation_report import conservation as conservation
+from symplex.runs.export import export_result as export_result
 from symplex.runs.history import read_history as read_history
 from symplex.runs.page.write import write_page as write_page
 from symplex.runs.plots import plot_history as plot_history

@@ -31,6 +31,21 @@ def write_whole(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file so that it is there whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
+    try:
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of another, whole and on the disk, when the block ends without an error.

@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from symplex.decks import import_deck
 from symplex.decks.importing import read_deck
@@ -28,6 +29,7 @@ from symplex.time.trajectory import march
 
 _UNITS = {"si": (1.0, 1.0), "mm-t-s": (1e-3, 1.0)}
 _RIGID = 1e-4  # of the largest frequency: below there are motions of rigid bodies, in rounding
+_SAME_PLACE = 1e-5  # of the size of a mesh
 _LONGEST = 8.0  # s of processor time for a motion
 
 Fields = dict[tuple[int, float], dict[int, np.ndarray]]  # displacements by step and time, by node
@@ -65,7 +67,7 @@ def displacements_of_frd(path: Path) -> Fields:
     """Return the displacements of a .frd file in text."""
     found: Fields = {}
     step, now, table = 0, 0.0, None
-    for line in path.read_bytes().decode(errors="replace").splitlines():
+    for line in _lines_of(path):
         if line.startswith("    1PSTEP"):
             step = int(line.split()[-1])
         elif line.startswith("  100C"):
@@ -79,6 +81,34 @@ def displacements_of_frd(path: Path) -> Fields:
     return found
 
 
+def _lines_of(path: Path) -> list[str]:
+    return path.read_bytes().decode(errors="replace").splitlines()
+
+
+def _renumbered(fields: Fields, path: Path, points: np.ndarray, numbers: np.ndarray) -> Fields:
+    """Return fields of a .frd file whose nodes are those of solid elements of a layer: nodes of the deck by place."""
+    tree, size, known = KDTree(points), np.ptp(points, axis=0).max(), {}
+    for line in _lines_of(path):
+        if line.startswith((" -3", "  100C")):
+            break
+        if line.startswith(" -1"):
+            x = [float(line[k : k + 12]) for k in (13, 25, 37)]
+            away, place = tree.query(x)
+            if away < _SAME_PLACE * size:
+                known[int(line[3:13])] = int(numbers[place])
+    return {key: {known[n]: u for n, u in table.items() if n in known} for key, table in fields.items()}
+
+
+def _with_shells(u: np.ndarray, numbers: np.ndarray, layers: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Return displacements and numbers of nodes, with those of shells: the mean of the outer nodes of the layer."""
+    if not layers:
+        return u, numbers
+    places = {number: k for k, number in enumerate(numbers.tolist())}
+    shells = {n: 0.5 * (u[places[t[0]]] + u[places[t[-1]]]) for n, t in layers.items() if t[0] in places}
+    shells = {n: mean for n, mean in shells.items() if n not in places}
+    return np.vstack([u, *shells.values()]), np.concatenate([numbers, [*shells]])
+
+
 def _difference(ours: np.ndarray, numbers: np.ndarray, theirs: dict[int, np.ndarray]) -> tuple[float, float, float]:
     """Return the largest displacement of both, and the largest difference over theirs."""
     places = {number: k for k, number in enumerate(numbers.tolist())}
@@ -88,13 +118,15 @@ def _difference(ours: np.ndarray, numbers: np.ndarray, theirs: dict[int, np.ndar
     return np.abs(mine).max(initial=0.0), size, np.abs(mine - other).max(initial=0.0) / size if size else np.nan
 
 
-def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: str, units: str):
+def _rows(problem: Problem, text: str, numbers, layers, step: int, folder: Path, name: str, units: str):
     """Yield quantity, ours, theirs and relative difference of a step."""
     length, _ = _UNITS[units]
     dat, frd = folder / f"{name}.dat.ref", folder / f"{name}.frd.ref"
     fields, frequencies = displacements_of_dat(dat) if dat.exists() else ({}, {})
     if not any(k == step for k, _ in fields) and frd.exists():
         fields |= displacements_of_frd(frd)
+        if re.search(r"OUTPUT\s*=\s*3D", (folder / f"{name}.inp").read_text(errors="replace"), re.IGNORECASE):
+            fields = _renumbered(fields, frd, problem.mesh.points[: len(numbers)] / length, numbers)
     mesh, system = problem.mesh, problem.system
     n = min(len(mesh.points), len(numbers))
     if asked := re.search(r"asks for (\d+) natural frequencies", text):
@@ -114,7 +146,7 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
         if compared:
             last = max(compared)
             u = (problem.state.q[:n] - mesh.points[:n]) / length
-            yield "u", *_difference(u, numbers, compared[last])
+            yield "u", *_difference(*_with_shells(u, numbers, layers), compared[last])
         return
     steps = read_deck(folder / f"{name}.inp").deck.steps[: step - 1]  # reference results have the time since the first
     before = sum(s.period for s in steps if s.procedure != "frequency" and not s.perturbation)
@@ -124,7 +156,7 @@ def _rows(problem: Problem, text: str, numbers, step: int, folder: Path, name: s
         u = (state.q[:n] - mesh.points[:n]) / length
         for t, theirs in compared.items():
             if abs(state.t + before - t) < 1e-6 * scenario.times[-1] and state.t > 0:
-                mine, size, difference = _difference(u, numbers, theirs)
+                mine, size, difference = _difference(*_with_shells(u, numbers, layers), theirs)
                 row = (mine, size, difference * size / largest if largest else np.nan)
                 worst = max(worst, row, key=lambda r: r[2] if r[2] == r[2] else -1.0)
         if time.process_time() - begun > _LONGEST:
@@ -176,7 +208,7 @@ def main() -> None:
                 scenario = Scenario.read(file)
                 numbers = np.concatenate([*imported.bodies.values()])
                 for quantity, ours, theirs, difference in _rows(
-                    scenario.build(), scenario.text, numbers, step, arguments.folder, path.stem, units
+                    scenario.build(), scenario.text, numbers, imported.layers, step, arguments.folder, path.stem, units
                 ):
                     print(
                         f"| {path.stem} | {step} | {quantity} | {ours:.6g} | {theirs:.6g} | {difference:.2g} |",

@@ -48,13 +48,14 @@ def by_lobpcg(system: sx.System, state: sx.State, n: int) -> np.ndarray:
     free, some = motions.free, n + 4
     K = sp.csr_matrix(motions.among_free(motions.matrix(motions.symmetric_stiffness)))
     M = motions.among_free(motions.mass)
-    K = K + 1e-8 * scale(motions) * M
+    shift = 1e-8 * scale(motions)
+    K = K + shift * M
     K = sp.bsr_matrix(K, blocksize=(3, 3))
     near = rigid_motions(state.q)[free]
     ladder = smoothed_aggregation_solver(K, B=near, symmetry="symmetric", max_coarse=300)
     start = np.random.default_rng(0).standard_normal((len(free), some))
     squares, _ = lobpcg(K, start, B=M, M=ladder.aspreconditioner(), largest=False, tol=1e-6 * abs(K).max(), maxiter=200)
-    return np.sqrt(np.sort(squares)[:n]) / (2.0 * np.pi)
+    return np.sqrt(np.sort(squares)[:n] - shift) / (2.0 * np.pi)
 
 
 def measured(task: tuple[int, str, int]) -> dict[str, Any]:

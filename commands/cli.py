@@ -16,6 +16,7 @@ from symplex.commands import (
     check,
     compare,
     converge,
+    export,
     importing,
     info,
     mesh,
@@ -46,6 +47,7 @@ _COMMANDS = (  # in the order in which the help has them
     render,
     view,
     report,
+    export,
     mesh,
 )
 
@@ -69,6 +71,7 @@ examples:
   symplex plot a-results b-results                 compare two runs
   symplex render drop-results --field von_mises    make the pictures again, otherwise
   symplex report drop-results                      what of energy and momenta the run has kept
+  symplex export drop-results --to drop.parquet    its histories or frames as other tools read them
   symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/
   symplex info part.msh                            what is in a mesh file or a folder of results
   symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from symplex.base.files import reason_of
@@ -49,6 +49,32 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         metavar="TABLE.KEY=VALUE",
         help="another value than the file's, as integrator.dt=1e-6 or body.NAME.material.young=2e11; may be repeated",
     )
+
+
+def add_small_motions(parser: argparse.ArgumentParser, kind: str) -> None:
+    """Add the arguments of a command about small motions of a scenario: the state, and the folder for ``kind``."""
+    add_scenario(parser)
+    parser.add_argument(
+        "--at",
+        default="start",
+        metavar="T",
+        help="about the state at the time T in s, to which the scenario is computed; default: its start",
+    )
+    parser.add_argument("--output", metavar="DIR", help=f"folder for the results; default: SCENARIO-{kind}")
+    parser.add_argument("--overwrite", action="store_true", help=f"replace the {kind} that is in the folder")
+
+
+def words_of(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Return the words by which options of these names were given, to give them again."""
+    words: list[str] = []
+    for name in names:
+        value = getattr(arguments, name)
+        if value is True:
+            words.append(f"--{name}")
+        elif value is not None and value is not False:
+            every = value if isinstance(value, list) else [value]
+            words += [word for one in every for word in (f"--{name}", str(one))]
+    return words
 
 
 def scenario_of(arguments: argparse.Namespace) -> Scenario:

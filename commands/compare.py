@@ -21,8 +21,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
+    from symplex.runs.tables import told_as_table
     from symplex.studies.comparison import compare
-    from symplex.studies.tables import told_as_table
 
     if arguments.tolerance is not None and not arguments.tolerance >= 0.0:
         raise InvalidArgument(f"--tolerance is {arguments.tolerance:g}, must be a number that is not negative.")

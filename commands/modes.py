@@ -5,20 +5,14 @@ from __future__ import annotations
 import argparse
 
 from symplex.base.streams import complain
-from symplex.commands.common import add_command, add_scenario, scenario_of, told
+from symplex.commands.common import add_command, add_small_motions, scenario_of, told
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     modes = add_command(commands, "modes", _modes, "find the natural frequencies and modes of a scenario")
-    add_scenario(modes)
+    add_small_motions(modes, "modes")
     modes.add_argument("--number", type=int, default=10, metavar="N", help="how many of the lowest; default: 10")
-    modes.add_argument(
-        "--at",
-        default="start",
-        metavar="T",
-        help="about the state at the time T in s, to which the scenario is computed; default: its start",
-    )
     modes.add_argument("--damped", action="store_true", help="with damping: complex modes, with their damping ratios")
     modes.add_argument(
         "--solver",
@@ -26,8 +20,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         default="auto",
         help="of the linear equations; default: by size",
     )
-    modes.add_argument("--output", metavar="DIR", help="folder for the results; default: SCENARIO-modes")
-    modes.add_argument("--overwrite", action="store_true", help="replace modes that are in the folder")
     modes.add_argument("--no-pictures", action="store_true", help="no picture of the modes")
     modes.add_argument(
         "--film", choices=["none", "gif", "mp4"], default="none", help="a film of each mode; default: none"

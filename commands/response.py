@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from symplex.commands.common import add_command, add_scenario, scenario_of, told
+from symplex.commands.common import add_command, add_small_motions, scenario_of, told
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -12,15 +12,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     response = add_command(
         commands, "response", _response, "find the response to harmonic excitation, by the [response] of a scenario"
     )
-    add_scenario(response)
-    response.add_argument(
-        "--at",
-        default="start",
-        metavar="T",
-        help="about the state at the time T in s, to which the scenario is computed; default: its start",
-    )
-    response.add_argument("--output", metavar="DIR", help="folder for the results; default: SCENARIO-response")
-    response.add_argument("--overwrite", action="store_true", help="replace a response that is in the folder")
+    add_small_motions(response, "response")
     response.add_argument("--no-pictures", action="store_true", help="no plot")
 
 

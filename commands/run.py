@@ -6,7 +6,7 @@ import argparse
 import shlex
 
 from symplex.base.streams import complain, say
-from symplex.commands.common import OK, add_command, add_scenario, scenario_of, status_of
+from symplex.commands.common import OK, add_command, add_scenario, scenario_of, status_of, words_of
 from symplex.errors import StepFailed
 
 
@@ -44,9 +44,7 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt as error:
         begun = Folder(output).checkpoint.exists()
-        options = [word for change in arguments.set for word in ("--set", change)]
-        options += _option("--output", arguments.output)
-        again = shlex.join(["symplex", "run", arguments.scenario, *options, "--resume"])
+        again = shlex.join(["symplex", "run", arguments.scenario, *words_of(arguments, ("set", "output")), "--resume"])
         done = f"what was computed is in {output}; resume with: {again}" if begun else "nothing was computed yet."
         complain(f"interrupted; {done}")
         return status_of(error)
@@ -60,7 +58,3 @@ def _run(arguments: argparse.Namespace) -> int:
 
         say(run_report(summary, output))  # the run is done, whether this can be printed or not
     return OK
-
-
-def _option(name: str, value: str | None) -> list[str]:
-    return [name, value] if value else []

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from typing import TYPE_CHECKING
 
-from symplex.base.streams import complain, say
-from symplex.commands.common import FAILED, OK, add_command, add_scenario, status_of
+from symplex.base.streams import say
+from symplex.commands.common import FAILED, OK, add_command, add_scenario
+from symplex.commands.members import add_members, add_quantities, how_to_run, interrupted
 
 if TYPE_CHECKING:
-    from symplex.studies.sweeping import Sweep
+    from symplex.studies.members import Sweep
 
 _OVER = """\
 values: a list, 0.1,0.2,0.4; ranges with both ends, linear(FIRST, LAST, COUNT) or log(FIRST, LAST, COUNT); random
 numbers, uniform(LEAST, MOST), log-uniform(LEAST, MOST) or normal(MEAN, DEVIATION), with --samples
 """
+_SAMPLES = ("samples", "sampling", "seed")
 _MOST_TOLD = 30  # members that are listed
 
 
@@ -36,19 +37,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add("--samples", type=int, metavar="N", help="how many random samples")
     add("--sampling", choices=["random", "latin-hypercube", "sobol"], help="how they fill the space; default: random")
     add("--seed", type=int, metavar="N", help="of the random numbers; default: 0")
-    add(
-        "--quantity",
-        action="append",
-        default=[],
-        metavar="NUMBER",
-        help="in the table of results: a key of summary.json, as drift.total, or max(COLUMN), final(PROBE.COLUMN) …",
+    add_quantities(
+        parser, "in the table of results: a key of summary.json, as drift.total, or max(COLUMN), final(PROBE.COLUMN) …"
     )
-    add("--output", metavar="DIR", help="folder of the study; default: SCENARIO-study")
-    add("--resume", action="store_true", help="go on with the study in the folder; what is finished is kept")
-    add("--workers", type=int, metavar="N", help="processes at a time; default: one for each processor; 0: no others")
-    add("--dask", metavar="ADDRESS", help="run the members on the Dask cluster of this scheduler, as tcp://host:8786")
     add("--pictures", action="store_true", help="draw a plot, snapshots and a film of each member")
-    add("--quiet", action="store_true", help="print errors only")
+    add_members(parser, "SCENARIO-study, or STUDY-results of a study file")
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
@@ -57,37 +50,17 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
     scenario, plan = plan_of(arguments)
     try:
-        study = sweep(
-            scenario,
-            **plan,
-            resume=arguments.resume,
-            workers=arguments.workers,
-            dask=arguments.dask,
-            progress=not arguments.quiet,
-        )
+        study = sweep(scenario, **plan, **how_to_run(arguments))
     except KeyboardInterrupt as error:
-        again = shlex.join(["symplex", "sweep", *_words(arguments), "--resume"])
-        complain(f"interrupted; what is finished is kept; go on with: {again}")
-        return status_of(error)
+        return interrupted(error, arguments, "sweep", "over", "quantity", *_SAMPLES, "zip", "pictures")
     if not arguments.quiet:
         say(_report(study))
     return FAILED if study.failed else OK
 
 
-def _words(arguments: argparse.Namespace) -> list[str]:
-    """Return the arguments that say which study it is."""
-    words = [arguments.scenario]
-    for name in ("set", "over", "quantity"):
-        words += [word for value in getattr(arguments, name) for word in (f"--{name}", value)]
-    for name in ("samples", "sampling", "seed", "output", "workers", "dask"):
-        value = getattr(arguments, name)
-        words += [] if value is None else [f"--{name}", str(value)]
-    return words + ["--zip"] * arguments.zip + ["--pictures"] * arguments.pictures
-
-
 def _report(study: Sweep) -> str:
     """Return a table of the members, and where all of it is."""
-    from symplex.studies.tables import told_as_table
+    from symplex.runs.tables import told_as_table
 
     columns = ["member", *study.keys, *study.quantities]
     rows = [row if row["status"] == "finished" else row | {"note": row["status"]} for row in study.rows()]

@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
@@ -309,6 +308,8 @@ def _components(triangles: IntArray, n_points: int) -> IntArray:
     """Return for each triangle which part of the surface it belongs to, parts counted by their smallest nodes."""
     a, b = triangles[:, [0, 1]].ravel(), triangles[:, [1, 2]].ravel()
     graph = sp.coo_array((np.ones(len(a), np.int8), (a, b)), (n_points, n_points))
+    from scipy.sparse.csgraph import connected_components  # which takes long to import
+
     label = connected_components(graph, directed=False)[1][triangles[:, 0]]
     smallest = np.full(int(label.max(initial=0)) + 1, n_points)
     np.minimum.at(smallest, label, triangles.min(axis=1))

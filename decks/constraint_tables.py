@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from symplex.decks.discrete import Discrete
@@ -77,7 +79,8 @@ class ConstraintTables:
         for nodes, mass in self._discrete.masses:
             for node in nodes:
                 given[node] = given.get(node, 0.0) + mass * self._units.mass
-        own = _ANY_MASS if density is None else _LITTLE_MASS * density * self._spacing() ** 3
+        inside = self._geometry.mesh.points[self._geometry.in_elements]
+        own = _ANY_MASS if density is None else _LITTLE_MASS * density * self._spacing(inside) ** 3
         loose = self.loose
         tables: list[Table] = [
             {
@@ -130,7 +133,7 @@ class ConstraintTables:
         """
         tables: list[Table] = []
         factor = _STIFF if static or not self.loose else _STIFF_WITH_LITTLE_MASS
-        stiffness = None if young is None else factor * young * self._spacing()
+        stiffness = None if young is None else factor * young * self._size()
         for count in sorted({len(row) for row in self._rows.factors}):
             which = [k for k, row in enumerate(self._rows.factors) if len(row) == count]
             table: Table = {"name": f"equations_of_{count}"}
@@ -177,9 +180,19 @@ class ConstraintTables:
         (place,) = self.places([node], f"node_{self._geometry.numbers[known]}" if known not in self._rows.turns else "")
         return place
 
-    def _spacing(self) -> float:
-        """Return the mean distance in m of nodes to the next one."""
+    def _size(self) -> float:
+        """Return h in m, so that elements have a stiffness of the order of E h: of thin layers what it is across."""
         points = self._geometry.mesh.points[self._geometry.in_elements]
+        across = self._spacing(points)
+        if self._rows.layered:
+            return self._spacing(points[points[:, 2] == 0.0]) ** 2 / across
+        if self._rows.means:
+            below = [mean.below for mean in self._rows.means.values()]
+            return float(np.sqrt(across * self._spacing(self._geometry.mesh.points[below])))
+        return across
+
+    def _spacing(self, points: NDArray[np.float64]) -> float:
+        """Return the mean distance in m of points [n, 3] in the unit of the deck to the next one."""
         if len(points) < 2:
             return self._units.length
         return float(KDTree(points).query(points, 2)[0][:, 1].mean()) * self._units.length

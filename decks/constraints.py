@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from symplex.decks.cyclic import add_cyclic, is_complex
 from symplex.decks.deck import Deck
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.mean_nodes import MeanNode
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.rigid import add_distributed, add_multi_point, add_rigid
 from symplex.decks.rows import Array, Dof, Rows
@@ -42,15 +43,20 @@ def rows_of(
     MeshError
         If a set is not there.
     """
-    rows = Rows()
-    for equation in deck.equations:
-        for members in _spread([geometry.nodes(term.nodes) for term in equation]):
-            factors: dict[Dof, float] = {}
-            for term, node in zip(equation, members, strict=True):
-                axis = local_axes(local, node)[term.component]
-                for i in np.flatnonzero(axis):
-                    factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
-            rows.add(factors)
+    rows = Rows(layered=bool(deck.linked), means=_means(deck, geometry))
+    for node, mean in rows.means.items():
+        if mean.is_node:
+            for i in range(3):
+                rows.add({(node, i): -1.0, **mean.held(i)[0]})
+    for equations, directions in ((deck.equations, local), (deck.linked, {})):
+        for equation in equations:
+            for members in _spread([geometry.nodes(term.nodes) for term in equation]):
+                factors: dict[Dof, float] = {}
+                for term, node in zip(equation, members, strict=True):
+                    axis = local_axes(directions, node)[term.component]
+                    for i in np.flatnonzero(axis):
+                        factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
+                rows.add(factors)
     for tie in deck.tied:
         if not tie.cyclic:
             add_tie(rows, tie, geometry)
@@ -86,3 +92,17 @@ def _spread(sets: Sequence[NDArray[np.int64]]) -> Iterator[tuple[int, ...]]:
         raise NotUnderstood("equations between several sets of nodes are not known")
     m = max(len(nodes) for nodes in sets)
     yield from zip(*(np.broadcast_to(nodes, m).tolist() for nodes in sets), strict=True)
+
+
+def _means(deck: Deck, geometry: DeckGeometry) -> dict[int, MeanNode]:
+    """Return the nodes of shells by their places."""
+    of_others = {node for *_, nodes in geometry.discrete() for node in nodes}
+    found: dict[int, MeanNode] = {}
+    for number, through in deck.shells.items():
+        node, below, above = (int(geometry.nodes(str(n))[0]) for n in (number, through.below, through.above))
+        between = None if through.between is None else int(geometry.nodes(str(through.between))[0])
+        across = geometry.mesh.points[above] - geometry.mesh.points[below]
+        thickness = float(np.linalg.norm(across))
+        is_node = bool(geometry.in_elements[node]) or node in of_others
+        found[node] = MeanNode(below, between, above, across / thickness, thickness, is_node)
+    return found

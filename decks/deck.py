@@ -64,13 +64,18 @@ class MaterialData:
 
 
 class Section(NamedTuple):
-    """Which elements are of which material; of trusses, the area of their cross-section."""
+    """Which elements are of which material; of trusses, the area of their cross-section, of flat elements how thick.
+
+    They are as thick as it is said of their nodes, if they are so by nodes.
+    """
 
     elements: str
     material: str
     area: float | None
     where: Where
     orientation: str = ""
+    by_nodes: bool = False
+    of_shell: bool = False
 
 
 class Axes(NamedTuple):
@@ -108,10 +113,10 @@ class PointForce(NamedTuple):
 
 
 class FacePressure(NamedTuple):
-    """A pressure on a side of elements, or on a surface (side 0)."""
+    """A pressure on a side of elements, on a surface (side 0), or along the normal of shells (None)."""
 
     elements: str
-    side: int
+    side: int | None
     value: float
     amplitude: str
 
@@ -188,6 +193,14 @@ class RigidGroup(NamedTuple):
     rotation: str
     components: tuple[int, ...]
     axes: str = ""
+
+
+class ShellNode(NamedTuple):
+    """The nodes through the thickness of a shell; there is one between under corners of quadratic elements."""
+
+    below: int
+    between: int | None
+    above: int
 
 
 class MultiPoint(NamedTuple):
@@ -321,7 +334,11 @@ class Deck:
     model: Conditions = field(default_factory=Conditions)
     velocities: list[NodeVelocity] = field(default_factory=list)
     systems: list[System] = field(default_factory=list)
+    thicknesses: list[tuple[str, float]] = field(default_factory=list)  # of elements at nodes
+    shells: dict[int, ShellNode] = field(default_factory=dict)  # by the number of the node in the deck
+    held: list[Prescribed] = field(default_factory=list)  # in all steps, whatever these remove
     equations: list[tuple[Term, ...]] = field(default_factory=list)
+    linked: list[tuple[Term, ...]] = field(default_factory=list)  # equations in global directions
     ties: list[Tie] = field(default_factory=list)
     rigid: list[RigidGroup] = field(default_factory=list)
     sector: Sector | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
-from symplex.meshes.formats.abaqus import DeckMesh, Numbered
+from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.collapsed import expand_collapsed
 from symplex.meshes.formats.numbering import is_number
 from symplex.meshes.formats.read import mesh_of_raw
@@ -42,7 +42,7 @@ class DeckGeometry:
     _groups: _Groups
 
     @classmethod
-    def of(cls, deck_mesh: DeckMesh, name: str) -> DeckGeometry:
+    def of(cls, numbered: Numbered, name: str) -> DeckGeometry:
         """Return the geometry of a deck.
 
         Raises
@@ -50,8 +50,7 @@ class DeckGeometry:
         MeshError
             If it has no volume cells, or refers to what is not there.
         """
-        mesh = mesh_of_raw(deck_mesh.whole(), name)
-        numbered = deck_mesh.numbered
+        mesh = mesh_of_raw(numbered.raw({}), name)
         mesh = replace(
             mesh,
             cell_groups={_writable(group): members for group, members in mesh.cell_groups.items()},

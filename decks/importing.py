@@ -13,10 +13,12 @@ from symplex.base.files import write_whole
 from symplex.base.representation import Summarized
 from symplex.decks.adjusting import adjusted
 from symplex.decks.deck import Deck, Missed, Step
+from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood, Reading
+from symplex.decks.shells import with_layers
 from symplex.decks.state import starts_loaded
 from symplex.decks.toml import as_toml
 from symplex.decks.units import UNITS, Units, units_named
@@ -48,6 +50,8 @@ class Imported(Summarized):
         What the deck calls the nodes of the mesh.
     bodies : dict of str to int64
         What it calls the nodes of each body of the scenarios, in the order that these have.
+    layers : dict of int to tuple of int
+        By what the deck calls a node of a shell, the nodes through its thickness that it became, of ``bodies``.
     missed : tuple of Missed
         What was not understood.
     remarks : tuple of str
@@ -59,6 +63,7 @@ class Imported(Summarized):
     scenarios: dict[int, Path]
     numbers: NDArray[np.int64]
     bodies: dict[str, NDArray[np.int64]]
+    layers: dict[int, tuple[int, ...]]
     missed: tuple[Missed, ...]
     remarks: tuple[str, ...]
 
@@ -130,7 +135,7 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     reading = read_deck(path)
     deck = reading.deck
     try:
-        geometry = adjusted(deck, DeckGeometry.of(reading.mesh, path.name))
+        geometry = adjusted(deck, DeckGeometry.of(with_layers(deck, layered(deck, reading.mesh.numbered)), path.name))
     except MeshError as error:
         told = str(deck.missed[0]) if deck.missed else str(error)
         raise MeshError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
@@ -159,12 +164,13 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
         written[number] = scenario
     parts = Parts.of(deck, geometry)
     bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
+    layers = {node: tuple(n for n in through if n is not None) for node, through in deck.shells.items()}
     if deck.touching and written:
         deck.remarks.append(
             "bodies in contact press each other wherever they meet, by vertices, edges and triangles of surfaces; "
             "where few elements are in contact, displacements differ from those of a deck, whose pressures are on faces"
         )
-    imported = Imported(folder, mesh_path, written, numbers, bodies, tuple(deck.missed), tuple(deck.remarks))
+    imported = Imported(folder, mesh_path, written, numbers, bodies, layers, tuple(deck.missed), tuple(deck.remarks))
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
 

@@ -97,6 +97,8 @@ def _take_dload(reading: Reading, block: Block) -> None:
             conditions.weights.append(Spin(elements, (x, y, z), (values[1], values[2], values[3]), amplitude))
         elif label[:1] == "P" and label[1:] in ("1", "2", "3", "4", "5", "6") and values:
             conditions.pressures.append(FacePressure(elements, int(label[1:]), values[0], amplitude))
+        elif label == "P" and values:
+            conditions.pressures.append(FacePressure(elements, None, values[0], amplitude))
         else:
             raise NotUnderstood(f"loads {label} are not known")
 
@@ -136,8 +138,8 @@ LOAD_KEYWORDS = {
     "DLOAD": Keyword(
         _take_dload,
         ("OP", "AMPLITUDE"),
-        "P1 … P6: a pressure, in linear steps a traction of the same size; GRAV: `[gravity]`, or a `[[load]]` of kind "
-        "`gravity`; CENTRIF: of kind `centrifugal`",
+        "P1 … P6, of shells P: a pressure, in linear steps a traction of the same size; GRAV: `[gravity]`, or a "
+        "`[[load]]` of kind `gravity`; CENTRIF: of kind `centrifugal`",
     ),
     "DSLOAD": Keyword(_take_dsload, ("OP", "AMPLITUDE"), "P: a pressure, in linear steps a traction of the same size"),
     "INITIALCONDITIONS": Keyword(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from symplex.decks.constraint_tables import ConstraintTables
 from symplex.decks.courses import Courses
 from symplex.decks.deck import Spin, Step, Weight
 from symplex.decks.geometry import DeckGeometry, Face
+from symplex.decks.mean_nodes import MeanNode
 from symplex.decks.parts import Parts
+from symplex.decks.reading import NotUnderstood
 from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
 
@@ -34,6 +37,8 @@ class LoadTables:
     parts : Parts
     local : dict of int to float64 [3, 3]
         The directions of nodes with a local system.
+    means : mapping of int to MeanNode
+        The nodes of shells.
     """
 
     def __init__(
@@ -45,9 +50,11 @@ class LoadTables:
         constraints: ConstraintTables,
         parts: Parts,
         local: dict[int, NDArray[np.float64]],
+        means: Mapping[int, MeanNode],
     ):
         self._step, self._geometry, self._units = step, geometry, units
         self._courses, self._constraints, self._parts, self._local = courses, constraints, parts, local
+        self._means = means
 
     def tables(self, acts: Acting) -> list[Table]:
         """Return tables ``[[load]]``."""
@@ -62,11 +69,12 @@ class LoadTables:
     def _forces(self, acts: Acting) -> list[Table]:
         by_node: dict[tuple[int, Course], NDArray[np.float64]] = {}
         for (node, component), values in acts.forces.items():
-            axis = local_axes(self._local, node)[component]
+            shares = self._shares(node, component)
             for value in values:
                 size, amplitude, changes = self._courses.course(value)
-                force = by_node.setdefault((node, (amplitude, changes)), np.zeros(3))
-                force += size * axis * self._units.force
+                for on, share in shares.items():
+                    force = by_node.setdefault((on, (amplitude, changes)), np.zeros(3))
+                    force += size * share * self._units.force
         alike: dict[tuple[tuple[float, ...], Course], list[int]] = {}
         for (node, course), force in by_node.items():
             if force.any():
@@ -76,6 +84,23 @@ class LoadTables:
             for place in self._constraints.places(nodes, "loaded"):
                 tables.append(self._load("nodal", place, "force", list(force), course))
         return [table | {"name": f"force_{k}"} for k, table in enumerate(tables, start=1)]
+
+    def _shares(self, node: int, component: int) -> dict[int, NDArray[np.float64]]:
+        """Return the forces [3] by the nodes that they act on, of one, or a moment, on a node in a direction."""
+        mean = self._means.get(node)
+        if mean is None or (mean.is_node and component < 3):
+            return {node: local_axes(self._local, node)[component]}
+        if component < 3:
+            axis = local_axes(self._local, node)[component]
+            return {on: weight * axis for (on, _), weight in mean.displacement(0).items()}
+        tangent = mean.tangent(component - 3)
+        if tangent is None or node in self._local or self._step.nonlinear:
+            why = "about the normal of a shell, in a local system, or with NLGEOM"
+            raise NotUnderstood(f"a moment {why} is not known")
+        found: dict[int, NDArray[np.float64]] = {}
+        for (on, i), weight in mean.rotation(component - 3).items():
+            found.setdefault(on, np.zeros(3))[i] = weight / np.linalg.norm(tangent)
+        return found
 
     def _pressures(self, acts: Acting) -> list[Table]:
         alike: dict[tuple[float, Course], list[tuple[int, int]]] = {}
@@ -147,6 +172,7 @@ class LoadTables:
                 for place in places:
                     table = self._load("centrifugal", place, "angular_velocity", omega.tolist(), course)
                     tables.append(table | {"point": point, "follows": self._step.nonlinear})
+                tables += self._of_masses(elements, omega, np.array(point), course)
                 continue
             acceleration = size * np.array(item.acceleration) * self._units.acceleration
             for place in places:
@@ -155,3 +181,20 @@ class LoadTables:
                 for where in self._constraints.places(nodes, "heavy"):
                     tables.append(self._load("nodal", where, "force", (mass * acceleration).tolist(), course))
         return [table | {"name": f"volume_{k}"} for k, table in enumerate(tables, start=1)]
+
+    def _of_masses(
+        self, elements: list[str], omega: NDArray[np.float64], point: NDArray[np.float64], course: Course
+    ) -> list[Table]:
+        """Return centrifugal forces m (|ω|² r − (ω·r) ω) of masses on nodes, at the undeformed places."""
+        tables: list[Table] = []
+        for nodes, mass in self._constraints.masses_of(elements):
+            if self._step.nonlinear:
+                raise NotUnderstood(
+                    "centrifugal forces on masses, which change as these move, are not known with NLGEOM"
+                )
+            for node in nodes:
+                r = self._geometry.mesh.points[node] * self._units.length - point
+                force = mass * (omega @ omega * r - (omega @ r) * omega)
+                for place in self._constraints.places([node], "heavy"):
+                    tables.append(self._load("nodal", place, "force", force.tolist(), course))
+        return tables

@@ -88,6 +88,16 @@ def _parameter(block: Block, name: str) -> float:
 
 
 def _take_section(reading: Reading, block: Block) -> None:
+    _add_section(reading, block)
+
+
+def _take_shell_section(reading: Reading, block: Block) -> None:
+    if reals(block.parameters.get("OFFSET") or "0")[0]:
+        raise NotUnderstood("shells beside the surface of their nodes, with an OFFSET, are not known")
+    _add_section(reading, block, of_shell=True)
+
+
+def _add_section(reading: Reading, block: Block, *, of_shell: bool = False) -> None:
     area = reals(block.lines[0]) if block.lines else []
     elements = block.parameter("ELSET")
     if block.placement is not None:
@@ -99,8 +109,18 @@ def _take_section(reading: Reading, block: Block) -> None:
             area[0] if area else None,
             reading.where(block),
             block.parameters.get("ORIENTATION", "").upper(),
+            "NODALTHICKNESS" in block.parameters,
+            of_shell,
         )
     )
+
+
+def _take_thickness(reading: Reading, block: Block) -> None:
+    for line in block.lines:
+        nodes, size, *further = *words(line), ""
+        if any(further):
+            raise NotUnderstood("cross-sections of beams are not known")
+        reading.deck.thicknesses.append((nodes, real(size)))
 
 
 def _take_orientation(reading: Reading, block: Block) -> None:
@@ -149,8 +169,16 @@ MATERIAL_KEYWORDS = {
     "CONDUCTIVITY": Keyword(None, (), "nothing: heat is not computed"),
     "SPECIFICHEAT": Keyword(None, (), "nothing: heat is not computed"),
     "SOLIDSECTION": Keyword(
-        _take_section, ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION"), "which material elements have"
+        _take_section,
+        ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION", "NODALTHICKNESS", "OFFSET"),
+        "which material elements have, and how thick flat ones are",
     ),
+    "SHELLSECTION": Keyword(
+        _take_shell_section,
+        ("ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET"),
+        "which material shells have, and how thick they are; in the middle of this are their nodes",
+    ),
+    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements and shells are at nodes"),
     "ORIENTATION": Keyword(
         _take_orientation,
         ("NAME", "SYSTEM", "DEFINITION"),

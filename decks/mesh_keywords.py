@@ -8,6 +8,17 @@ from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
+# What a layer of flat elements is made of: plane strain, plane stress, axisymmetric; and the type of cells.
+_LAYERS = {
+    "3": ("C3D6", "wedge"),
+    "4": ("C3D8", "hexahedron"),
+    "4R": ("C3D8R", "hexahedron"),
+    "6": ("C3D15", "wedge15"),
+    "8": ("C3D20", "hexahedron20"),
+    "8R": ("C3D20R", "hexahedron20"),
+}
+SOLID_OF_FLAT = {family + n: solid for family in ("CPE", "CPS", "CAX") for n, solid in _LAYERS.items()}
+SOLID_OF_SHELL = {"S" + n: solid for n, solid in _LAYERS.items()} | {"S4": ("C3D8I", "hexahedron")}
 # Types of elements that can be computed with, and how.
 ELEMENTS = {
     "C3D4": "`tetra`",
@@ -20,6 +31,7 @@ ELEMENTS = {
     "C3D8I": '`hexahedron`, `formulation = "stabilized"`',
     "C3D20": '`hexahedron20`, `formulation = "full"`',
     "C3D20R": '`hexahedron20`, `formulation = "reduced"`',
+    **{name: f"one layer of `{solid}`" for name, (solid, _) in (SOLID_OF_FLAT | SOLID_OF_SHELL).items()},
 }
 FORMULATIONS = {"C3D8": "full", "C3D8R": "stabilized", "C3D8I": "stabilized", "C3D20": "full", "C3D20R": "reduced"}
 

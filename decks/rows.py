@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.decks.mean_nodes import Dof, MeanNode
 from symplex.decks.reading import NotUnderstood
 
 _NO_WEIGHT = 1e-10
 
 Array = NDArray[np.float64]
-Dof = tuple[int, int]
+_TURNS = 3  # the first component that is a rotation
 IMAGINARY = 10**9  # what the nodes of a second body, with the imaginary parts of displacements, have beyond the first
 
 
@@ -33,8 +34,12 @@ class Rows:
         The node whose displacements are the rotations of a reference node.
     local : dict of int to float64 [3, 3]
         The directions of reference nodes of couplings that have their own.
+    means : dict of int to MeanNode
+        The nodes of shells, whose motion is a mean of that of others.
     doubled : bool
         Whether there is a second body, with the imaginary parts of displacements.
+    layered : bool
+        Whether nodes of a layer of elements, which may be thin, follow each other.
     """
 
     factors: list[dict[Dof, float]] = field(default_factory=list)
@@ -42,16 +47,33 @@ class Rows:
     turns: dict[int, Array] = field(default_factory=dict)
     turning: dict[int, int] = field(default_factory=dict)
     local: dict[int, Array] = field(default_factory=dict)
+    means: dict[int, MeanNode] = field(default_factory=dict)
     doubled: bool = False
+    layered: bool = False
 
     def add(self, factors: Mapping[Dof, float], value: float = 0.0) -> None:
-        """Add an equation."""
+        """Add an equation; of a node of a shell the means are written out."""
+        if self.means:
+            factors = self._written_out(factors)
         size = max(map(abs, factors.values()), default=0.0)
         if not size:
             raise NotUnderstood("an equation has no factors")
         kept = {dof: factor / size for dof, factor in factors.items() if abs(factor) > _NO_WEIGHT * size}
         self.factors.append(kept)
         self.values.append(value / size)
+
+    def _written_out(self, factors: Mapping[Dof, float]) -> dict[Dof, float]:
+        found: dict[Dof, float] = {}
+        for (node, component), factor in factors.items():
+            mean = self.means.get(node)
+            terms = {(node, component): 1.0}
+            if mean is not None and component >= _TURNS:
+                terms = mean.rotation(component - _TURNS)
+            elif mean is not None and not mean.is_node:
+                terms = mean.displacement(component)
+            for dof, weight in terms.items():
+                found[dof] = found.get(dof, 0.0) + factor * weight
+        return found
 
     def double(self) -> None:
         """Let a second body have each of these equations as well."""
@@ -61,9 +83,9 @@ class Rows:
 
     def turned(self, node: int, component: int) -> Dof | None:
         """Return where a component of a node is: rotations are displacements of another; None if it has no rotation."""
-        if component < 3:
+        if component < _TURNS or node in self.means:
             return node, component
-        return (self.turning[node], component - 3) if node in self.turning else None
+        return (self.turning[node], component - _TURNS) if node in self.turning else None
 
     @property
     def nodes(self) -> set[int]:

@@ -63,6 +63,7 @@ def acting(deck: Deck, geometry: DeckGeometry, number: int) -> Acting:
         if step.perturbation and step.number != number:
             continue  # acts within itself only
         _add(now, step, step.number, geometry)
+    _add(now, Conditions(prescribed=deck.held), 0, geometry)
     return now
 
 

@@ -54,7 +54,7 @@ class SupportTables:
             by_node.setdefault(node, {})[component] = value
         alike: dict[tuple[str, str, tuple[float, ...], int], list[int]] = {}
         for node, given in by_node.items():
-            given = self._in_global_directions(node, given)
+            given = self._in_global_directions(node, self._not_of_shells(node, given))
             held = "".join(_AXES[c] for c in sorted(given) if given[c].value == 0.0)
             if held:
                 alike.setdefault((held, "", (), 0), []).append(node)
@@ -72,6 +72,38 @@ class SupportTables:
                 tables.append(table)
         return tables
 
+    def _not_of_shells(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
+        """Add equations for what holds the mean motion through a shell, and return what else there is."""
+        mean = self._rows.means.get(node)
+        if mean is None:
+            return given
+        turns = {c: self._final(v) for c, v in given.items() if c >= 3}
+        if turns and node in self._local:
+            raise NotUnderstood("rotations of shells in local systems are not known")
+        turn = np.array([turns.get(c, 0.0) for c in range(3, 6)])
+        if turn.any() and self._step.nonlinear:
+            raise NotUnderstood("rotations of shells are known for small ones only, without NLGEOM")
+        for component in turns:
+            tangent = mean.tangent(component - 3)
+            if tangent is not None:
+                self._rows.add({(node, component): 1.0}, float(turn @ tangent / np.linalg.norm(tangent)))
+        rest = {c: v for c, v in given.items() if c < 3}
+        if mean.is_node:
+            return rest
+        local = local_axes(self._local, node)
+        for component, value in rest.items():
+            axis, final = local[component].tolist(), self._final(value)
+            for held in zip(*(mean.held(i) for i in range(3)), strict=True):
+                factors = {dof: axis[i] * weight for i, terms in enumerate(held) for dof, weight in terms.items()}
+                self._rows.add(factors, final)
+        return {}
+
+    def _final(self, value: Value) -> float:
+        """Return where a support that has an equation is."""
+        if value.value and self._courses.moves:
+            raise NotUnderstood("a support that moves in a direction oblique to the axes, or of a shell, is not known")
+        return value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
+
     def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
         """Return what a node in a local system does in global directions."""
         if node not in self._local or (len(given) == 3 and not any(value.value for value in given.values())):
@@ -81,10 +113,7 @@ class SupportTables:
         for component, value in given.items():
             axis = int(np.abs(local[component]).argmax())
             if abs(abs(local[component][axis]) - 1.0) > _PARALLEL:
-                if value.value and self._courses.moves:
-                    raise NotUnderstood("a support that moves in a direction oblique to the axes is not known")
-                moved = value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
-                self._rows.add({(node, i): float(c) for i, c in enumerate(local[component])}, moved)
+                self._rows.add({(node, i): float(c) for i, c in enumerate(local[component])}, self._final(value))
                 continue
             turned[axis] = value._replace(value=value.value * float(np.sign(local[component][axis])))
         return turned

@@ -57,7 +57,9 @@ class StepWriter:
         self._parts = Parts.of(deck, geometry)
         self._contact = ContactTables(deck, geometry, step, units, self._parts)
         self._constraints = ConstraintTables(self._rows, discrete, geometry, units, self._parts)
-        self._loads = LoadTables(step, geometry, units, self._courses, self._constraints, self._parts, self._local)
+        self._loads = LoadTables(
+            step, geometry, units, self._courses, self._constraints, self._parts, self._local, self._rows.means
+        )
         # Vibrations are small, but those about a loaded state are of a law that has its stresses.
         law = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
         self._body = BodyTables(deck, geometry, step, units, mesh, law, self._parts)

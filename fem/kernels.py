@@ -30,16 +30,43 @@ provide_cache()
 
 _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 
-kernel = njit(cache=True, nogil=True, **_ARITHMETIC)
-formula = njit(**_ARITHMETIC)
-inlined = njit(forceinline=True, **_ARITHMETIC)
-
 # Without numba's reference counts: for functions that allocate nothing and take many arrays, where counting references
 # at each call takes longer than the work.
 _BARE = {"cache": True, "_nrt": False, **_ARITHMETIC}
+
+
+def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
+    """Return the decorator of functions that compiled ones call, of which none is called from Python as a rule.
+
+    They are compiled without the two wrappers by which Python and C call, which take as long as a short function with
+    many arguments does itself. For a call from Python, which would run into an address that is none, the function is
+    compiled once more, as a whole.
+    """
+
+    def decorated(function: Callable) -> Any:
+        dispatcher = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+        whole = cache(lambda: njit(**{**options, "cache": False})(function))
+
+        def compile_whole(*args: Any, **kwargs: Any) -> Any:
+            return whole()._compile_for_args(*args, **kwargs)
+
+        dispatcher._insert = _not_found  # of what is compiled, for calls from Python, which then
+        dispatcher._compile_for_args = compile_whole
+        return dispatcher
+
+    return decorated
+
+
+def _not_found(*overload: Any) -> None:
+    """Tell calls from Python nothing of an overload."""
+
+
+kernel = njit(cache=True, nogil=True, **_ARITHMETIC)
+formula = _for_kernels(**_ARITHMETIC)
+inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
 uncounted_kernel = njit(nogil=True, **_BARE)
-uncounted_formula = njit(**_BARE)
-uncounted_inlined = njit(forceinline=True, **_BARE)
+uncounted_formula = _for_kernels(**_BARE)
+uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
 
 POINTER = types.CPointer(types.float64)
 # Of C functions of parameters p and coordinates x: φ(p, x); φ(x + h e_i) − φ(x); the mixed difference in i and j.

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import KDTree
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
@@ -55,6 +54,8 @@ def feet(points: Array, nodes: IntArray, triangles: IntArray) -> Feet:
         raise InvalidSystem(f"a surface that nodes are tied to has a triangle without area at ({at}) m; mend the mesh.")
     centres = corners.mean(axis=1)
     radius = float(np.linalg.norm(corners - centres[:, None], axis=2).max())
+    from scipy.spatial import KDTree  # which takes long to import
+
     tree = KDTree(centres)
     near = np.atleast_2d(tree.query(x, k=min(_NEAREST, len(triangles)))[1].reshape(len(x), -1))
     found = [_nearest(x[k : k + _CHUNK], corners, near[k : k + _CHUNK]) for k in range(0, len(x), _CHUNK)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import KDTree
 
 from symplex.base.arguments import checked
 from symplex.errors import MeshError
@@ -19,6 +17,8 @@ def nearest_nodes(
     """Return for each node the nearest of others [m], and how far that is [m] in m; both are indices of points."""
     if not len(others):
         raise MeshError("there are no nodes among which the nearest could be.")
+    from scipy.spatial import KDTree  # which takes long to import
+
     distances, index = KDTree(points[others]).query(points[nodes])
     return np.asarray(others, np.int32)[index], np.asarray(distances)
 
@@ -47,6 +47,8 @@ def join_nodes(mesh: Mesh, pairs: ArrayLike) -> Mesh:
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
         raise MeshError(f"nodes are joined by pairs [p, 2] of indices below {n}.")
     graph = coo_array((np.ones(len(rows)), rows.T), shape=(n, n))
+    from scipy.sparse.csgraph import connected_components  # which takes long to import
+
     label = connected_components(graph, directed=False)[1]
     first = np.full(int(label.max()) + 1, n, np.int64)
     np.minimum.at(first, label, np.arange(n))

@@ -79,16 +79,27 @@ def prism(triangle: Rule, n: int) -> Rule:
     return Rule(np.concatenate(points), np.outer(line.weights, triangle.weights).ravel())
 
 
+def _jacobi(n: int) -> tuple[Array, Array]:
+    """Return the points and weights [n] of Gauss' rule in [−1, 1] for the weight (1 − x)².
+
+    They are eigenvalues and eigenvectors of the matrix of the three-term recurrence (Golub and Welsch, Math. Comp. 23
+    (1969) 221); `scipy.special` has them as well, but takes long to import.
+    """
+    k = np.arange(1.0, n)
+    beside = k * (k + 2.0) / ((k + 1.0) * np.sqrt(4.0 * (k + 1.0) ** 2 - 1.0))
+    k = np.arange(float(n))
+    x, v = np.linalg.eigh(np.diag(-1.0 / ((k + 1.0) * (k + 2.0))) + np.diag(beside, 1) + np.diag(beside, -1))
+    return x, 8.0 / 3.0 * v[0] ** 2
+
+
 def pyramid(n: int, levels: int) -> Rule:
     """Return the rule of n × n points on each of some levels of the reference pyramid.
 
     With ξ = (1 − ζ) u, η = (1 − ζ) v it is exact up to degree 2n − 1 in u and in v and 2 levels − 1 in ζ: Gauss' rule,
     along ζ that of Jacobi for the Jacobian (1 − ζ)².
     """
-    from scipy.special import roots_jacobi
-
     base = gauss(n, 2)
-    x, w = roots_jacobi(levels, 2.0, 0.0)
+    x, w = _jacobi(levels)
     heights = 0.5 * (1.0 + x)
     points = [np.column_stack([(1.0 - z) * base.points, np.full(n * n, z)]) for z in heights]
     return Rule(np.concatenate(points), np.outer(w / 8.0, base.weights).ravel())

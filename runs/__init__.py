@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".conservation_report": ("Conservation", "conservation"),
+        ".export": ("export_result",),
         ".history": ("read_history",),
         ".modes": ("ModesFound", "find_modes", "save_modes"),
         ".page.write": ("write_page",),

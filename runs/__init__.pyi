@@ -3,6 +3,7 @@
 # Made by tests/write_stubs.py.
 from symplex.runs.conservation_report import Conservation as Conservation
 from symplex.runs.conservation_report import conservation as conservation
+from symplex.runs.export import export_result as export_result
 from symplex.runs.history import read_history as read_history
 from symplex.runs.modes import ModesFound as ModesFound
 from symplex.runs.modes import find_modes as find_modes

@@ -21,7 +21,8 @@ from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import describe
 from symplex.runs.progress import clock, si
-from symplex.runs.report import called, elements, table
+from symplex.runs.report import called, elements
+from symplex.runs.tables import table
 from symplex.scenario.damping import overstress_name
 from symplex.scenario.integrators import step_of
 from symplex.scenario.joined_parts import joined_cells

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.files import damage_reported, read_whole, reason_of, write_whole
+from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.representation import table_html
 from symplex.errors import InvalidArgument, OutputError, SymplexError
 from symplex.fem.energy import Array
@@ -270,10 +270,7 @@ def write_report(report: Conservation, path: Path) -> None:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    try:
-        write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _plain_part(part: Part) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Never, Self, final
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, work_column
-from symplex.base.files import WAY_OUT, damage_reported, read_whole, reason_of, write_whole
+from symplex.base.files import WAY_OUT, damage_reported, read_whole, reason_of, write_text
 from symplex.base.representation import names
 from symplex.errors import OutputError
 
@@ -50,14 +50,26 @@ class History(dict[str, NDArray[np.float64]]):
         OutputError
             If pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise OutputError("frames need the package pandas; install symplex[pandas].") from None
+        pandas = loaded_pandas()
         frame = pandas.DataFrame({name: rows for name, rows in self.items() if name != "t"})
         frame.index = pandas.Index(self.get("t", np.arange(float(len(frame)))), name="t")
         frame.attrs["units"] = {name: column.unit for name, column in self.columns.items()}
         return frame
+
+
+def loaded_pandas() -> ModuleType:
+    """Return pandas, which is heavy, and optional.
+
+    Raises
+    ------
+    OutputError
+        If it is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise OutputError("frames need the package pandas; install symplex[pandas].") from None
+    return pandas
 
 
 def columns_of(history: Rows) -> dict[str, Column]:
@@ -147,7 +159,7 @@ class HistoryWriter:
         writer.path = path
         writer.columns, writer._declared, writer._units = list(past), declared, units
         writer._declare()
-        _replace(path, "".join(f"{line}\n" for line in kept))
+        write_text(path, "".join(f"{line}\n" for line in kept))
         writer._file = writer._open("a")
         return writer
 
@@ -197,7 +209,7 @@ class HistoryWriter:
     def _declare(self) -> None:
         """Write what the columns are."""
         columns = [column.plain() for column in _described(self.columns, self._declared).values()]
-        _replace(declaration_of(self.path), json.dumps({"columns": columns}, indent=1, ensure_ascii=False) + "\n")
+        write_text(declaration_of(self.path), json.dumps({"columns": columns}, indent=1, ensure_ascii=False) + "\n")
 
     def _write(self, line: str) -> None:
         try:
@@ -234,13 +246,6 @@ def refuse_row(path: Path, columns: Sequence[str], row: NDArray[np.float64], goo
     """Raise the error about a row of which some numbers are not good."""
     k = int(np.argmin(good))
     raise OutputError(f"{path.name}: '{columns[k]}' is {float(row[k])} at t = {row[0]:g} s.")
-
-
-def _replace(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text.encode())
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
 
 
 @checked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,12 @@ class Linearised(NamedTuple):
     system: System
     state: State
     notes: list[str]
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the summaries of modes and responses begin with."""
+        scenario = self.problem.scenario
+        known = {"scenario": scenario.path.name, "scenario_sha256": scenario.hash}
+        return known | {"t": self.state.t, "notes": self.notes}
 
 
 def linearised(scenario: Scenario, at: str | float = "start") -> Linearised:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
@@ -21,7 +21,7 @@ from symplex.meshes.series.series import open_series, read_series
 from symplex.runs.frames import Shown
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.pictures import upright
-from symplex.runs.study_folder import StudyFolder
+from symplex.runs.study_folder import StudyFolder, told_about
 from symplex.runs.swings import swings
 from symplex.scenario.response import unlike_swings
 from symplex.scenario.scenario import Scenario
@@ -123,9 +123,7 @@ def save_modes(
         If the folder holds something else, or cannot be written.
     """
     folder = StudyFolder(output, "modes", overwrite)
-    folder.begin()
-    scenario = found.about.problem.scenario
-    folder.write_scenario(scenario.text)
+    folder.begin(found.about.problem.scenario.text)
     columns, rows = table_of(found)
     folder.write_table("modes", columns, rows)
     shapes = _Shapes(found)
@@ -143,10 +141,7 @@ def save_modes(
             say(f"pictures skipped: {error}")
     natural = found.natural
     summary = {
-        "scenario": scenario.path.name,
-        "scenario_sha256": scenario.hash,
-        "t": found.about.state.t,
-        "notes": found.about.notes,
+        **found.about.summary(),
         "nodes": found.about.system.n_nodes,
         "mass": float(natural.total[0]),
         "center_of_mass": natural.center.tolist(),
@@ -203,7 +198,9 @@ def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
     ]
     told = [(name, column) for name, probe in probes for column in probe.columns]
     shapes = found.natural.shapes
-    values = np.array([swings(about, [probe for _, probe in probes], 0.0, u) for u in shapes]) if told else None
+    omegas = np.emath.sqrt(np.sign(found.natural.angular) * found.natural.angular**2)  # unstable ones are imaginary
+    asked = [probe for _, probe in probes]
+    values = np.array([swings(about, asked, w, u) for w, u in zip(omegas, shapes, strict=True)]) if told else None
     # Velocities and accelerations of a shape are those of its displacement, by the frequency.
     kept = [k for k, (_, column) in enumerate(told) if column.unit not in ("m/s", "m/s²")]
     columns = [
@@ -223,13 +220,12 @@ def _kind_of(value: complex) -> str:
 def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
     """Return the table of modes as text: frequencies, and the parts of the mass that take part."""
     from symplex.runs.progress import si
-    from symplex.runs.report import table
+    from symplex.runs.tables import aligned, table
 
     natural, complex_ = found.natural, found.complex
     total = natural.total
     lines = [
-        ("scenario", found.about.problem.scenario.path.name),
-        ("about", "; ".join([f"the state at t = {si(found.about.state.t, 's')}", *found.about.notes])),
+        *told_about(found.about.summary()),
         ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in _centre(natural))}) m"),
     ]
     if complex_ is not None:
@@ -252,31 +248,13 @@ def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
         rows.append(["sum", "", *map(_part, parts.sum(axis=0)), ""])
     if folder is not None:
         lines.append(("results", str(folder)))
-    return f"{table(lines)}\n\n{text_table(heads, rows)}"
+    return f"{table(lines)}\n\n{aligned(heads, rows, [True] * (len(heads) - 1) + [False])}"
 
 
 def _centre(natural: Modes) -> Array:
     """Return the centre of mass in m without the rounding of what is zero."""
     x = np.asarray(natural.center)
     return np.where(np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0), x, 0.0)
-
-
-def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text, numbers to the right and words to the left."""
-    from io import StringIO
-
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for k, head in enumerate(heads):
-        table.add_column(head, justify="left" if k == len(heads) - 1 and not head else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    out = StringIO()
-    Console(file=out, width=200, color_system=None, markup=False, highlight=False, emoji=False).print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
 
 
 def _number(frequency: float) -> str:

@@ -9,10 +9,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.errors import OutputError, RenderError, SymplexError
-from symplex.meshes.pictures.film import render_film
+from symplex.meshes.pictures.film import FRAMES, render_film
 from symplex.meshes.pictures.render import is_rendering, render_snapshots
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.series import Series, read_series
@@ -29,6 +31,7 @@ Show = Callable[[str, float], None]
 _SHORT, _PART = 1.0, 0.2
 _FILM_WIDTH = 800  # pixels
 _FROM_ANYWHERE = View()
+_SURELY = 2.0  # times that: a film is not begun of which snapshots tell that it takes so long
 _TOLD = 3  # frames of a film after which it is known how long it takes
 
 
@@ -108,15 +111,24 @@ def draw_all(
             if probes := read_probes(folder.path):
                 plot_probes(probes, folder.probe_plot, title=title or None)
         show(folder.snapshots.name, 0.0)
-        draw_snapshots(folder, look)
+        drawn: list[float] = []  # times at which snapshots were there
+        draw_snapshots(folder, look, progress=lambda part: drawn.append(perf_counter()))
         if film != "none":
-            draw_film(folder, film, look, show=show, most=max(_SHORT, _PART * seconds) if film == "auto" else None)
+            most = max(_SHORT, _PART * seconds) if film == "auto" else None
+            if most is not None and (needed := _needed(folder, drawn)) > _SURELY * most:
+                raise _TooLong(needed)
+            draw_film(folder, film, look, show=show, most=most)
     except _TooLong as error:
         again = f"symplex render {folder.path} --film"
         return Drawn(no_film=f"it would take about {error.args[0]:.0f} s; draw it with: {again}")
     except (RenderError, OutputError) as error:
         return Drawn(str(error))
     return Drawn()
+
+
+def _needed(folder: Folder, drawn: Sequence[float]) -> float:
+    """Return how many seconds a film takes if a frame takes as long as a snapshot, given when these were there."""
+    return min(len(read_series(folder.series)), FRAMES) * (float(np.diff(drawn).min()) if len(drawn) > 1 else 0.0)
 
 
 def draw_plot(
@@ -168,7 +180,13 @@ def _stages(summary: Mapping[str, Any]) -> dict[str, float]:
     return found if len(found) > 1 else {}
 
 
-def draw_snapshots(folder: Folder, look: Look | None = None, output: str | Path | None = None) -> Path:
+def draw_snapshots(
+    folder: Folder,
+    look: Look | None = None,
+    output: str | Path | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> Path:
     """Draw snapshots of a run, by default to ``snapshots.png`` in its folder, and return the file.
 
     Raises
@@ -191,6 +209,7 @@ def draw_snapshots(folder: Folder, look: Look | None = None, output: str | Path 
         width=look.width,
         height=look.height,
         dpi=look.dpi,
+        progress=progress,
     )
 
 

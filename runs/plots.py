@@ -134,7 +134,7 @@ def plot_history(
     OutputError
         If the history has no rows or no energies, or the picture cannot have the suffix of the path or be written.
     """
-    return _plotted({"": history}, path, title, {} if stages is None else stages, _Sheet(width, height, dpi or _DPI))
+    return _plotted({"": history}, path, title, {} if stages is None else stages, Sheet(width, height, dpi or _DPI))
 
 
 @checked
@@ -154,7 +154,7 @@ def compare_histories(
     histories : mapping of str to history
         Histories by label.
     """
-    return _plotted(histories, path, title, {}, _Sheet(width, height, dpi or _DPI))
+    return _plotted(histories, path, title, {}, Sheet(width, height, dpi or _DPI))
 
 
 @checked
@@ -188,51 +188,66 @@ def plot_probes(probes: Mapping[str, Rows], path: str | Path, *, title: str | No
         panels = [(panel, one) for one in shown for panel in _panels(one)]
         if not panels:
             raise OutputError(f"{path.name}: no column of the probes is one that is plotted.")
-        save_figure(_drawn(panels[:_MOST_PANELS], title, {}, _Sheet(None, None, _DPI)), path)
+        save_figure(_drawn(panels[:_MOST_PANELS], title, {}, Sheet(None, None, _DPI)), path)
     return path
 
 
-class _Sheet(NamedTuple):
+class Sheet(NamedTuple):
     """The size of a picture, where it is given, in pixels."""
 
-    width: int | None
-    height: int | None
-    dpi: float
+    width: int | None = None
+    height: int | None = None
+    dpi: float = _DPI
 
     def inches(self, rows: int, titled: bool) -> tuple[float, float]:
         """Return the width and the height of a picture with so many rows of plots."""
-        width = 13.0 if self.width is None else self.width / self.dpi
-        height = 3.4 * rows + (0.5 if titled else 0) if self.height is None else self.height / self.dpi
-        return width, height
+        return self.inches_or(13.0, 3.4 * rows + (0.5 if titled else 0))
+
+    def inches_or(self, width: float, height: float) -> tuple[float, float]:
+        """Return the width and the height of a picture in inches, where they are not given those here."""
+        return (
+            width if self.width is None else self.width / self.dpi,
+            height if self.height is None else self.height / self.dpi,
+        )
+
+    def check(self, path: Path) -> None:
+        """Refuse a size that no picture can have.
+
+        Raises
+        ------
+        OutputError
+            If it is such.
+        """
+        try:
+            check_dpi(self.dpi)
+            check_size(self.width or _LEAST, self.height)
+        except ValueError as error:
+            raise OutputError(f"{path.name}: {error}") from None
+        if min(self.inches(1, False)) < _LEAST_INCHES:
+            raise OutputError(
+                f"{path.name}: {self.width or self.height} pixels at {self.dpi:g} dpi are too few for its letters; "
+                f"it is to be at least {_LEAST_INCHES:g} inches wide and high."
+            )
 
 
 def _plotted(
-    histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float], sheet: _Sheet
+    histories: Mapping[str, Rows], path: str | Path, title: str | None, stages: Mapping[str, float], sheet: Sheet
 ) -> Path:
     path = Path(path)
     require_format(path)
-    try:
-        check_dpi(sheet.dpi)
-        check_size(sheet.width or _LEAST, sheet.height)
-    except ValueError as error:
-        raise OutputError(f"{path.name}: {error}") from None
-    if min(sheet.inches(1, False)) < _LEAST_INCHES:
-        raise OutputError(
-            f"{path.name}: {sheet.width or sheet.height} pixels at {sheet.dpi:g} dpi are too few for its letters; "
-            f"it is to be at least {_LEAST_INCHES:g} inches wide and high."
-        )
+    sheet.check(path)
     _require(histories, path)
     with plain_style():
         save_figure(_figure(histories, title, stages, sheet), path)
     return path
 
 
-def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float], sheet: _Sheet) -> Figure:
+def _figure(histories: Mapping[str, Rows], title: str | None, stages: Mapping[str, float], sheet: Sheet) -> Figure:
     return _drawn([(panel, histories) for panel in _panels(histories)], title, stages, sheet)
 
 
 def _drawn(
-    panels: Sequence[tuple[_Panel, Mapping[str, Rows]]], title: str | None, stages: Mapping[str, float], sheet: _Sheet
+    panels: Sequence[tuple[_Panel, Mapping[str, Rows]]], title: str | None, stages: Mapping[str, float], sheet: Sheet
 ) -> Figure:
     """Return the figure of plots, each of some histories."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

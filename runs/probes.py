@@ -28,6 +28,8 @@ from symplex.time.motion import Motion
 # How many nodes the states that wait for their rows have together at most, and the longest that they wait, in s.
 _MOST_NODES, _LONGEST = 1 << 17, 1.0
 
+_Kept = tuple[float, list[Any]]  # a time in s, and what each part of a probe has kept of a state
+
 
 @final
 class ProbesOfRun:
@@ -87,8 +89,7 @@ class ProbesOfRun:
         due = [probe for probe in self._probes if probe.is_row[k]]
         if not due:
             return False
-        forces = None if all(probe.can_wait for probe in due) else motion.constraint_forces()
-        seen = Observation(motion.system, state, acting, forces)
+        seen = Observation(motion.system, state, acting, motion.constraint_forces)
         wanted = [probe.look(k, seen) for probe in due]
         self._waiting += 1
         self._nodes = len(state.q)
@@ -142,22 +143,24 @@ class _ProbeOfRun:
         self.brought: set[int] = set()  # samples of which its event has wanted frames
         self._names = list(self.columns)
         self._event = None if table.frame_on is None else _Watch(table.frame_on, told)
-        self.can_wait = self._event is None and all(probe.of_state_alone for probe in built.probes)
-        self._seen: list[Observation] = []  # which are to be looked at
+        self.can_wait = self._event is None and all(probe.can_wait for probe in built.probes)
+        self._seen: list[_Kept] = []  # what rows are to be found from
         self._found: list[Array] = []  # rows that are to be written
         self._least, self._largest, self._last = (np.full((2, len(told)), np.nan) for _ in range(3))
 
     def look(self, k: int, seen: Observation) -> bool:
+        kept = seen.state.t, [probe.keep(seen) for probe in self._parts]
         if self.can_wait:
-            self._seen.append(seen)
+            self._seen.append(kept)
             return False
-        row = self._rows_of([seen])
+        row = self._rows_of([kept])
         self._found.append(row)
         return self._happens(k, row[0, 1:])
 
-    def _rows_of(self, seen: Sequence[Observation]) -> Array:
-        times = np.array([[one.state.t] for one in seen])
-        return np.concatenate([times, *(probe.rows(seen) for probe in self._parts)], axis=1)
+    def _rows_of(self, kept: Sequence[_Kept]) -> Array:
+        times = np.array([[t] for t, _ in kept])
+        found = [probe.rows([of[i] for _, of in kept]) for i, probe in enumerate(self._parts)]
+        return np.concatenate([times, *found], axis=1)
 
     def _happens(self, k: int, numbers: Array) -> bool:
         if self._event is None or not self._event.happens(numbers):

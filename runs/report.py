@@ -13,16 +13,11 @@ from symplex.meshes.quality import MeshInfo, describe
 from symplex.meshes.series.series import read_series
 from symplex.runs.progress import clock, si
 from symplex.runs.results import Folder
+from symplex.runs.tables import table
 from symplex.time.totals import BALANCE
 
 _COLUMNS_OF_PROBE = 6  # that are told; all are in the summary
 _UNITS = {"peak_contact_force": "N", "peak_penetration": "m"}  # of what earlier versions have summarised
-
-
-def table(rows: Sequence[tuple[str, str]]) -> str:
-    """Return rows of a name and a value as aligned lines."""
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"  {name:<{width}}  {value}" for name, value in rows if value)
 
 
 def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:

@@ -17,7 +17,7 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import plain_style, save_figure
 from symplex.runs.linearised import Linearised, linearised
-from symplex.runs.study_folder import StudyFolder
+from symplex.runs.study_folder import StudyFolder, told_about
 from symplex.runs.swings import swings
 from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
 from symplex.scenario.scenario import Scenario
@@ -26,6 +26,7 @@ from symplex.scenario.sentences import place
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.response import frequency_response
+from symplex.time.modes.small_motions import SmallMotions
 
 _KEPT = 2**22  # displacements at most that are kept at once
 _SEEN = 1e-6  # of the largest amplitude in its unit, below which a component is not plotted
@@ -104,7 +105,7 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     problem, tables = about.problem, scenario.tables
     try:
         wanted = {item.name: nodes_in(problem.mesh, item) for item in table.at if not isinstance(item, ProbePlace)}
-        excited = excitation(table, tables.load, tables.support, problem.mesh, about.state.q)
+        excited = excitation(table, tables.load, tables.support, problem.mesh, about.state.q, about.state.t)
     except ScenarioError as error:
         raise ScenarioError(f"{scenario.path.name}: {place('response')}: {error}") from None
     modes = None if table.modes is None else natural_modes(about.system, about.state, table.modes)
@@ -130,11 +131,21 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
             places[name][now] = u[:, np.searchsorted(nodes, chosen)].mean(axis=1)
         if probes:
             omegas = 2.0 * np.pi * frequencies[now]
-            numbers[now] = [swings(about, probes, w, moved) for w, moved in zip(omegas, u, strict=True)]
+            pulls = _other_forces(about, excited.forces, table.loss_factor, u)
+            numbers[now] = [swings(about, probes, *each) for each in zip(omegas, u, pulls, strict=True)]
     left, of_probes = iter(zip(columns, numbers.T, strict=True)), {}
     for name, some_probes in probed.items():
         of_probes[name] = dict(islice(left, sum(len(probe.columns) for probe in some_probes)))
     return ResponseFound(about, frequencies, places, modes, of_probes)
+
+
+def _other_forces(about: Linearised, forces: Array, loss_factor: float, u: ComplexArray) -> ComplexArray:
+    """Return the forces [m, n, 3] in N that no state has, which supports hold too: f, and −iη K u of the hysteresis."""
+    if not loss_factor:
+        return np.broadcast_to(forces.astype(complex), u.shape)
+    motions = SmallMotions(about.system, about.state)
+    K = motions.matrix(motions.stiffness)
+    return forces - 1j * loss_factor * (K @ u.reshape(len(u), -1).T).T.reshape(u.shape)
 
 
 def _displacements(
@@ -188,21 +199,14 @@ def save_response(
         If the folder holds something else, or cannot be written.
     """
     folder = StudyFolder(output, "response", overwrite)
-    folder.begin()
-    scenario = found.about.problem.scenario
-    folder.write_scenario(scenario.text)
+    folder.begin(found.about.problem.scenario.text)
     columns, rows = table_of(found)
     folder.write_table("response", columns, rows)
     if pictures:
         plot_response(found, folder.file("response.png"))
-    table = scenario.tables.response
-    assert isinstance(table, ResponseTable)
     return folder.write_summary(
         {
-            "scenario": scenario.path.name,
-            "scenario_sha256": scenario.hash,
-            "t": found.about.state.t,
-            "notes": found.about.notes,
+            **found.about.summary(),
             "method": "direct" if found.modes is None else f"superposition of {len(found.modes.frequencies)} modes",
             "frequencies": [float(found.frequencies.min()), float(found.frequencies.max())],
             "peaks": {
@@ -239,13 +243,12 @@ def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Curve]]:
 def response_report(found: ResponseFound, folder: str | Path | None = None) -> str:
     """Return what the response is, as text."""
     from symplex.runs.progress import si
-    from symplex.runs.report import table
+    from symplex.runs.tables import table
 
     how = "directly" if found.modes is None else f"by superposition of {len(found.modes.frequencies)} modes"
     first, last = found.frequencies.min(), found.frequencies.max()
     lines = [
-        ("scenario", found.about.problem.scenario.path.name),
-        ("about", "; ".join([f"the state at t = {si(found.about.state.t, 's')}", *found.about.notes])),
+        *told_about(found.about.summary()),
         ("response", f"{how}, at {len(found.frequencies)} frequencies from {first:g} to {last:g} Hz"),
     ]
     lines += [

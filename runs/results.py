@@ -14,13 +14,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from symplex.base.files import aside_of, damage_reported, is_file, read_whole, replacing
+from symplex.base.files import aside_of, damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.errors import OutputError
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.runs.history import declaration_of
 from symplex.runs.probe_files import path_of_probe, probe_formats
-from symplex.runs.study_folder import kind_of
+from symplex.runs.study_folder import MEMBERS, WHAT_IS_OF, kind_of
 
 _MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"
 
@@ -72,10 +72,11 @@ class Folder:
         folder = cls(path)
         if not folder.path.is_dir():
             raise OutputError(f"there is no results folder {path}.")
+        if not folder.history.exists() and (kind := kind_of(folder.path)):
+            runs = f" (those are in {folder.path / MEMBERS})" if kind == "study" else ""
+            raise OutputError(f"{path} holds {WHAT_IS_OF[kind]}, not a run{runs}; look at it with: symplex info {path}")
         if not folder.holds_run:
             raise OutputError(f"{path} is not a results folder: it has no {folder.scenario.name}.")
-        if not folder.history.exists() and (kind := kind_of(folder.path)):
-            raise OutputError(f"{path} holds the {kind} of a scenario, not a run; look at it with: symplex info {path}")
         return folder if folder.series.exists() else cls(path, "pvd")
 
     @property
@@ -199,7 +200,7 @@ class Folder:
         except FileExistsError:
             raise OutputError(f"{self._lock} is not a file; remove it or move it away.") from None
         except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}.") from error
         with file:
             try:
                 _lock(file)
@@ -241,9 +242,9 @@ class Folder:
                 self._lock_file.seek(0)
                 self._lock_file.write(_MARK)
                 self._lock_file.flush()
-            write_whole(self.scenario, scenario_text)
         except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {_reason(error)}.") from error
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}.") from error
+        write_text(self.scenario, scenario_text)
 
     def keep_scenario(self, scenario_text: str) -> None:
         """Write the copy of the scenario anew, if it is another.
@@ -251,13 +252,12 @@ class Folder:
         Raises
         ------
         OutputError
-            If it cannot be written.
+            If it cannot be read or written.
         """
-        try:
-            if read_whole(self.scenario) != scenario_text.encode("utf-8", "backslashreplace"):
-                write_whole(self.scenario, scenario_text)
-        except OSError as error:
-            raise OutputError(f"{self.scenario} cannot be written: {_reason(error)}.") from error
+        with damage_reported(self.scenario, "scenario", "put it back as the run wrote it"):
+            kept = read_whole(self.scenario)
+        if kept != scenario_text.encode("utf-8", "backslashreplace"):
+            write_text(self.scenario, scenario_text)
 
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else: its checkpoint first, and not yet its scenario."""
@@ -267,6 +267,30 @@ class Folder:
         with suppress(OSError):  # it is not there, or holds something else
             self.series.with_name("motion").rmdir()
 
+    def remove(self) -> None:
+        """Remove a run that is in the folder, and the folder if nothing else is in it.
+
+        Raises
+        ------
+        FolderBusy
+            If it is going on.
+        OutputError
+            If something is in the place of its files.
+        OSError
+            If they cannot be removed.
+        """
+        if not self.is_of_run:
+            return
+        self.refuse_links()
+        with self.held():
+            self._clear()
+            self.scenario.unlink(missing_ok=True)
+            is_ours = self._lock.read_bytes() in (_MARK, b"")
+        if is_ours:
+            self._lock.unlink(missing_ok=True)
+        with suppress(OSError):  # it holds something else
+            self.path.rmdir()
+
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write ``summary.json``.
 
@@ -275,10 +299,7 @@ class Folder:
         OutputError
             If it cannot be written.
         """
-        try:
-            write_whole(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-        except OSError as error:
-            raise OutputError(f"{self.summary} cannot be written: {_reason(error)}.") from error
+        write_text(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``, empty if there is none.
@@ -296,19 +317,6 @@ class Folder:
             if not isinstance(summary, dict):
                 raise ValueError(f"a {type(summary).__name__} instead of an object")
             return summary
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that it is there whole or not at all."""
-    # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
-    with replacing(path) as file:
-        file.write(text.encode("utf-8", "backslashreplace"))
-
-
-def _reason(error: OSError) -> str:
-    """Return why the operating system refused, as part of a sentence."""
-    reason = error.strerror or str(error)
-    return reason[:1].lower() + reason[1:]
 
 
 def _lock(file: IO[bytes]) -> None:

@@ -10,17 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from symplex.base.columns import Column
-from symplex.base.files import is_file, read_whole, reason_of, write_whole
+from symplex.base.files import is_file, read_whole, reason_of, write_text
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
+from symplex.runs.progress import si
 
+STUDY, COMPARISON, MEMBERS = "study.json", "comparison.json", "members"
+WHAT_IS_OF = {  # folders that are of no run
+    "modes": "the modes of a scenario",
+    "response": "the response of a scenario",
+    "study": "a study",
+    "comparison": "a comparison of two results",
+}
 _SUMMARY = "summary.json"
 
 
 def kind_of(path: Path) -> str | None:
-    """Return the kind of study whose summary is in a folder, None if there is none."""
+    """Return what a folder holds, one of the keys of `WHAT_IS_OF`, None if it is nothing of these."""
+    for kind, name in (("study", STUDY), ("comparison", COMPARISON)):
+        if is_file(path / name):
+            return kind
     kind = _summary_in(path).get("study")
-    return kind if isinstance(kind, str) else None
+    return kind if kind in WHAT_IS_OF else None
 
 
 def _summary_in(path: Path) -> dict[str, Any]:
@@ -30,6 +41,12 @@ def _summary_in(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return summary if isinstance(summary, dict) else {}
+
+
+def told_about(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return rows of a report on what small motions are about, by a summary."""
+    about = "; ".join([f"the state at t = {si(summary['t'], 's')}", *summary["notes"]])
+    return [("scenario", str(summary["scenario"])), ("about", about)]
 
 
 class StudyFolder:
@@ -81,8 +98,8 @@ class StudyFolder:
         plain = isinstance(files, list) and all(isinstance(name, str) and Path(name).name == name for name in files)
         return [*files, _SUMMARY] if plain else None
 
-    def begin(self) -> None:
-        """Make the folder, and remove what an earlier study has left in it.
+    def begin(self, scenario: str) -> None:
+        """Make the folder, remove what an earlier study has left in it, and write a copy of the scenario.
 
         Raises
         ------
@@ -96,6 +113,7 @@ class StudyFolder:
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}.") from error
         self._own = []
+        self._write("scenario.toml", scenario)
 
     def file(self, name: str) -> Path:
         """Return the place of a file of the study.
@@ -121,25 +139,15 @@ class StudyFolder:
         self._write(f"{name}.csv", text.getvalue())
         self._write(f"{name}.json", _json({"columns": [column.plain() for column in columns]}))
 
-    def write_scenario(self, text: str) -> None:
-        """Write a copy of the scenario."""
-        self._write("scenario.toml", text)
-
     def write_summary(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         """Write ``summary.json``, with the kind of study and its files, and return what it holds."""
         whole = {"study": self._kind, "symplex": VERSION, **summary, "files": sorted(set(self._own))}
         self._own.append(_SUMMARY)
-        self._put(self.path / _SUMMARY, _json(whole))
+        write_text(self.path / _SUMMARY, _json(whole))
         return whole
 
     def _write(self, name: str, text: str) -> None:
-        self._put(self.file(name), text)
-
-    def _put(self, path: Path, text: str) -> None:
-        try:
-            write_whole(path, text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
+        write_text(self.file(name), text)
 
 
 def _plain(value: Any) -> str:

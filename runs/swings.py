@@ -15,7 +15,9 @@ from symplex.time.modes.quadratic import ComplexArray
 _STEP = 1e-5  # of the size of the system, by which motions are to either side of the state
 
 
-def swings(about: Linearised, probes: Sequence[Probe], omega: float, u: ComplexArray) -> ComplexArray:
+def swings(
+    about: Linearised, probes: Sequence[Probe], omega: complex, u: ComplexArray, forces: ComplexArray | None = None
+) -> ComplexArray:
     """Return the complex amplitudes [columns] of the numbers of probes in the motion Re(u e^{iωt}) about a state.
 
     They are the derivatives of these numbers by positions, velocities iω u and accelerations −ω² u, from differences to
@@ -26,17 +28,20 @@ def swings(about: Linearised, probes: Sequence[Probe], omega: float, u: ComplexA
     about : Linearised
     probes : sequence of Probe
         With numbers that have derivatives at the state.
-    omega : float
+    omega : complex
         In rad/s.
     u : complex128 [n, 3]
         In m.
+    forces : complex128 [n, 3], optional
+        In N, which swing with it and are none of the system: supports hold them too.
     """
     size = float(np.abs(u).max(initial=0.0))
     if size == 0.0:
         return np.zeros(sum(len(probe.columns) for probe in probes), complex)
     u = np.asarray(u, complex)
     step = _STEP * float(np.linalg.norm(np.ptp(about.state.q, axis=0))) / size
-    motion = (step * u, 1j * omega * step * u, -(omega**2) * step * u)
+    others = np.zeros_like(u) if forces is None else step * forces
+    motion = (step * u, 1j * omega * step * u, -(omega**2) * step * u, others)
     real = _difference(about, probes, [np.asarray(part.real, float) for part in motion])
     if not any(part.imag.any() for part in motion):
         return (real / (2.0 * step)).astype(complex)
@@ -48,8 +53,8 @@ def _difference(about: Linearised, probes: Sequence[Probe], motion: Sequence[Arr
     """Return the numbers a little to one side less those to the other."""
     numbers = []
     for sign in (1.0, -1.0):
-        dq, dv, da = (sign * part for part in motion)
+        dq, dv, da, forces = (sign * part for part in motion)
         state = replace(about.state, q=about.state.q + dq, v=dv, a=da)
-        seen = Observation(about.system, state)
+        seen = Observation(about.system, state, constraint_forces=forces)
         numbers.append(np.concatenate([probe.values(seen) for probe in probes]))
     return numbers[0] - numbers[1]

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 import scipy.sparse as sp
 from pydantic import Field, model_validator
-from scipy.spatial import KDTree
 
 from symplex.errors import ScenarioError
 from symplex.fem.energy import IntArray
@@ -96,4 +95,6 @@ def constraints_of(table: ConstraintTable, mesh: Mesh, young: Mapping[str, float
 def _spacing(mesh: Mesh, body: str) -> float:
     """Return the mean distance in m of nodes of a body to the next one."""
     points = mesh.points[mesh.nodes_of(body)]
+    from scipy.spatial import KDTree  # which takes long to import
+
     return float(KDTree(points).query(points, 2)[0][:, 1].mean())

@@ -17,7 +17,7 @@ from symplex.fem.outputs.field_probes import MOTIONS
 from symplex.fem.outputs.force_probes import OF_BARS
 from symplex.fem.outputs.probe import NORM
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support, TractionTable
+from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support, Timed, TractionTable
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.quantities import Name, Table, Text, listed, not_negative, numbers, shown, whole
 from symplex.scenario.selections import Nodes, group_in
@@ -110,8 +110,8 @@ def wrong_places(table: ResponseTable, bodies: Sequence[str], probes: Sequence[P
 
 def unlike_swings(probe: ProbeTable) -> str | None:
     """Return what of a probe has no complex amplitude, in words."""
-    if probe.acts_on != "body":
-        return f"tells forces of a {probe.acts_on}, whose response is not told; name probes of bodies"
+    if probe.acts_on not in ("body", "support"):
+        return f"tells the forces by {probe.acts_on}s, whose response is not told; name probes of bodies and supports"
     for quantity in probe.quantities or ():
         if quantity not in _LINEAR:
             return f"has {quantity}, which does not swing in proportion to a motion; there are {listed(_LINEAR)}"
@@ -141,9 +141,11 @@ class Excitation(NamedTuple):
 
 
 def excitation(
-    table: ResponseTable, loads: list[LoadTable], supports: list[Support], mesh: Mesh, q: Array
+    table: ResponseTable, loads: list[LoadTable], supports: list[Support], mesh: Mesh, q: Array, t: float = 0.0
 ) -> Excitation:
     """Return what excites: the loads and supports that are named, or all whose history says that they change.
+
+    Of the latter only those that act at the time.
 
     All swing in phase, by the values that their histories multiply.
 
@@ -156,14 +158,20 @@ def excitation(
         Of all bodies.
     q : float64 [n, 3]
         Positions in m, on whose surfaces pressures act.
+    t : float, default 0
+        The time of the state in s.
 
     Raises
     ------
     ScenarioError
-        If there are none, one that is named does not change, or none is named and one is of a kind that cannot swing.
+        If there are none, one that is named does not change, or not act then, or none is named and one is of a kind
+        that cannot swing.
     """
     swinging: dict[str, Callable[[Excitation], None]] = {}
+    idle: list[str] = []  # which do not act then
+    acting = {id(item) for item in (*loads, *supports) if _acts_at(item, t)}
     others = [load for load in loads if load.history is not None and not isinstance(load, _SWINGING)]
+    others = [load for load in others if id(load) in acting]
     if others and table.by is None:
         raise ScenarioError(
             f"load '{others[0].name}' has a history, but of {others[0].kind} no harmonic response is known; name those "
@@ -172,13 +180,20 @@ def excitation(
     for load in loads:
         if load.history is not None and isinstance(load, _SWINGING):
             swinging[load.name] = lambda out, load=load: _add_force(out.forces, load, mesh, q)
+            idle += [] if id(load) in acting else [load.name]
     for support in supports:
         if support.history is not None:
             swinging[str(support.name)] = lambda out, support=support: _add_motion(out, support, mesh)
-    names = list(swinging) if table.by is None else table.by
+            idle += [] if id(support) in acting else [str(support.name)]
+    names = [name for name in swinging if name not in idle] if table.by is None else table.by
     if unknown := next((name for name in names if name not in swinging), None):
         raise ScenarioError(
             f"by names {shown(unknown)}, which is no load or support with a history; those are: {listed(swinging)}."
+        )
+    if absent := [name for name in idle if name in names or not names]:
+        raise ScenarioError(
+            f"{listed(absent)} does not act at t = {t:g} s, by its from and until; give another time, --at, or by what "
+            "acts then."
         )
     if not names:
         raise ScenarioError(
@@ -189,6 +204,11 @@ def excitation(
     for name in names:
         swinging[name](found)
     return found
+
+
+def _acts_at(item: Timed, t: float) -> bool:
+    """Return whether it acts at a time in s; what begins then does not act yet, but for the start of a run."""
+    return (item.begin < t or item.begin == 0.0) and (item.until is None or t <= item.until)
 
 
 def _add_force(out: Array, load: NodalLoadTable | TractionTable | PressureTable, mesh: Mesh, q: Array) -> None:

@@ -6,7 +6,8 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".comparison": ("compare", "Comparison"),
-        ".convergence": ("converge", "Convergence"),
-        ".sweeping": ("sweep", "Sweep"),
+        ".convergence": ("converge", "read_convergence", "Convergence"),
+        ".members": ("Sweep", "read_sweep"),
+        ".sweeping": ("sweep",),
     },
 )

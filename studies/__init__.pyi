@@ -5,5 +5,7 @@ from symplex.studies.comparison import Comparison as Comparison
 from symplex.studies.comparison import compare as compare
 from symplex.studies.convergence import Convergence as Convergence
 from symplex.studies.convergence import converge as converge
-from symplex.studies.sweeping import Sweep as Sweep
+from symplex.studies.convergence import read_convergence as read_convergence
+from symplex.studies.members import Sweep as Sweep
+from symplex.studies.members import read_sweep as read_sweep
 from symplex.studies.sweeping import sweep as sweep

@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.files import reason_of
+from symplex.base.files import reason_of, write_text
 from symplex.base.representation import table_html
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
 from symplex.runs.plots import compare_histories
 from symplex.runs.result import Result, read_result
-from symplex.runs.results import write_whole
+from symplex.runs.study_folder import COMPARISON
 from symplex.scenario.quantities import listed
 from symplex.studies.fields import FieldsCompared
-from symplex.studies.histories import SAME_TIME, Difference, Scales, common_times, compared_histories
+from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories
+from symplex.studies.scales import Scales
 
-_FILES = ("comparison.json", "histories.png", "differences.png", "difference.vtkhdf", "snapshot.png")
+_FILES = (COMPARISON, "histories.png", "differences.png", "difference.vtkhdf", "snapshot.png")
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,12 +124,13 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         notes.append(f"compared from t = {times[0]:.6g} s to {times[-1]:.6g} s, which both have")
     if not has_times:
         notes.append(f"the history of {b.path} is interpolated between its samples")
-    found = list(compared_histories("history", a.history, b.history, Scales(a)))
+    scales = Scales(a)
+    found = list(compared_histories("history", a.history, b.history, scales))
     for probe in (name for name in a.probes if name in b.probes):
-        found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], None)
+        found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], scales)
     notes += _only(a, b, list(a.history), list(b.history), "the column")
     notes += _only(a, b, list(a.probes), list(b.probes), "the probe")
-    fields = FieldsCompared(a, b) if len(a.times) and len(b.times) else None
+    fields = FieldsCompared(a, b, scales) if len(a.times) and len(b.times) else None
     if fields is not None:
         found += fields.differences(None if folder is None else folder / "difference.vtkhdf")
         if not fields.has_times:
@@ -166,10 +168,7 @@ def _write(comparison: Comparison, a: Result, b: Result, fields: FieldsCompared 
     from symplex.studies.plots import plot_differences
 
     told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
-    try:
-        write_whole(folder / "comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written: {reason_of(error)}.") from error
+    write_text(folder / COMPARISON, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     labels = (str(a.path), str(b.path)) if a.path != b.path else (str(a.path), f"{b.path} again")
     compare_histories(dict(zip(labels, (a.history, b.history), strict=True)), folder / "histories.png")
     if fields is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tomllib
 from collections.abc import Sequence
@@ -12,17 +13,21 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked, is_real
+from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.representation import table_html
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energy import Array
+from symplex.runs.plots import Sheet
+from symplex.runs.tables import told_as_table
 from symplex.scenario.changes import chosen
 from symplex.scenario.definitions import evaluated
 from symplex.scenario.integrators import step_of
 from symplex.scenario.quantities import shown
 from symplex.scenario.scenario import Scenario
-from symplex.studies.sweeping import Sweep, sweep
+from symplex.studies.members import Sweep, read_sweep
+from symplex.studies.study_file import CONVERGENCE, CONVERGENCE_PLOT, read_study
+from symplex.studies.sweeping import sweep
 
-_PLOT = "convergence.png"
 _STEP = "integrator.dt"
 _MOST = 12  # refinements
 
@@ -44,6 +49,8 @@ class Convergence:
     limits : dict of str to float
         What each quantity tends to: the exact value, if it is given, else after Richardson from the last levels; NaN
         where differences do not become smaller.
+    exact : float or None
+        The exact value, if it was given.
     """
 
     study: Sweep
@@ -51,6 +58,7 @@ class Convergence:
     values: dict[str, Array]
     orders: dict[str, Array]
     limits: dict[str, float]
+    exact: float | None = None
 
     def errors(self, name: str) -> Array:
         """Return how far the values [levels] of a quantity are from what it tends to."""
@@ -68,6 +76,49 @@ class Convergence:
             {key: member.values[key], name: float(x), "error": _finite(error), "order": _finite(order)}
             for member, x, error, order in columns
         ]
+
+    def report(self) -> str:
+        """Return a table of each quantity, and what it tends to."""
+        parts = []
+        for name in self.values:
+            rows, unit = self.rows(name), self.study.units.get(name, "")
+            limit, order = self.limits[name], self.order(name)
+            if math.isfinite(limit) and math.isfinite(order):
+                found = f"{name} tends to {limit:.8g}{unit and ' '}{unit} at the observed order {order:.3g}"
+            else:
+                found = f"{name}: the differences show no order; refine more, or begin finer"
+            parts.append(f"{told_as_table(list(rows[0]), rows)}\n{found}")
+        return "\n\n".join(parts)
+
+    def write(self) -> None:
+        """Write it to the folder of the runs, as ``convergence.json``.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        plain: dict[str, Any] = {"ratio": float(self.sizes[0] / self.sizes[1]), "exact": self.exact, "quantities": {}}
+        for name in self.values:
+            told = {"unit": self.study.units.get(name, ""), "limit": _finite(self.limits[name])}
+            told |= {"values": self.values[name].tolist(), "orders": [_finite(one) for one in self.orders[name]]}
+            plain["quantities"][name] = told
+        write_text(self.study.path / CONVERGENCE, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
+
+    def plot(self, path: str | Path | None = None, sheet: Sheet | None = None) -> Path:
+        """Plot the errors over the sizes, by default into ``convergence.png`` in the folder; return the file.
+
+        Raises
+        ------
+        OutputError
+            If the picture cannot be written, or not in the size of the sheet.
+        """
+        from symplex.studies.plots import plot_convergence
+
+        errors = {name: self.errors(name) for name in self.values}
+        picture = self.study.path / CONVERGENCE_PLOT if path is None else Path(path)
+        title = read_study(self.study.path).title
+        return plot_convergence(self.sizes, errors, self.orders, picture, title, sheet or Sheet())
 
     def __repr__(self) -> str:
         return f"Convergence({'; '.join(f'{name} {value}' for name, value in self._told())})"
@@ -121,6 +172,7 @@ def converge(
     exact: float | None = None,
     output: str | Path | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     workers: int | None = None,
     dask: str | None = None,
     progress: bool = True,
@@ -141,7 +193,7 @@ def converge(
         Numbers of a run, see `sweep`.
     exact : float, optional
         What the quantity is exactly, if that is known and there is only one.
-    output, resume, workers, dask, progress
+    output, resume, overwrite, workers, dask, progress
         As of `sweep`; the folder is ``NAME-convergence`` here.
 
     Returns
@@ -174,6 +226,7 @@ def converge(
         output=output if output is not None else f"{scenario.name}-convergence",
         quantities=quantities,
         resume=resume,
+        overwrite=overwrite,
         workers=workers,
         dask=dask,
         progress=progress,
@@ -184,14 +237,44 @@ def converge(
             f"{study.path}: the run with {key} = {failed.values[key]} {failed.status}: {failed.reason.rstrip('.')}. "
             "What is finished is kept."
         )
+    found = _observed(study, max(factor, 1.0 / factor), exact)
+    found.write()
+    found.plot()
+    return found
+
+
+@checked
+def read_convergence(path: str | Path) -> Convergence:
+    """Return the convergence study that is in a folder.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder.
+
+    Raises
+    ------
+    OutputError
+        If there is none, or it cannot be read.
+    """
+    study = read_sweep(path)
+    file = study.path / CONVERGENCE
+    with damage_reported(file, "convergence study", "--resume of the study writes it anew"):
+        known = json.loads(read_whole(file))
+        ratio, exact = known["ratio"], known["exact"]
+        if not (is_real(ratio) and ratio > 1.0 and (exact is None or is_real(exact))):
+            raise ValueError("a ratio or an exact value that is none")
+        return _observed(study, ratio, exact)
+
+
+def _observed(study: Sweep, ratio: float, exact: float | None) -> Convergence:
+    """Return the orders that runs show whose sizes have a ratio."""
     values = {name: np.array([member.numbers[name] for member in study.members]) for name in study.quantities}
-    ratio = max(factor, 1.0 / factor)
     found = {name: observed_orders(column, ratio, exact) for name, column in values.items()}
     orders = {name: each[0] for name, each in found.items()}
     limits = {name: each[1] for name, each in found.items()}
-    convergence = Convergence(study, ratio ** -np.arange(len(study.members), dtype=float), values, orders, limits)
-    _draw(convergence, scenario.tables.title or scenario.name)
-    return convergence
+    sizes = ratio ** -np.arange(len(study.members), dtype=float)
+    return Convergence(study, sizes, values, orders, limits, exact)
 
 
 def _coarsest(scenario: Scenario, key: str) -> tuple[Scenario, Any]:
@@ -244,10 +327,3 @@ def _times(value: Any, factor: float, key: str) -> Any:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _draw(convergence: Convergence, title: str) -> None:
-    from symplex.studies.plots import plot_convergence
-
-    names = {name: convergence.errors(name) for name in convergence.values}
-    plot_convergence(convergence.sizes, names, convergence.orders, convergence.study.path / _PLOT, title)

@@ -17,6 +17,7 @@ from symplex.meshes.pictures.scene import words_of
 from symplex.meshes.series.series import open_series
 from symplex.runs.result import Result, ResultFrame
 from symplex.studies.histories import SAME_TIME, Difference, common_times
+from symplex.studies.scales import Scales
 
 _SAME_PLACE = 1e-6  # of the size of a mesh, by which nodes may differ that are meant to be one
 
@@ -51,8 +52,8 @@ class FieldsCompared:
         The root mean squares of the differences of each field, filled by `differences`.
     """
 
-    def __init__(self, first: Result, second: Result):
-        self._first, self._second = first, second
+    def __init__(self, first: Result, second: Result, scales: Scales):
+        self._first, self._second, self._scales = first, second, scales
         self.times, self.has_times = common_times(first.times, second.times)
         self.same_mesh = _same_mesh(first, second)
         self.outside = 0
@@ -82,10 +83,12 @@ class FieldsCompared:
             if writer is not None:
                 writer.close()
         self.over_time = {name: np.array(values) for name, values in over_time.items()}
-        return [
-            Difference(name, one.where, words_of(name)[1], one.rms, one.largest, one.t, one.largest / (one.size or 1.0))
-            for name, one in worst.items()
-        ]
+        return [self._difference(name, one) for name, one in worst.items()]
+
+    def _difference(self, name: str, one: _Worst) -> Difference:
+        unit = words_of(name)[1]
+        scale = self._scales.of(name, unit, one.size) or 1.0
+        return Difference(name, one.where, unit, one.rms, one.largest, one.t, one.largest / scale)
 
     def _of_frame(
         self, frame: ResultFrame, worst: dict[str, _Worst], over_time: dict[str, list[float]]

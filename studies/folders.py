@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from symplex.base.files import damage_reported, is_file, read_whole
+from symplex.runs.plots import Sheet
 from symplex.runs.progress import si
-from symplex.runs.report import table
-from symplex.runs.study_folder import kind_of
-from symplex.studies.tables import told_as_table
+from symplex.runs.study_folder import COMPARISON, STUDY, kind_of, told_about
+from symplex.runs.tables import table, told_as_table
+from symplex.studies.convergence import read_convergence
+from symplex.studies.members import read_sweep
+from symplex.studies.study_file import CONVERGENCE, TABLE, read_study
 
 _MOST_TOLD = 30  # rows of a table
 
@@ -27,25 +28,31 @@ def study_report(path: Path) -> str | None:
     OutputError
         If it is one, and damaged.
     """
-    if (kind := kind_of_study(path)) is None:
+    if (kind := kind_of(path)) is None:
         return None
     name, tell = _KINDS[kind]
     with damage_reported(path / name, kind, "compute it again, in another folder"):
         return tell(path, json.loads(read_whole(path / name)))
 
 
-def kind_of_study(path: Path) -> str | None:
-    """Return what a folder is the folder of: ``"modes"``, ``"response"``, ``"study"``, ``"comparison"`` or nothing."""
-    for kind in ("study", "comparison"):
-        if is_file(path / _KINDS[kind][0]):
-            return kind
-    found = kind_of(path)
-    return found if found in _KINDS else None
+def plot_study(
+    path: Path, output: str | None = None, width: int | None = None, height: int | None = None, dpi: float | None = None
+) -> Path | None:
+    """Plot the sweep or convergence study that is in a folder, and return the file; None if there is none.
+
+    Raises
+    ------
+    OutputError
+        If it is damaged, or the picture cannot be written.
+    """
+    if kind_of(path) != "study":
+        return None
+    study = read_convergence(path) if is_file(path / CONVERGENCE) else read_sweep(path)
+    return study.plot(output, Sheet(width, height) if dpi is None else Sheet(width, height, dpi))
 
 
 def _head(path: Path, summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    about = "; ".join([f"the state at t = {si(summary['t'], 's')}", *summary["notes"]])
-    return [("scenario", summary["scenario"]), ("about", about), ("results", _files(path))]
+    return [*told_about(summary), ("results", _files(path))]
 
 
 def _files(path: Path) -> str:
@@ -68,21 +75,19 @@ def _response(path: Path, summary: Mapping[str, Any]) -> str:
     return f"Harmonic response\n{table([*_head(path, summary), *rows])}"
 
 
-def _study(path: Path, study: Mapping[str, Any]) -> str:
-    members = study["members"]
-    head = [("scenario", str(study["scenario"])), ("members", str(len(members)))]
-    head.append(("over", ", ".join(dict.fromkeys(key for values in members.values() for key in values))))
-    if not is_file(path / "table.csv"):
+def _study(path: Path, _: Mapping[str, Any]) -> str:
+    study, file = read_sweep(path), read_study(path)
+    head = [("scenario", file.scenario), ("members", str(len(study.members))), ("over", ", ".join(study.keys))]
+    if not is_file(path / TABLE):
         head.append(("status", "killed before its end; --resume goes on with it"))
         return f"Study\n{table([*head, ('results', _files(path))])}"
-    with damage_reported(path / "table.csv", "table", "--resume of the study writes it anew"):
-        rows = list(csv.DictReader(io.StringIO(read_whole(path / "table.csv").decode("utf-8"))))
-        counted = Counter(row["status"] for row in rows)
+    counted = Counter(member.status for member in study.members)
     head.append(("status", ", ".join(f"{n} {status}" for status, n in counted.items())))
-    columns = [name for name in rows[0] if name != "reason"] if rows else []
-    told = [{name: row[name] if name == "member" else _number(row[name]) for name in columns} for row in rows]
-    failed = [f"member {row['member']}: {row['reason']}" for row in rows if row["reason"]][:_MOST_TOLD]
-    return "\n".join([f"Study\n{table([*head, ('results', _files(path))])}\n\n{_some(columns, told)}", *failed])
+    if is_file(path / CONVERGENCE):
+        return f"Convergence\n{table([*head, ('results', _files(path))])}\n\n{read_convergence(path).report()}"
+    columns = ["member", *study.keys, *study.quantities, "status"]
+    failed = [f"member {member.name}: {member.reason}" for member in study.members if member.reason][:_MOST_TOLD]
+    return "\n".join([f"Study\n{table([*head, ('results', _files(path))])}\n\n{_some(columns, study.rows())}", *failed])
 
 
 def _comparison(path: Path, found: Mapping[str, Any]) -> str:
@@ -98,19 +103,9 @@ def _some(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     return told_as_table(columns, rows[:_MOST_TOLD]) + more
 
 
-def _number(text: str) -> float | int | str | None:
-    """Return the number that a text is, or else the text; None of none."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text or None
-
-
 _KINDS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], str]]] = {
     "modes": ("summary.json", _modes),
     "response": ("summary.json", _response),
-    "study": ("study.json", _study),
-    "comparison": ("comparison.json", _comparison),
+    "study": (STUDY, _study),
+    "comparison": (COMPARISON, _comparison),
 }

@@ -9,16 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import trapezoid
 
-from symplex.base.columns import Column
 from symplex.fem.energy import Array
 from symplex.runs.history import History, columns_of
-from symplex.runs.result import Result
-from symplex.time.totals import EnergyExchange
+from symplex.studies.scales import Scales
 
 SAME_TIME = 1e-9  # of a run, by which two times may differ that are meant to be one
-_ENERGIES = ("energy", "total", "work")
 _LEFT_OUT = ("time", "count")  # columns that no two methods have alike
-_ROUNDED = 1e-9  # of what a momentum could be: below, it is rounding
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def common_times(first: Array, second: Array) -> tuple[Array, bool]:
     return times, bool((np.minimum(nearest, before) <= slack).all())
 
 
-def compared_histories(where: str, first: History, second: History, scales: Scales | None) -> Iterator[Difference]:
+def compared_histories(where: str, first: History, second: History, scales: Scales) -> Iterator[Difference]:
     """Yield the differences of the columns that two histories both have, but for counts."""
     times, _ = common_times(first["t"], second["t"])
     if not len(times):
@@ -75,36 +71,5 @@ def compared_histories(where: str, first: History, second: History, scales: Scal
         difference = pairs[name][1] - pairs[name][0]
         k, span = int(np.abs(difference).argmax()), float(np.ptp(times))
         rms = math.sqrt(trapezoid(difference**2, times) / span) if span else abs(float(difference[0]))
-        largest, size = abs(float(difference[k])), sizes[column.subject]
-        if scales is not None:
-            size = scales.of(column, size)
+        largest, size = abs(float(difference[k])), scales.of_column(column, sizes[column.subject])
         yield Difference(name, where, column.unit, rms, largest, float(times[k]), largest / size if largest else 0.0)
-
-
-class Scales:
-    """With what differences of energies and momenta are compared, which may themselves be rounding.
-
-    Parameters
-    ----------
-    result : Result
-    """
-
-    def __init__(self, result: Result):
-        history, exchange = result.history, EnergyExchange()
-        self._exchanged = 0.0
-        if {"kinetic", "total"} <= history.keys() and len(history["t"]):
-            exchange.add(history["kinetic"], history["total"])
-            self._exchanged = exchange.largest
-        mass, kinetic = result.summary.get("mass", 0.0), history.get("kinetic", np.zeros(1))
-        self._momentum = math.sqrt(2.0 * mass * float(kinetic.max())) if isinstance(mass, int | float) else 0.0
-        points = result.series.points
-        self._farthest = float(np.linalg.norm(points, axis=1).max()) if len(points) else 0.0
-
-    def of(self, column: Column, largest: float) -> float:
-        """Return the scale of a column, given the largest value of its kind."""
-        if column.kind in _ENERGIES:
-            return self._exchanged or largest
-        if column.kind == "momentum":
-            possible = self._momentum * (self._farthest if "angular" in column.subject else 1.0)
-            return possible if largest < _ROUNDED * possible else largest
-        return largest

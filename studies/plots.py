@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symplex.meshes.pictures.figures import plain_style, save_figure
+from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
+from symplex.runs.plots import Sheet
 from symplex.units import si_scale
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+_SHEET = Sheet()
+
 _COLOURS = ("#1f4e79", "#d1622b", "#3a8f5c", "#8e4f9e", "#b8912f", "#4d4d4d", "#5aa5c4", "#c0392b")
 _MOST_PANELS = 4  # numbers, and parameters
 _MOST_LINES = len(_COLOURS)  # in one plot; more members are points
@@ -26,30 +29,38 @@ _MOST_BARS = 12
 _LOG = 30.0  # the ratio of the largest to the smallest positive value from which an axis is logarithmic
 
 
-def empty_figure(rows: int, columns: int, title: str) -> tuple[Figure, np.ndarray]:
+def _figure(rows: int, columns: int, title: str, sheet: Sheet = _SHEET) -> tuple[Figure, np.ndarray]:
     """Return a figure with so many plots [rows, columns]."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    width = 6.0 * columns + (2.0 if columns == 1 else 0.0)
-    figure = Figure(figsize=(width, 3.6 * rows + 0.5), dpi=120, layout="constrained")
+    size = sheet.inches_or(6.0 * columns + (2.0 if columns == 1 else 0.0), 3.6 * rows + 0.5)
+    figure = Figure(figsize=size, dpi=sheet.dpi, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=13)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def plot_sweep(rows: Sequence[Row], keys: Sequence[str], units: Mapping[str, str], path: Path, title: str) -> Path:
+def plot_sweep(
+    rows: Sequence[Row],
+    keys: Sequence[str],
+    units: Mapping[str, str],
+    path: Path,
+    title: str,
+    sheet: Sheet = _SHEET,
+) -> Path:
     """Plot the numbers of a study over each of its parameters: lines where few values of the others make these.
 
     Raises
     ------
     OutputError
-        If the picture cannot be written.
+        If the picture cannot be written, or not in this size.
     """
+    _check(path, sheet)
     names = [name for name in units if any(row.get(name) is not None for row in rows)][:_MOST_PANELS]
     keys = keys[:_MOST_PANELS]
     with plain_style():
-        figure, grid = empty_figure(len(names), len(keys), title)
+        figure, grid = _figure(len(names), len(keys), title, sheet)
         for i, name in enumerate(names):
             for j, key in enumerate(keys):
                 _over(grid[i, j], [row for row in rows if row.get(name) is not None], key, name, keys)
@@ -57,6 +68,11 @@ def plot_sweep(rows: Sequence[Row], keys: Sequence[str], units: Mapping[str, str
                 grid[i, j].set_title(f"{name}{f' in {unit}' if unit else ''}", fontsize=11, loc="left")
                 grid[i, j].set_xlabel(key)
         return save_figure(figure, path)
+
+
+def _check(path: Path, sheet: Sheet) -> None:
+    require_format(path)
+    sheet.check(path)
 
 
 def _over(axes: Axes, rows: Sequence[Row], key: str, name: str, keys: Sequence[str]) -> None:
@@ -98,17 +114,23 @@ def _is_wide(values: Sequence[float]) -> bool:
 
 
 def plot_convergence(
-    sizes: np.ndarray, errors: Mapping[str, np.ndarray], orders: Mapping[str, np.ndarray], path: Path, title: str
+    sizes: np.ndarray,
+    errors: Mapping[str, np.ndarray],
+    orders: Mapping[str, np.ndarray],
+    path: Path,
+    title: str,
+    sheet: Sheet = _SHEET,
 ) -> Path:
     """Plot errors [levels] over relative sizes [levels] of steps or elements, with lines of the observed orders.
 
     Raises
     ------
     OutputError
-        If the picture cannot be written.
+        If the picture cannot be written, or not in this size.
     """
+    _check(path, sheet)
     with plain_style():
-        figure, grid = empty_figure(1, 1, title)
+        figure, grid = _figure(1, 1, title, sheet)
         axes = grid[0, 0]
         for colour, (name, error) in zip(_COLOURS, errors.items(), strict=False):
             there = np.isfinite(error) & (error > 0.0)
@@ -140,7 +162,7 @@ def plot_differences(
         If the picture cannot be written.
     """
     with plain_style():
-        figure, grid = empty_figure(1, 2, "differences")
+        figure, grid = _figure(1, 2, "differences")
         fields, bars = grid[0]
         scale, unit = si_scale(float(np.abs(times).max()), "s")
         units = {one.name: one.unit for one in differences}

@@ -7,12 +7,10 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
-from multiprocessing.process import BaseProcess
+from multiprocessing import connection, resource_tracker
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +19,8 @@ from symplex.errors import OutputError, StepFailed, SymplexError
 from symplex.scenario.quantities import shown
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from symplex.runs.interrupts import Stop
 
 FINISHED, FAILED, INTERRUPTED = "finished", "failed", "interrupted"
@@ -66,7 +66,6 @@ def run_member(task: Task) -> Outcome:
     from symplex.runs.run import simulate
     from symplex.scenario.scenario import Scenario
 
-    _orphan.busy = True
     begun = perf_counter()
     try:
         scenario = Scenario.parse(task.text, Path(task.path))
@@ -85,114 +84,156 @@ def run_member(task: Task) -> Outcome:
         return Outcome(task.name, FAILED, str(error))
     except Exception as error:  # a member that fails in any way keeps no other from being run
         return Outcome(task.name, FAILED, f"{type(error).__name__}: {error}")
-    finally:
-        _orphan.busy = False
-        if _orphan.left:
-            os._exit(1)
 
 
-class _Orphan:
-    """Whether the process that a worker works for is gone; it would wait for ever for the next member."""
+def _serve(pipe: Connection) -> None:
+    """Run the members that come through a pipe until it is closed, as it is when the study's process ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the study's process heeds it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, OSError):
+        while True:
+            pipe.send(run_member(pipe.recv()))
+
+
+def _end_with_parent() -> None:
+    """End this process once the one that began it is gone; a run that is on the way keeps a checkpoint."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class _Worker:
+    """A process that runs one member after the other, with a pipe of its own.
+
+    Processes that share a queue may die with its lock in their hands, and then leave the others waiting for ever.
+
+    Attributes
+    ----------
+    pipe : Connection
+        Where an `Outcome` comes from, or the end of the file if the process has died.
+    task : Task or None
+        What it is running.
+    """
 
     def __init__(self):
-        self.left = self.busy = False
+        # Not forked: threads, such as those of kernels, do not survive it.
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.task: Task | None = None
+        self._process = context.Process(target=_serve, args=(other,))
+        with _one_thread_each(), _without_interrupts():
+            self._process.start()
+        other.close()
 
-    def watch(self) -> None:
-        parent = multiprocessing.parent_process()
-        if parent is None:
-            return
-        parent.join()
-        self.left = True
-        if not self.busy:
-            os._exit(1)
-        os.kill(os.getpid(), signal.SIGTERM)  # the run keeps a checkpoint, and ends
+    def begin(self, task: Task) -> None:
+        """Give it a member to run."""
+        self.task = task
+        with suppress(OSError):  # it has died, as whoever looks into the pipe will see
+            self.pipe.send(task)
 
+    def finished(self) -> tuple[Task, Outcome | None]:
+        """Return the member that it ran and what became of that, or None if the process has died.
 
-_orphan = _Orphan()
+        To be called once there is something in the pipe.
+        """
+        task, self.task = self.task, None
+        assert task is not None
+        try:
+            return task, self.pipe.recv()
+        except (EOFError, OSError):
+            return task, None
 
+    def ask_to_end(self) -> None:
+        """Ask it to end; a run keeps a checkpoint."""
+        self._process.terminate()
 
-def prepare_worker() -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the one that runs the study, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_orphan.watch, daemon=True).start()
+    def end(self) -> None:
+        """End it, as it does by itself where it runs nothing."""
+        self.pipe.close()
+        if self.task is not None:
+            self.ask_to_end()
+        self._process.join(_PATIENCE)
+        self._process.kill()
+        self._process.join()
 
 
 def in_processes(tasks: Sequence[Task], workers: int, stop: Stop) -> Iterator[Outcome]:
     """Run members in processes with one thread each, and yield what becomes of them as it does.
 
     When a signal asks for the end, members that are on the way keep a checkpoint, and are told as interrupted; those
-    that have not begun are not told. Where a process dies, as those do that take too much memory, the members that
-    were on the way are run again, each alone, and the one that dies again has failed.
+    that have not begun are not told. Where a process dies, as those do that take too much memory, its member is run
+    again, alone, and has failed if it dies again.
 
     Raises
     ------
     OutputError
         If no process lives long enough to run anything.
     """
-    left = {task.name: task for task in tasks}
-    suspects: list[str] = []
-    done = 0
+    left = deque(tasks)
+    done = False
     while left and not stop.signal:
-        alone = bool(suspects)
-        batch = [left[suspects.pop(0)]] if alone else list(left.values())
-        lost: list[str] = []
-        for outcome in _in_pool(batch, workers, stop, lost):
-            left.pop(outcome.name)
-            done += 1
+        lost: list[Task] = []
+        for outcome in _together(left, workers, stop, lost):
+            done = True
             yield outcome
-        if stop.signal:
-            yield from (Outcome(name, INTERRUPTED, _STOPPED) for name in lost)
-        elif not alone:
-            suspects = lost
-        elif lost:
-            if not done:
+        for task in lost:
+            if stop.signal:
+                yield Outcome(task.name, INTERRUPTED, _STOPPED)
+                continue
+            again: list[Task] = []
+            yield from _together(deque([task]), 1, stop, again)
+            if again and not done:
                 raise OutputError(
                     "the processes of the study die as they begin; a script that begins a study needs the line "
                     "'if __name__ == \"__main__\":' before it, as each process reads the script."
                 )
-            left.pop(lost[0])
-            yield Outcome(lost[0], FAILED, "its process died without a word, as when memory is short.")
+            if again:
+                yield Outcome(task.name, FAILED, "its process died without a word, as when memory is short.")
+            done = True
 
 
-def _in_pool(tasks: Sequence[Task], workers: int, stop: Stop, lost: list[str]) -> Iterator[Outcome]:
-    """Run members in one pool of processes; add those to ``lost`` that were on the way when a process died."""
-    before = set(multiprocessing.active_children())
-    # Not forked: threads, such as those of kernels, do not survive it.
-    context = multiprocessing.get_context("spawn")
-    with _one_thread_each():
-        pool = ProcessPoolExecutor(min(workers, len(tasks)), mp_context=context, initializer=prepare_worker)
-        waiting: dict[Future[Outcome], str] = {}
-        try:
-            # No more than there are processes: what waits in a pool cannot be called off when one of them ends.
-            rest = iter(tasks)
-            waiting |= {pool.submit(run_member, task): task.name for task in islice(rest, workers)}
-            asked = False
-            while waiting:
-                for future in wait(waiting, _LOOK, FIRST_COMPLETED).done:
-                    name = waiting.pop(future)
-                    try:
-                        yield future.result()
-                    except BrokenProcessPool:
-                        lost.append(name)
-                        rest = iter(())
-                    if not stop.signal and (task := next(rest, None)) is not None:
-                        try:
-                            waiting[pool.submit(run_member, task)] = task.name
-                        except BrokenProcessPool:
-                            rest = iter(())
-                if stop.signal and not asked:
-                    asked = True
-                    _end(before)
-        finally:
-            if waiting:  # something else went wrong
-                _end(before)
-            pool.shutdown()
+def _together(left: deque[Task], workers: int, stop: Stop, lost: list[Task]) -> Iterator[Outcome]:
+    """Run members at the same time, until none is left, or one is added to ``lost`` as its process has died."""
+    team: list[_Worker] = []
+    asked = False
+    try:
+        while left and len(team) < workers:
+            team.append(_Worker())
+            team[-1].begin(left.popleft())
+        while busy := [worker for worker in team if worker.task is not None]:
+            ready = connection.wait([worker.pipe for worker in busy], _LOOK)
+            for worker in (worker for worker in busy if worker.pipe in ready):
+                task, outcome = worker.finished()
+                if outcome is not None:
+                    if left and not lost and not stop.signal:
+                        worker.begin(left.popleft())
+                    yield outcome
+                elif stop.signal:
+                    yield Outcome(task.name, INTERRUPTED, _STOPPED)
+                else:
+                    lost.append(task)
+            if stop.signal and not asked:
+                asked = True
+                for worker in team:
+                    worker.ask_to_end()
+    finally:
+        for worker in team:
+            worker.end()
 
 
-def _end(before: Collection[BaseProcess]) -> None:
-    """Ask the processes to end that are new; runs in them keep a checkpoint."""
-    for process in set(multiprocessing.active_children()) - set(before):
-        process.terminate()
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which a terminal sends to all processes, from those that are started inside, from the first."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # as it begins it lets signals through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

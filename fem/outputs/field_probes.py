@@ -58,7 +58,7 @@ class NodalProbe(Probe):
         If there is no place or no such quantity, component or reduction, or the reference is missing.
     """
 
-    of_state_alone = True
+    can_wait = True
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class SolidProbe(Probe):
         If there is no place or no such quantity, component or reduction.
     """
 
-    of_state_alone = True
+    can_wait = True
 
     def __init__(
         self,

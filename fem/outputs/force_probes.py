@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, final, get_args
 
 import numpy as np
@@ -16,7 +16,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.nodes import Nodes, node_indices
-from symplex.fem.outputs.forces import point_of, resultant
+from symplex.fem.outputs.forces import point_of, resultants
 from symplex.fem.outputs.probe import Numbers, Observation, Probe, Reduction, require
 
 OfBars = Literal["axial_force", "axial_stress", "elongation"]
@@ -106,6 +106,8 @@ class BarProbe(Probe):
 class _Resultants(Probe):
     """Forces and moments of several things, each with its own columns."""
 
+    can_wait = True
+
     def __init__(self, name: str, what: str, labels: Sequence[str], about: ArrayLike | None, dim: int):
         self.name, self._about = name, point_of(about, dim)
         columns: list[Column] = []
@@ -120,12 +122,23 @@ class _Resultants(Probe):
         self.columns = tuple(columns)
 
     @abstractmethod
-    def _forces(self, seen: Observation) -> Sequence[Callable[[], tuple[Array, Array]]]:
-        """Return for each of them what returns its forces and the positions of these."""
+    def keep(self, seen: Observation) -> Sequence[tuple[Array, Array]]:
+        """Return for each of them its forces [k, dim] in N and their positions [k, dim] in m."""
 
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
-        return np.concatenate([part for found in self._forces(seen) for part in resultant(*found(), self._about)])
+        return self.rows([self.keep(seen)])[0]
+
+    def rows(self, kept: Sequence[Sequence[tuple[Array, Array]]]) -> Array:
+        """Return the numbers [s, columns] of several states, of what was kept of each."""
+        found = []
+        for of_one in zip(*kept, strict=True):
+            forces, places = zip(*of_one, strict=True)
+            if any(one.shape != forces[0].shape for one in forces):  # what a support holds has changed
+                found.append(np.concatenate([resultants(f[None], q[None], self._about) for f, q in of_one]))
+            else:
+                found.append(resultants(np.stack(forces), np.stack(places), self._about))
+        return np.concatenate(found, axis=1)
 
 
 @checked
@@ -170,11 +183,12 @@ class ReactionProbe(_Resultants):
         super().__init__(name, "reaction", list(parts[0]), about, masks[0].shape[1])
         self._held = [[_at_nodes(mask) for mask in part.values()] for part in parts]
 
-    def _forces(self, seen: Observation) -> Sequence[Callable[[], tuple[Array, Array]]]:
+    def keep(self, seen: Observation) -> Sequence[tuple[Array, Array]]:
+        """Return the forces in N at the nodes of each support, and their positions in m."""
         R, q = seen.reactions, seen.state.q
         # A state at the time of a change is still that before it.
         part = np.count_nonzero(self._times + _SAME_TIME * np.abs(self._times) < seen.state.t)
-        return [lambda n=nodes, mask=mask: (np.where(mask, R[n], 0.0), q[n]) for nodes, mask in self._held[part]]
+        return [(np.where(mask, R[nodes], 0.0), q[nodes]) for nodes, mask in self._held[part]]
 
 
 def _at_nodes(mask: NDArray[np.bool_]) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
@@ -217,6 +231,8 @@ class ForceProbe(_Resultants):
         self._acting = tuple(acting)
         self._groups = [np.unique(node_indices("ForceProbe", some)) for some in groups.values()]
 
-    def _forces(self, seen: Observation) -> Sequence[Callable[[], tuple[Array, Array]]]:
-        forces, q = sum((seen.force_of(name) for name in self._acting), np.zeros_like(seen.state.q)), seen.state.q
-        return [lambda n=nodes: (forces[n], q[n]) for nodes in self._groups]
+    def keep(self, seen: Observation) -> Sequence[tuple[Array, Array]]:
+        """Return the forces in N on each group of nodes, and their positions in m."""
+        every, q = [seen.force_of(name) for name in self._acting], seen.state.q
+        forces = every[0] if len(every) == 1 else sum(every, np.zeros_like(q))
+        return [(forces[nodes], q[nodes]) for nodes in self._groups]

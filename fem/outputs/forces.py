@@ -36,9 +36,16 @@ def resultant(forces: Array, q: Array, about: Array) -> tuple[Array, Array]:
 
     Moments have three components in space, one in the plane and none on a line.
     """
-    S = (q - about).T @ forces  # Σ x ⊗ f, of which the moment is the skew part
-    pairs = {3: ((1, 2), (2, 0), (0, 1)), 2: ((0, 1),)}.get(len(S), ())
-    return forces.sum(axis=0), np.array([S[i, j] - S[j, i] for i, j in pairs])
+    found = resultants(forces[None], q[None], about)[0]
+    return found[: len(about)], found[len(about) :]
+
+
+def resultants(forces: Array, q: Array, about: Array) -> Array:
+    """Return the sums and the moments side by side [s, …] of forces [s, k, dim] at several states; see `resultant`."""
+    S = (q - about).swapaxes(1, 2) @ forces  # Σ x ⊗ f, of which the moment is the skew part
+    pairs = {3: ((1, 2), (2, 0), (0, 1)), 2: ((0, 1),)}.get(len(about), ())
+    moments = [S[:, i, j] - S[:, j, i] for i, j in pairs]
+    return np.concatenate([forces.sum(axis=1), *(one[:, None] for one in moments)], axis=1)
 
 
 def point_of(about: ArrayLike | None, dim: int) -> Array:

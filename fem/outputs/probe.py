@@ -7,9 +7,9 @@ march `symplex.time.ProbeRecorder` keeps them; in runs `[[probe]]` tables do.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -37,12 +37,17 @@ class Observation:
     state : State
     gradient : callable, optional
         Returns ∂φ/∂x of an energy as it acts, as `Motion.gradient`; default: as it is.
-    constraint_forces : float64 [n, dim], optional
-        Of constraints that a method keeps, in N, which are no reactions of supports.
+    constraint_forces : callable, optional
+        Returns those [n, dim] in N of constraints that a method keeps, which are no reactions of supports, or None; as
+        `Motion.constraint_forces`.
     """
 
     def __init__(
-        self, system: System, state: State, gradient: Acting = as_it_is, constraint_forces: Array | None = None
+        self,
+        system: System,
+        state: State,
+        gradient: Acting = as_it_is,
+        constraint_forces: Callable[[], Array | None] = lambda: None,
     ):
         self.system, self.state = system, state
         self._gradient, self._constraint_forces = gradient, constraint_forces
@@ -52,8 +57,9 @@ class Observation:
     def reactions(self) -> Array:
         """The forces [n, dim] in N of supports."""
         found = self.system.reactions(self.state)
-        if self._constraint_forces is not None:
-            found -= np.where(self.system.fixed, self._constraint_forces, 0.0)
+        forces = self._constraint_forces()
+        if forces is not None:
+            found -= np.where(self.system.fixed, forces, 0.0)
         return found
 
     def force_of(self, name: str) -> Array:
@@ -76,22 +82,25 @@ class Probe(Copyable, ABC):
     ----------
     name : str
     columns : tuple of Column
-    of_state_alone : bool
-        Whether it asks for nothing but the state itself. Then several states may be looked at later, and together; all
-        else, such as forces as a method feels them, is known only while the motion is there.
+    can_wait : bool
+        Whether `rows` are to be found later, and together, from what `keep` has returned. Others find theirs at once.
     """
 
     name: str
     columns: tuple[Column, ...]
-    of_state_alone: ClassVar[bool] = False
+    can_wait: ClassVar[bool] = False
 
     @abstractmethod
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
 
-    def rows(self, seen: Sequence[Observation]) -> Array:
-        """Return the numbers [s, columns] of several states, the same to the last bit."""
-        return np.stack([self.values(one) for one in seen])
+    def keep(self, seen: Observation) -> Any:
+        """Return what rows are found from later: the state, or what is known only while the motion is there."""
+        return seen
+
+    def rows(self, kept: Sequence[Any]) -> Array:
+        """Return the numbers [s, columns] of several states, the same to the last bit, of what was kept of each."""
+        return np.stack([self.values(one) for one in kept])
 
     def of(self, system: System, state: State) -> dict[str, float]:
         """Return the numbers of a state by the names of their columns."""

@@ -9,11 +9,12 @@ from symplex.fem.assembly import Array
 # The order of VTK and ParaView, which name the components of six so.
 COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "xz")
 _ROWS, _COLUMNS = (0, 1, 2, 0, 1, 0), (0, 1, 2, 1, 2, 2)
+_PLACES = (0, 4, 8, 1, 5, 2)  # among the nine components by rows
 
 
 def components(tensors: Array) -> Array:
     """Return xx, yy, zz, xy, yz, xz [..., 6] of symmetric tensors [..., 3, 3]."""
-    return tensors[..., _ROWS, _COLUMNS]
+    return tensors.reshape(*tensors.shape[:-2], 9).take(_PLACES, axis=-1)
 
 
 def tensors_of(values: Array) -> Array:

@@ -14,7 +14,7 @@ from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
-from symplex.fem.solids import elements, failures, hourglass_functions, tensors, tetrahedra
+from symplex.fem.solids import elements, failures, hourglass_functions, stress_loops, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, elements_per_chunk
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_energy import ElementForms
@@ -310,6 +310,18 @@ class ChunkedElements(ElementForms):
     def jacobians(self, q: Array) -> Array:
         """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]."""
         return tensors.determinants(self._tangents(q[self.nodes])) @ self._point_weights / self.volumes
+
+    def forces_of(self, loop: Loop, q: Array) -> Array:
+        """Return the forces [m, k, 3] in N of each element on its nodes at q [n, 3] by a loop of gradients."""
+        x, out = np.ascontiguousarray(q[self.nodes].reshape(-1, 3)), np.zeros((self.nodes.size, 3))
+        self._run(loop, (x,), (x,), out, apart=True)
+        return out.reshape(*self.nodes.shape, 3)
+
+    def means(self, forces: Array, y: Array, volumes: Array) -> Array:
+        """Return Σ f_n ⊗ y_n/V [m, 3, 3], where Σ f_n ⊗ y_n is ∫ P ∂y/∂X dV; see `stress_loops.set_means`."""
+        out = np.empty((len(self.nodes), stress_loops.NINE))
+        stress_loops.set_means(forces, y, self.nodes, volumes, out)
+        return out.reshape(-1, 3, 3)
 
     def _deformations(self, x: Array, chosen: slice = slice(None)) -> tuple[Array, Array]:
         """Return F [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3], and undeformed determinants [m, g]."""

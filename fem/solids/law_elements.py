@@ -25,7 +25,7 @@ from symplex.fem.solids.chunked_elements import ChunkedElements, Loop, Stabiliza
 from symplex.fem.solids.chunks import GEOMETRY
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.element_energy import ElementEnergy
-from symplex.fem.solids.elements import Element
+from symplex.fem.solids.elements import TETRAHEDRON, Element
 from symplex.fem.solids.law_functions import LawFunctions
 
 
@@ -128,7 +128,7 @@ class LawElements(ChunkedElements, ElementEnergy):
         ------
         InvertedElement, MaterialFailed
         """
-        return self.first_piola_of(self._law_forces(q))
+        return self.first_piola_of(self.forces_of(_LAW_ALONE, q))
 
     def cauchy(self, q: Array) -> Array:
         """Return the mean over the deformed volume of σ = F S Fᵀ/J [m, 3, 3] in Pa at the nodal positions q [n, 3].
@@ -137,23 +137,13 @@ class LawElements(ChunkedElements, ElementEnergy):
         ------
         InvertedElement, MaterialFailed
         """
-        return self.cauchy_of(self._law_forces(q), q)
-
-    def _law_forces(self, q: Array) -> Array:
-        """Return the forces [m, k, 3] in N of each element on its nodes, without those of the hourglass energy."""
-        x, out = np.ascontiguousarray(q[self.nodes].reshape(-1, 3)), np.zeros((self.nodes.size, 3))
-        self._run(_LAW_ALONE, (x,), (x,), out, apart=True)
-        return out.reshape(*self.nodes.shape, 3)
+        return self.cauchy_of(self.forces_of(_LAW_ALONE, q), q)
 
     def first_piola_of(self, forces: Array) -> Array:
         """Return the mean of P [m, 3, 3] in Pa, given the forces [m, k, 3] in N of each element on its nodes."""
-        return self._moments(forces, self.points) / self.volumes[:, None, None]
+        return self.means(forces, self.points, self.volumes)
 
     def cauchy_of(self, forces: Array, q: Array) -> Array:
         """Return the mean of σ [m, 3, 3] in Pa, given the forces [m, k, 3] in N at the nodal positions q [n, 3]."""
-        return self._moments(forces, q) / (self.volumes * self.jacobians(q))[:, None, None]
-
-    def _moments(self, forces: Array, y: Array) -> Array:
-        """Return Σ f_n ⊗ y_n [m, 3, 3], which is ∫ P ∂y/∂X dV, for the forces f_n and nodal vectors y [n, 3]."""
-        x = y[self.nodes]
-        return np.einsum("eni,enj->eij", forces, x - x[:, :1])  # the forces of an element sum to zero
+        known = self.element is TETRAHEDRON  # the loop finds these itself
+        return self.means(forces, q, np.empty(0) if known else self.volumes * self.jacobians(q))

@@ -14,7 +14,6 @@ from symplex.fem.solids import linear_loops
 from symplex.fem.solids.chunked_elements import ChunkedElements, Loop, Stabilization
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
-from symplex.fem.solids.failures import strains
 from symplex.fem.solids.materials import LinearElastic
 
 
@@ -28,6 +27,9 @@ def _energies(elements: Any) -> tuple[float, float, int]:
 
 def _tangents(factor: float) -> Callable[[Any], tuple[float, float, float, int]]:
     return lambda elements: (elements.material.lmbda, elements.material.mu, factor, elements.hourglass("blocks"))
+
+
+_STRESS_ALONE = Loop(linear_loops.add_gradient, lambda of: (of.material.lmbda, of.material.mu, of.hourglass("no_forces")))
 
 
 @final
@@ -76,14 +78,7 @@ class LinearElements(ChunkedElements, ElementEnergy):
         MaterialFailed
             If it is not finite.
         """
-        F, det = self._deformations(q[self.nodes])
-        C = strains(self.material, F)
-        with np.errstate(all="ignore"):
-            S = self.material.stress(C.reshape(-1, 3, 3)).reshape(C.shape)
-            means = np.einsum("egij,eg,g->eij", S, det, self._point_weights) / self.volumes[:, None, None]
-        if not np.isfinite(means).all():
-            raise self.failure([q[self.nodes]])
-        return means
+        return self.means(self.forces_of(_STRESS_ALONE, q), self.points, self.volumes)
 
     def cauchy(self, q: Array) -> Array:
         """Return what `first_piola` does: small strains know one stress."""

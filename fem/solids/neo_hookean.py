@@ -53,7 +53,7 @@ def _energy(d1, d2, d3, k, lmbda, mu):
 
 
 @inlined
-def _forces(d1, d2, d3, k, lmbda, mu):
+def forces(d1, d2, d3, k, lmbda, mu):
     """Return J and ∂φ/∂x_1, ∂φ/∂x_2, ∂φ/∂x_3."""
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
     J = dot(d1, c1) * k[6]
@@ -139,7 +139,7 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
-            J, f1, f2, f3 = _forces(d1, d2, d3, column(constants, e), lmbda, mu)
+            J, f1, f2, f3 = forces(d1, d2, d3, column(constants, e), lmbda, mu)
             set_vectors(work, e, (f1, f2, f3))
             valid += J > 0.0
         if valid < n:

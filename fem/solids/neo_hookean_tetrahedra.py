@@ -12,7 +12,7 @@ import numpy as np
 from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
-from symplex.fem.solids import neo_hookean, neo_hookean_discrete, tetrahedra
+from symplex.fem.solids import neo_hookean, neo_hookean_discrete, stress_loops, tetrahedra
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.materials import NeoHookean
 
@@ -69,7 +69,17 @@ class NeoHookeanTetrahedra:
 
     def cauchy(self, q: Array) -> Array:
         """Return σ [m, 3, 3] in Pa at the nodal positions q [n, 3]."""
-        return self._elements.cauchy_of(self.local(forms.GRADIENT, q[self._elements.nodes]), q)
+        return self._stresses(q, stress_loops.NINE).reshape(-1, 3, 3)
+
+    def von_mises(self, q: Array) -> Array:
+        """Return the von Mises stress [m] in Pa at the nodal positions q [n, 3]."""
+        return self._stresses(q, 1)[:, 0]
+
+    def _stresses(self, q: Array, numbers: int) -> Array:
+        elements = self._elements
+        out = np.empty((len(elements.nodes), numbers))
+        self._run(stress_loops.set_neo_hookean, (q,), (q,), elements.blocks.elements, out)
+        return out
 
     def lattice_functions(self) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: W is objective); infinite where it is inverted."""

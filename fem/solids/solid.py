@@ -30,6 +30,7 @@ from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.mean_dilatation import MeanDilatation
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 from symplex.fem.solids.stabilized import StabilizedHexahedra
+from symplex.fem.solids.stress_loops import set_von_mises
 
 Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
@@ -227,11 +228,14 @@ class Solid(ElementEnergy):
         InvertedElement, MaterialFailed
             As `first_piola`.
         """
+        if overstress is None and self._fast is not None:
+            return self._fast.von_mises(self._positions(q))
         sigma = self.cauchy(q)
         if overstress is not None:
             sigma += overstress
-        sigma[:, [0, 1, 2], [0, 1, 2]] -= np.trace(sigma, axis1=1, axis2=2)[:, None] / 3.0
-        return np.sqrt(1.5 * np.einsum("eij,eij->e", sigma, sigma))
+        out = np.empty(len(sigma))
+        set_von_mises(np.ascontiguousarray(sigma).reshape(len(sigma), 9), out)
+        return out
 
     # -- checks: compiled code reads and writes wherever it is told to ------------------------------------------
 

@@ -108,6 +108,35 @@ class Numbered(NamedTuple):
     element_sets: dict[str, NDArray[np.int64]]
     surfaces: list[Surface]
 
+    def raw(self, formulations: dict[str, list[str]]) -> RawMesh:
+        """Return the mesh, with what the deck calls solid elements of another formulation than the plain one."""
+        _, points, nodes, _, elements, all_node_sets, element_sets, surfaces = self
+        node_sets = dict(all_node_sets)
+        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in elements]
+        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(elements, cells, strict=True)]
+        faces = [
+            (surface.name, kind, rows)
+            for surface in surfaces
+            for kind, rows in surface.faces(placed, element_sets)
+        ]
+        for surface in surfaces:
+            if surface.of_nodes:
+                _add_node_surface(node_sets, surface)
+        in_blocks = {
+            name: [np.flatnonzero(np.isin(table[:, 0], members)) for _, table in elements]
+            for name, members in element_sets.items()
+        }
+        _rename_others(in_blocks, node_sets, cells, nodes)
+        taken = {name.upper() for name in (*in_blocks, *node_sets)}
+        blocks = len(cells) + len(faces)
+        cell_sets = {name: [*members, *[None] * len(faces)] for name, members in in_blocks.items()}
+        for k, (name, _, rows) in enumerate(faces, start=len(cells)):
+            unique = f"{name}.surface" if name.upper() in taken else name
+            cell_sets.setdefault(unique, [None] * blocks)[k] = np.arange(len(rows))
+        point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
+        blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
+        return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=formulations)
+
 
 class DeckMesh:
     """The mesh of a deck, taken keyword by keyword, by the file's own numbers of nodes and elements.
@@ -212,32 +241,7 @@ class DeckMesh:
 
     def whole(self) -> RawMesh:
         """Return all that was taken."""
-        _, points, nodes, _, _, all_node_sets, element_sets, _ = self.numbered
-        node_sets = dict(all_node_sets)
-        cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in self._elements]
-        placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(self._elements, cells, strict=True)]
-        faces = [
-            (surface.name, kind, rows)
-            for surface in self._surfaces
-            for kind, rows in surface.faces(placed, element_sets)
-        ]
-        for surface in self._surfaces:
-            if surface.of_nodes:
-                _add_node_surface(node_sets, surface)
-        in_blocks = {
-            name: [np.flatnonzero(np.isin(table[:, 0], members)) for _, table in self._elements]
-            for name, members in element_sets.items()
-        }
-        _rename_others(in_blocks, node_sets, cells, nodes)
-        taken = {name.upper() for name in (*in_blocks, *node_sets)}
-        blocks = len(cells) + len(faces)
-        cell_sets = {name: [*members, *[None] * len(faces)] for name, members in in_blocks.items()}
-        for k, (name, _, rows) in enumerate(faces, start=len(cells)):
-            unique = f"{name}.surface" if name.upper() in taken else name
-            cell_sets.setdefault(unique, [None] * blocks)[k] = np.arange(len(rows))
-        point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
-        blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
-        return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=self.formulations)
+        return self.numbered.raw(self.formulations)
 
 
 def _check_room(numbers: NDArray[np.int64]) -> None:

@@ -30,6 +30,7 @@ from symplex.meshes.pictures.scene import Scene
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.frames import Series
 
+FRAMES = 61  # of a film at most, if nothing else is asked for
 _FFMPEG = ["-preset", "veryfast"]
 
 
@@ -40,7 +41,7 @@ def render_film(
     *,
     field: str = "von_mises",
     view: View | None = None,
-    max_frames: int = 61,
+    max_frames: int = FRAMES,
     fps: int | None = None,
     size: tuple[int, int] = (800, 500),
     progress: Callable[[float], None] | None = None,

@@ -77,6 +77,7 @@ def render_snapshots(
     width: int | None = None,
     height: int | None = None,
     dpi: float | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Path:
     """Draw a panel of deformed snapshots with one colour scale.
 
@@ -101,6 +102,8 @@ def render_snapshots(
         which letters and colour bars are drawn by lines and the bodies by these pixels.
     labels : sequence of str, optional
         What is above each frame of the series instead of its time.
+    progress : callable, optional
+        Called after each frame with the part of them that is drawn, up to 1.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def render_snapshots(
     with plain_style():
         scene = Scene(series, field, view or View(), chosen)
         require_rendering()
-        save_figure(_panel(series, scene, chosen, columns, sheet, labels), path)
+        save_figure(_panel(series, scene, chosen, columns, sheet, labels, progress), path)
     return path
 
 
@@ -158,6 +161,7 @@ def _panel(
     columns: int | None,
     sheet: _Sheet,
     labels: Sequence[str] | None,
+    progress: Callable[[float], None] | None,
 ) -> Figure:
     # At most four in a row, and rows of equal length; fewer on narrow paper.
     most = min(4, max(1, sheet.width // _NARROW))
@@ -177,6 +181,8 @@ def _panel(
             axes.set_axis_off()
             x, y = (left + across / 2) / width, 1 - (top - _HEAD / 2 + 4) / height
             figure.text(x, y, time_label(i), ha="center", va="center", fontsize=14)
+            if progress is not None:
+                progress((k + 1) / len(chosen))
     length = min(0.8, 520 / height)
     add_key(figure, scene, ((width - BAR + 18) / width, 0.5 - length / 2, 20 / width, length))
     return figure

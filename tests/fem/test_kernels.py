@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from numba.core import caching
 
@@ -95,3 +96,21 @@ def test_compiled_functions_are_declared_in_one_place():
         if path.name not in ("kernels.py", "kernel_cache.py"):
             names = {name.id for name in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(name, ast.Name)}
             assert not names & {"njit", "jit", "cfunc", "vectorize", "guvectorize"}, path
+
+
+@kernels.formula
+def squares(x):
+    """Return Σ x²."""
+    return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
+
+
+def test_a_formula_called_from_python_is_what_kernels_compute():
+    @kernels.kernel
+    def of_kernel(x):
+        return squares(x)
+
+    assert of_kernel(np.full(3, 2.0)) == 12.0  # compiled without what Python calls it by
+    assert squares(np.full(3, 2.0)) == 12.0
+    assert squares(np.full(3, 2, np.int32)) == 12
+    with pytest.raises(TypeError, match="not enough arguments"):
+        squares()

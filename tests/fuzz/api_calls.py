@@ -111,6 +111,7 @@ def furnish() -> None:
     momenta = ",".join(f"{name}_{axis}" for name in ("momentum", "angular_momentum") for axis in "xyz")
     rows = "\n".join(f"{t},1.0,1.0,0,0,0,0,0,0" for t in (0.0, 1.0))
     Path("kept/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
+    _keep_study(Path("kept-study"))
     Path("deck.inp").write_text(DECK, "utf-8")
     with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.meshes.Block.of({"tetra": CELLS})}) as series:
         series.append(0.0, np.zeros((4, 3)), {}, {})
@@ -812,6 +813,8 @@ def calls() -> dict[str, Call]:
         "project": _call(sx.constraints.project, system=system(), constraints={"rod": ROD}, state=ring),
         "quadratic": _call(sx.quadratic, mesh=MESH),
         "read_history": _call(sx.read_history, path="history.csv"),
+        "read_sweep": _call(sx.studies.read_sweep, lambda made: made.rows(), path="kept-study"),
+        "read_convergence": _call(sx.studies.read_convergence, lambda made: made.report(), path="kept-study"),
         "read_result": _call(sx.read_result, lambda made: repr(made), path="kept"),
         "Result": _call(sx.runs.Result, lambda made: repr(made), folder=Folder("kept")),
         "ResultFrame": _call(
@@ -830,6 +833,9 @@ def calls() -> dict[str, Call]:
             sx.runs.Conservation, lambda made: made.text(), title="A title", parts=(), history={"t": np.zeros(2)}
         ),
         "read_probe": _call(sx.runs.read_probe, path="history.csv"),
+        "export_result": _call(
+            sx.export_result, result="results", to="table.csv", probe="top", time=0.0, overwrite=True
+        ),
         "read_probes": _call(sx.runs.read_probes, folder="."),
         "read_mesh": _call(sx.read_mesh, path="box.msh", scale=1.0, keep_unconnected=True),
         "read_series": _call(sx.read_series, path="motion.vtkhdf"),
@@ -962,6 +968,7 @@ def calls() -> dict[str, Call]:
             seed=0,
             quantities=["max(kinetic)"],
             resume=False,
+            overwrite=True,
             workers=0,
             dask=None,
             pictures=False,
@@ -977,6 +984,7 @@ def calls() -> dict[str, Call]:
             exact=1.0,
             output="levels",
             resume=False,
+            overwrite=True,
             workers=0,
             dask=None,
             progress=False,
@@ -993,6 +1001,16 @@ def calls() -> dict[str, Call]:
         "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3)), internal={}),
     }
     return found
+
+
+def _keep_study(folder: Path) -> None:
+    """Write what a convergence study of two runs leaves, but for the runs."""
+    folder.mkdir(exist_ok=True)
+    members = '{"1": {"define.n": 1}, "2": {"define.n": 2}}'
+    (folder / "study.json").write_text(f'{{"format": 1, "scenario": "drop.toml", "members": {members}}}', "utf-8")
+    (folder / "convergence.json").write_text('{"ratio": 2.0, "exact": null}', "utf-8")
+    rows = "1,1,1.0,finished,\n2,2,1.5,finished,\n"
+    (folder / "table.csv").write_text(f"member,define.n,max(kinetic),status,reason\n{rows}", "utf-8")
 
 
 def _compared(first: Any, second: Any) -> Any:

@@ -14,6 +14,7 @@ from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.pictures.render import _probe
 from symplex.runs.modes import find_modes, modes_report, save_modes
 from symplex.runs.response import find_response, response_report, save_response
+from symplex.scenario.response import excitation
 
 BEAM = """
 [[body]]
@@ -236,6 +237,44 @@ def test_response_at_probes(tmp_path):
     assert "peak of root stress_xx" in response_report(found)
 
 
+BASE = '[[probe]]\nname = "base"\nsupport = "table"\n'
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"response.modes": 12}, {"response.loss_factor": 0.2}, {"response.by": ["push"]}]
+)
+def test_reactions_balance_what_swings(change):
+    """Forces and moments of supports, of loads, of drag and of inertia are in balance; inner ones, damping too, are."""
+    text = SHAKEN.replace("at = [", 'at = ["base", ')
+    made = scenario(BEAM, text, BASE, RUN).with_values(change)
+    found = find_response(made)
+    about, tables, omega = found.about, made.tables, 2.0 * np.pi * found.frequencies
+    excited = excitation(tables.response, tables.load, tables.support, about.problem.mesh, about.state.q)
+    options = {"loss_factor": tables.response.loss_factor, "modes": found.modes, "forces": excited.forces}
+    options |= {"base": excited.base} if excited.base.any() else {}
+    u = sx.modes.frequency_response(about.system, about.state, found.frequencies, **options).displacements
+    M = about.system.mass[:, None]
+    outer = np.array([M * (-(w**2) + 2.0j * w) * x - excited.forces for w, x in zip(omega, u, strict=True)])
+    reactions = {column.name: values for column, values in found.probes["base"].items()}
+    rtol = 2e-2 if found.modes is not None else 1e-6  # what is not among the modes has no inertia
+    forces = outer[:, :, 2].sum(axis=1)
+    np.testing.assert_allclose(reactions["reaction_z"], forces, rtol=0.0, atol=rtol * np.abs(forces).max())
+    moments = np.cross(about.state.q, outer)[:, :, 1].sum(axis=1)
+    np.testing.assert_allclose(reactions["reaction_moment_y"], moments, rtol=0.0, atol=rtol * np.abs(moments).max())
+    assert np.abs(reactions["reaction_z"]).min() > 1.0
+
+
+def test_what_does_not_act_at_the_time_does_not_excite():
+    later = SHAKEN.replace('name = "push"', 'name = "push"\nfrom = 0.005')
+    both, by_table = scenario(BEAM, later, RUN), scenario(BEAM, SHAKEN, RUN).with_values({"response.by": ["table"]})
+    np.testing.assert_array_equal(find_response(both).places["tip"], find_response(by_table).places["tip"])
+    with pytest.raises(ScenarioError, match=r"response.*: push does not act at t = 0 s, by its from and until; give"):
+        find_response(both.with_values({"response.by": ["push"]}))
+    from_start = find_response(scenario(BEAM, SHAKEN, RUN)).places["tip"][0, 2]
+    assert find_response(both, 0.01).places["tip"][0, 2] == pytest.approx(from_start, rel=1e-3)
+    assert abs(find_response(both).places["tip"][0, 2] / from_start - 1.0) > 0.05
+
+
 def test_response_to_a_shaken_base_is_that_of_its_acceleration():
     by_table = scenario(BEAM, SHAKEN, RUN).with_values({"response.by": ["table"]})
     moved = find_response(by_table).places["tip"]
@@ -303,7 +342,11 @@ def test_mistakes_in_the_table_of_the_response(change, message):
     ("probe", "message"),
     [
         ('name = "other"\nbody = "beam"', r"at: there is no \[\[probe\]\] 'top'; known are: other"),
-        ('name = "top"\nsupport = "table"', "the probe 'top' tells forces of a support, whose response is not told"),
+        (
+            'name = "top"\nobstacle = "floor"\n[[obstacle]]\nname = "floor"\nkind = "half-space"\npoint = [0, 0, -1]\n'
+            "normal = [0, 0, 1]\nstiffness = 1e6",
+            "the probe 'top' tells the forces by obstacles, whose response is not told",
+        ),
         ('name = "top"\nbody = "beam"\nquantities = ["von_mises"]', "has von_mises, which does not swing"),
         ('name = "top"\nbody = "beam"\ncomponents = ["norm"]', "has the component norm, which has no phase"),
         ('name = "top"\nbody = "beam"\nreduce = ["max"]', "has the max of several places, which has no phase"),

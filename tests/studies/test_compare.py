@@ -7,6 +7,7 @@ import pytest
 
 import symplex as sx
 from symplex.commands.cli import main
+from symplex.studies.scales import Scales
 
 BLOCK = """\
 [[body]]
@@ -79,6 +80,19 @@ def test_differences_are_those_of_the_motions(results, tmp_path, can_draw):
         sx.compare(results["a"], results["faster"], output=tmp_path / "out")
     with pytest.raises(sx.SymplexError, match="'tip' is not in both; there are kinetic"):
         found["tip"]
+
+
+def test_what_is_rounding_in_both_does_not_differ(results):
+    """The stress of what flies, which is rounding in both; and no stress that is as small as a billionth of strains."""
+    found = sx.compare(results["a"], results["faster"])["von_mises"]
+    assert found.largest > 0.0
+    assert found.relative < 1e-12
+    scales = Scales(sx.read_result(results["a"]))
+    for name, unit, least in (("displacement", "m", 1e-12), ("velocity", "m/s", 1e-11), ("von_mises", "Pa", 1e-6)):
+        assert scales.of(name, unit, least) == least
+        assert scales.of(name, unit, 1e-4 * least) > 1.0
+    assert scales.of("logarithmic_strain", "", 1e-16) == 1.0
+    assert scales.of("dissipation", "W", 1e-30) == 1e-30
 
 
 def test_only_times_that_both_have_are_compared(results):

@@ -3,12 +3,16 @@
 import csv
 import json
 import math
+import multiprocessing
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -172,12 +176,60 @@ def test_mistakes_of_a_study_file_are_told(oscillator, text, message, capsys):
         ("largest(total)", r"'largest\(total\)' is no quantity of a run; write a key of summary.json"),
         ("total + 1", "is no quantity of a run"),
         ("max(tip)", r"there is no column 'tip'; there are t, kinetic"),
-        ("drift.all", r"its summary.json has no number 'drift.all'; it has nodes"),
+        ("max(tip.z)", r"there is no column 'tip.z'; there are t, kinetic"),
+        ("drift.all", r"there is no drift of 'all'; there are total"),
     ],
 )
-def test_quantities_that_there_are_not_are_told(oscillator, quantity, message):
+def test_quantities_that_there_are_not_are_told_before_a_member_is_run(oscillator, quantity, message):
     with pytest.raises(sx.SymplexError, match=message):
-        sweep(over={"define.k": [100]}, quantities=[quantity])
+        sweep(over={"define.k": [100, 200]}, quantities=[FINAL, quantity])
+    assert not Path("osc-study").exists()
+
+
+def test_a_number_that_summaries_do_not_have_is_told_in_the_end(oscillator):
+    with pytest.raises(sx.SymplexError, match=r"its summary.json has no number 'masses'; it has nodes"):
+        sweep(over={"define.k": [100]}, quantities=["masses"])
+
+
+def test_a_quantity_that_some_members_have_is_kept(oscillator):
+    # Newmark counts no iterations.
+    study = sweep(over={"integrator.kind": ["newmark", "energy-momentum"]}, quantities=["max(iterations)"])
+    assert [list(one.numbers) for one in study.members] == [[], ["max(iterations)"]]
+
+
+def test_a_study_is_replaced_and_nothing_else(oscillator, capsys):
+    sweep(over={"define.k": [100, 400]}, quantities=[FINAL])
+    for name in ("mine.txt", "members/002/mine.txt"):
+        (Path("osc-study") / name).write_text("mine")
+    before = Path("osc-study/members/001/summary.json").read_bytes()
+    words = ["sweep", "osc.toml", "--over", "define.k=900", "--quantity", FINAL, "--workers", "0", "--quiet"]
+    assert main(words) == 2
+    assert "osc-study already holds a study; go on with it with --resume, replace it with --overwrite" in (
+        capsys.readouterr().err
+    )
+    assert Path("osc-study/members/001/summary.json").read_bytes() == before
+    assert main([*words, "--overwrite"]) == 0
+    assert [row["define.k"] for row in table()] == ["900"]
+    assert [file.name for file in Path("osc-study/members/002").iterdir()] == ["mine.txt"]
+    assert Path("osc-study/mine.txt").read_text() == "mine"
+    assert math.isclose(sx.read_result("osc-study/members/001").history["position_mass_x"][-1], exact(900, 1))
+    with pytest.raises(sx.SymplexError, match="take one of resume and overwrite"):
+        sweep(over={"define.k": [100]}, resume=True, overwrite=True)
+
+
+def test_a_study_is_read_back_and_plotted_anew(oscillator, capsys):
+    study = sweep(over={"define.k": [100, 400], "define.m": [1, -1]}, quantities=[FINAL, "drift.total"])
+    assert sx.studies.read_sweep("osc-study").rows() == study.rows()
+    assert sx.studies.read_sweep("osc-study").units == study.units
+    assert main(["plot", "osc-study", "--output", "small.png", "--size", "700x500"]) == 0
+    assert capsys.readouterr().out == "small.png\n"
+    assert struct.unpack(">II", Path("small.png").read_bytes()[16:24]) == (700, 500)
+    for command in ("view", "render", "report"):
+        assert main([command, "osc-study"]) == 2
+        error = capsys.readouterr().err
+        assert "osc-study holds a study, not a run (those are in osc-study/members); look at it with" in error
+    with pytest.raises(sx.SymplexError, match=r"members holds no study of symplex: there is no study\.json"):
+        sx.studies.read_sweep("osc-study/members")
 
 
 def test_other_folders_are_refused(oscillator):
@@ -198,6 +250,40 @@ def test_members_run_in_processes_with_one_thread(oscillator):
     alone = sweep(over={"define.k": [100, 400, 900]}, quantities=[FINAL], output="alone")
     assert [one.numbers for one in study.members] == [one.numbers for one in alone.members]
     assert "SYMPLEX_THREADS" not in os.environ
+
+
+@contextmanager
+def killing(most):
+    """Kill so many of the processes that are begun inside, each as soon as it is there."""
+    killed, over = set(), threading.Event()
+
+    def kill():
+        while not over.wait(0.01) and len(killed) < most:
+            for process in multiprocessing.active_children():
+                if len(killed) < most and process.pid not in killed:
+                    killed.add(process.pid)
+                    process.kill()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    assert killed
+
+
+@pytest.mark.slow
+def test_a_member_whose_process_dies_is_run_again(oscillator):
+    with killing(1):
+        study = sweep(over={"define.k": [100, 400, 900]}, quantities=[FINAL], workers=2)
+    assert [one.status for one in study.members] == ["finished"] * 3
+
+
+def test_processes_that_die_as_they_begin_are_told(oscillator):
+    with killing(math.inf), pytest.raises(sx.SymplexError, match="the processes of the study die as they begin"):
+        sweep(over={"define.k": [100, 400, 900]}, quantities=[FINAL], workers=2)
 
 
 # -- sixty members, stopped in the middle -------------------------------------------------------------------------
@@ -255,7 +341,7 @@ def test_an_interrupted_study_can_be_resumed(oscillator):
     assert process.returncode == 130
     assert "interrupted; what is finished is kept; go on with: symplex sweep osc.toml" in error
     assert "Traceback" not in error
-    assert {row["status"] for row in table()} == {"finished", "interrupted", "not run yet"}
+    assert {row["status"] for row in table()} - {"interrupted"} == {"finished", "not run yet"}
     done = begun("--workers", "2", "--resume")
     assert done.communicate()[1] == ""
     check_resumed()
@@ -280,5 +366,5 @@ def test_a_dask_cluster_runs_the_members(oscillator):
 
 def test_no_scheduler_at_an_address_is_told(oscillator):
     pytest.importorskip("distributed")
-    with pytest.raises(sx.SymplexError, match="no Dask scheduler answers at nowhere"):
+    with pytest.raises(sx.SymplexError, match="'nowhere://1' is no address of a Dask scheduler; write one as tcp://"):
         sweep(over={"define.k": [100]}, dask="nowhere://1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
@@ -34,6 +33,8 @@ def require_free(system: System) -> None:
 
 def parts_apart(system: System) -> int:
     """Return how many parts there are that no energy holds together."""
+    from scipy.sparse.csgraph import connected_components  # which takes long to import
+
     return int(connected_components(system.pattern.matrix(system.pattern.zeros(1) + 1.0), directed=False)[0])
 
 

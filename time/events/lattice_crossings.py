@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula
+from symplex.fem.kernels import uncounted_formula, uncounted_kernel
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import FOUR, ONE, split
 from symplex.time.events.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, WEIGHT
@@ -72,7 +72,7 @@ def count_others(things, lattice, tracks, i, t):
     tracks.count[OTHER_CROSSINGS] += int(crossings)
 
 
-@uncounted_formula
+@uncounted_kernel
 def count_rest(things, lattice, tracks, t):
     """Return the crossings of non-interacting pairs between their last change and the time t in s."""
     before = tracks.count[OTHER_CROSSINGS]

@@ -229,7 +229,7 @@ def _log(log, logged, lattice, tracks, i):
     logged[0] += 1
 
 
-@uncounted_formula
+@uncounted_kernel
 def log_all(log, logged, lattice, tracks):
     """Append the present parabolas of all dofs to the log."""
     for i in range(len(tracks.dof)):
@@ -363,7 +363,7 @@ def _set_gaps(things, lattice, tracks):
                 tracks.gap[row + np.int64(FOUR * k + c)] = np.int8(layer_of(tracks, a, c) - layer - np.int64(behind))
 
 
-@uncounted_formula
+@uncounted_kernel
 def begin(things, lattice, tracks, t):
     """Set layers, sites and gaps of all dofs that move, and let each have its first event at t: a first gradient."""
     tracks.epoch[0] = t

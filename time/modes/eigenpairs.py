@@ -21,6 +21,7 @@ _LOWER = 100.0  # by which the shift goes down where the matrix is not positive 
 _SHIFTS = 8
 _RESTARTS = 300
 _TOLERANCE = 1e-10  # of the equations of each iteration
+_CONVERGED = 1e-8  # of shapes, whose errors count twice in what the Ritz step makes of them
 
 
 class _NotDefinite(Exception):
@@ -125,7 +126,8 @@ def _inverted(motions: SmallMotions, inverse: LinearSolver, n: int, shift: float
     start = solve(weigh(np.random.default_rng(0).standard_normal(size)))  # the same for every call
     try:
         # Of the first operator only the size counts, where the inverse is given.
-        _, vectors = eigsh(mass, n, mass, sigma=shift, which="LM", OPinv=operator, v0=start, maxiter=_RESTARTS)  # pyright: ignore
+        options = {"which": "LM", "OPinv": operator, "v0": start, "maxiter": _RESTARTS, "tol": _CONVERGED}
+        _, vectors = eigsh(mass, n, mass, sigma=shift, **options)  # pyright: ignore
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
             f"the natural frequencies were not found: {len(error.eigenvalues)} of {n} after {_RESTARTS} restarts. Ask "

@@ -212,7 +212,9 @@ def test_several_states_are_looked_at_together_to_the_last_bit(kind):
         "other": sx.Solid(mesh.points, second, STEEL, formulation=formulation or None),
     }
     creeping = {"creeping": sx.Viscoelastic(bodies["one"], [1e7], [0.1])}
-    system = sx.System(np.ones(len(mesh.points)), bodies, inelastic=creeping)
+    held = sx.fixed_mask(len(mesh.points), [(mesh.nodes_of("x_min"), "xyz")])
+    later = held | sx.fixed_mask(len(mesh.points), [(mesh.nodes_of("y_min"), "y")])
+    system = sx.System(np.ones(len(mesh.points)), bodies, inelastic=creeping, fixed=later)
     seen = []
     for k in range(11):
         q, moved = mesh.points + 0.02 * rng.standard_normal(mesh.points.shape), rng.standard_normal(mesh.points.shape)
@@ -227,6 +229,8 @@ def test_several_states_are_looked_at_together_to_the_last_bit(kind):
         sx.outputs.SolidProbe("points", around, ["stress"], places=points, components=["xx", "norm"]),
         sx.outputs.NodalProbe("motion", near, ["displacement", "velocity"], reference=mesh.points, reduce=["mean"]),
         sx.outputs.NodalProbe("between", points, ["acceleration"], components=["z", "norm"]),
+        sx.outputs.ForceProbe("cut", ["one"], {"side": near, "node": near[:1]}, about=[0.5, 0.0, 0.0]),
+        sx.outputs.ReactionProbe("held", held, changes=[(0.55, {"": later})]),
     ]
     for probe in probes:
         alone = np.stack([probe.values(one) for one in seen])
@@ -234,5 +238,5 @@ def test_several_states_are_looked_at_together_to_the_last_bit(kind):
         assert np.ptp(alone, axis=0).min() > 0.0
         for sizes in ([11], [7, 4], [2, 9]):
             parts = np.split(np.arange(11), np.cumsum(sizes)[:-1])
-            together = np.concatenate([probe.rows([seen[k] for k in part]) for part in parts])
+            together = np.concatenate([probe.rows([probe.keep(seen[k]) for k in part]) for part in parts])
             np.testing.assert_array_equal(together, alone, err_msg=probe.name)

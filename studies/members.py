@@ -1,0 +1,206 @@
+"""The members of a parameter study: their values, their numbers, and the table of all of them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from symplex.base.arguments import checked
+from symplex.base.files import damage_reported, read_whole, write_text
+from symplex.base.representation import table_html
+from symplex.errors import OutputError
+from symplex.runs.history import loaded_pandas
+from symplex.runs.plots import Sheet
+from symplex.runs.result import Result
+from symplex.runs.results import Folder
+from symplex.scenario.quantities import listed, shown
+from symplex.studies.quantities import RunQuantity
+from symplex.studies.study_file import PLOT, TABLE, folder_of, read_study
+from symplex.studies.workers import FINISHED
+
+NOT_RUN = "not run yet"
+_AROUND = ("member", "status", "reason")  # columns of the table beside values and numbers
+
+
+@dataclass(frozen=True)
+class Member:
+    """A run of a study.
+
+    Attributes
+    ----------
+    name : str
+        Of its folder.
+    values : dict of str to object
+        What it has in place of the scenario's values, by key.
+    path : Path
+        Its results folder.
+    status : str
+        ``finished``, ``failed``, ``interrupted`` or ``not run yet``.
+    reason : str
+        Why it is not finished.
+    numbers : dict of str to float
+        What was asked for, by name; empty if it is not finished.
+    """
+
+    name: str
+    values: dict[str, Any]
+    path: Path
+    status: str
+    reason: str
+    numbers: dict[str, float]
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """A parameter study that has been run; see `sweep`.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    members : list of Member
+    units : dict of str to str
+        Of the numbers, by name.
+    """
+
+    path: Path
+    members: list[Member]
+    units: dict[str, str]
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that are varied."""
+        return list(self.members[0].values)
+
+    @property
+    def quantities(self) -> list[str]:
+        """The names of the numbers."""
+        return list(dict.fromkeys(name for member in self.members for name in member.numbers))
+
+    @property
+    def failed(self) -> list[Member]:
+        """The members that are not finished."""
+        return [member for member in self.members if member.status != FINISHED]
+
+    def result(self, name: str) -> Result:
+        """Return the result of a member.
+
+        Raises
+        ------
+        OutputError
+            If there is none.
+        """
+        for member in self.members:
+            if member.name == name:
+                return Result(Folder.of_run(member.path))
+        raise OutputError(f"there is no member {shown(name)}; there are {listed(one.name for one in self.members)}.")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each member: its name, values, numbers (None where there are none), status and reason."""
+        return [
+            {"member": member.name, **member.values}
+            | {name: member.numbers.get(name) for name in self.quantities}
+            | {"status": member.status, "reason": member.reason}
+            for member in self.members
+        ]
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas DataFrame.
+
+        Raises
+        ------
+        OutputError
+            If pandas is not installed.
+        """
+        return loaded_pandas().DataFrame(self.rows()).set_index("member")
+
+    def write_table(self) -> None:
+        """Write the rows to the folder, as ``table.csv``.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        text = StringIO()
+        columns = ["member", *self.keys, *self.quantities, "status", "reason"]
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in self.rows())
+        write_text(self.path / TABLE, text.getvalue())
+
+    def plot(self, path: str | Path | None = None, sheet: Sheet | None = None) -> Path:
+        """Plot the numbers over each parameter, by default into ``table.png`` in the folder; return the file.
+
+        Raises
+        ------
+        OutputError
+            If there are no numbers, or the picture cannot be written, or not in the size of the sheet.
+        """
+        from symplex.studies.plots import plot_sweep
+
+        if not self.quantities:
+            raise OutputError(f"{self.path}: no member has a number to plot.")
+        picture = self.path / PLOT if path is None else Path(path)
+        return plot_sweep(self.rows(), self.keys, self.units, picture, read_study(self.path).title, sheet or Sheet())
+
+    def __repr__(self) -> str:
+        return f"Sweep({'; '.join(f'{name} {value}' for name, value in self._told())})"
+
+    def _repr_html_(self) -> str:
+        return table_html("Sweep", self._told())
+
+    def _told(self) -> list[tuple[str, str]]:
+        done = len(self.members) - len(self.failed)
+        told = [("folder", str(self.path)), ("members", f"{len(self.members)}, {done} finished")]
+        return [*told, ("over", listed(self.keys)), ("numbers", listed(self.quantities))]
+
+
+@checked
+def read_sweep(path: str | Path) -> Sweep:
+    """Return the parameter study, or the runs of the convergence study, that is in a folder, as its table has it.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder.
+
+    Raises
+    ------
+    OutputError
+        If there is none, or it cannot be read.
+    """
+    path = Path(path)
+    study = read_study(path)
+    table: dict[str, dict[str, str]] = {}
+    with damage_reported(path / TABLE, "table", "--resume of the study writes it anew"):
+        if (path / TABLE).exists():  # else it was killed before its end
+            text = read_whole(path / TABLE).decode("utf-8")
+            table = {row["member"]: row for row in csv.DictReader(StringIO(text), strict=True)}
+        members = [_read(path, name, values, table.get(name)) for name, values in study.members.items()]
+    return Sweep(path, members, _units(members))
+
+
+def _read(path: Path, name: str, values: Mapping[str, Any], row: Mapping[str, str] | None) -> Member:
+    """Return a member with what its row of the table has."""
+    folder = folder_of(path, name)
+    if row is None:
+        return Member(name, dict(values), folder, NOT_RUN, "", {})
+    numbers = {key: float(text) for key, text in row.items() if key not in (*_AROUND, *values) and text}
+    return Member(name, dict(values), folder, row["status"], row["reason"], numbers)
+
+
+def _units(members: Iterable[Member]) -> dict[str, str]:
+    """Return the units of the numbers, as the first member has them that is there."""
+    for member in members:
+        if member.numbers:
+            try:
+                result = Result(Folder.of_run(member.path))
+                return {name: RunQuantity.of(name).unit(result) for name in member.numbers}
+            except OutputError:  # it was removed, or is damaged
+                continue
+    return {name: "" for member in members for name in member.numbers}
