@@ -55,6 +55,6 @@ def _difference(about: Linearised, probes: Sequence[Probe], motion: Sequence[Arr
     for sign in (1.0, -1.0):
         dq, dv, da, forces = (sign * part for part in motion)
         state = replace(about.state, q=about.state.q + dq, v=dv, a=da)
-        seen = Observation(about.system, state, constraint_forces=forces)
+        seen = Observation(about.system, state, constraint_forces=lambda at=forces: at)
         numbers.append(np.concatenate([probe.values(seen) for probe in probes]))
     return numbers[0] - numbers[1]

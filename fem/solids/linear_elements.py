@@ -29,7 +29,9 @@ def _tangents(factor: float) -> Callable[[Any], tuple[float, float, float, int]]
     return lambda elements: (elements.material.lmbda, elements.material.mu, factor, elements.hourglass("blocks"))
 
 
-_STRESS_ALONE = Loop(linear_loops.add_gradient, lambda of: (of.material.lmbda, of.material.mu, of.hourglass("no_forces")))
+_STRESS_ALONE = Loop(
+    linear_loops.add_gradient, lambda of: (of.material.lmbda, of.material.mu, of.hourglass("no_forces"))
+)
 
 
 @final

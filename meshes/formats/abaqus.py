@@ -115,9 +115,7 @@ class Numbered(NamedTuple):
         cells = [(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in elements]
         placed = [(k, np.column_stack([t[:, 0], c])) for (k, t), (_, c) in zip(elements, cells, strict=True)]
         faces = [
-            (surface.name, kind, rows)
-            for surface in surfaces
-            for kind, rows in surface.faces(placed, element_sets)
+            (surface.name, kind, rows) for surface in surfaces for kind, rows in surface.faces(placed, element_sets)
         ]
         for surface in surfaces:
             if surface.of_nodes:
