@@ -54,10 +54,10 @@ _COMMANDS = (  # in the order in which the help has them
 STATUSES = """\
 exit status:
   0    done; for 'run', the run is finished
-  1    the motion failed (what was computed is kept), check found that it will, import understood no step, or the
-       output could not be written
+  1    the motion failed (what was computed is kept), members of a sweep did, check found that it will, results differ
+       by more than the tolerance of compare, import understood no step, or the output could not be written
   2    the command line, a file or a folder is not as it should be, or memory is short; one line on stderr tells why
-  130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP: 'run' keeps a checkpoint, and --resume goes on from it
+  130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP: runs keep a checkpoint, and --resume goes on from it
 """
 
 _EXAMPLES = """\
@@ -66,9 +66,12 @@ examples:
   symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
   symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
   symplex sweep drop.toml --over define.h=0.1,0.2  many runs, in drop-study/, with a table of results
+  symplex converge drop.toml --halvings 3          ever smaller steps, and the order that they show
+  symplex compare a-results b-results              how much histories and fields of two runs differ
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex modes blade.toml --number 12             natural frequencies and modes, in blade-modes/
-  symplex plot a-results b-results                 compare two runs
+  symplex response blade.toml                      how it swings when it is shaken, by its [response]
+  symplex plot a-results b-results                 the histories of two runs in one picture
   symplex render drop-results --field von_mises    make the pictures again, otherwise
   symplex report drop-results                      what of energy and momenta the run has kept
   symplex export drop-results --to drop.parquet    its histories or frames as other tools read them

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symplex.base.files import reason_of
@@ -39,9 +40,9 @@ def add_command(
     return parser
 
 
-def add_scenario(parser: argparse.ArgumentParser) -> None:
+def add_scenario(parser: argparse.ArgumentParser, help_: str = "scenario file (.toml)") -> None:
     """Add the arguments of a command that begins with a scenario: its file, and other values than the file's."""
-    parser.add_argument("scenario", metavar="SCENARIO", help="scenario file (.toml)")
+    parser.add_argument("scenario", metavar="SCENARIO", help=help_)
     parser.add_argument(
         "--set",
         action="append",
@@ -61,7 +62,9 @@ def add_small_motions(parser: argparse.ArgumentParser, kind: str) -> None:
         help="about the state at the time T in s, to which the scenario is computed; default: its start",
     )
     parser.add_argument("--output", metavar="DIR", help=f"folder for the results; default: SCENARIO-{kind}")
-    parser.add_argument("--overwrite", action="store_true", help=f"replace the {kind} that is in the folder")
+    parser.add_argument(
+        "--overwrite", action="store_true", help=f"replace what 'symplex {kind}' has left in the folder"
+    )
 
 
 def words_of(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
@@ -78,8 +81,21 @@ def words_of(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
 
 
 def scenario_of(arguments: argparse.Namespace) -> Scenario:
-    """Return the scenario of a file, with the values that the command line gives."""
+    """Return the scenario of a file, with the values that the command line gives.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none; of study files it says what they are for.
+    """
+    from symplex.errors import ScenarioError
     from symplex.scenario.changes import parsed_changes
     from symplex.scenario.scenario import Scenario
+    from symplex.studies.plans import is_study_file
 
-    return Scenario.read(arguments.scenario).with_values(parsed_changes(arguments.set))
+    path = Path(arguments.scenario)
+    if path.is_dir():
+        raise ScenarioError(f"{path} is a folder; name a scenario file (.toml).")
+    if is_study_file(path):
+        raise ScenarioError(f"{path} is a study file, of many runs; run it with: symplex sweep {path}")
+    return Scenario.read(path).with_values(parsed_changes(arguments.set))

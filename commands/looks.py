@@ -30,13 +30,13 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", type=float, metavar="FACTOR", help="enlarge displacements by a factor; default: 1")
 
 
-def add_size(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments on the size of pictures."""
+def add_size(parser: argparse.ArgumentParser, dpi: str = "100, for PDF and SVG 300") -> None:
+    """Add the arguments on the size of pictures; ``dpi`` are those without them."""
     parser.add_argument("--size", metavar="W[xH]", help="width of pictures in pixels, or width and height: 1600x900")
     parser.add_argument(
         "--dpi",
         type=float,
-        help="pixels in an inch, by which letters have their size; default: 100, for PDF and SVG 300",
+        help=f"pixels in an inch, by which letters have their size; default: {dpi}",
     )
 
 

@@ -23,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="picture (.png, .pdf, .svg); default: RESULT/history.png, comparison.png, or the study's own",
     )
-    add_size(plot)
+    add_size(plot, "120")
 
 
 def _plot(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     parser = add_command(commands, "sweep", _sweep, "run a scenario with many values of some keys, or a study file")
     parser.epilog, parser.formatter_class = _OVER, argparse.RawDescriptionHelpFormatter
-    add_scenario(parser)
+    add_scenario(parser, "scenario or study file (.toml)")
     add = parser.add_argument
     add(
         "--over",
@@ -67,7 +67,8 @@ def _report(study: Sweep) -> str:
     lines = [told_as_table([*columns, *(["note"] if study.failed else [])], rows[:_MOST_TOLD])]
     if len(rows) > _MOST_TOLD:
         lines.append(f"… {len(rows) - _MOST_TOLD} more")
-    lines += [f"member {one.name}: {one.status}: {one.reason}" for one in study.failed[:_MOST_TOLD]]
+    odd = [one for one in study.members if one.status != "finished" or one.reason]  # or without a number
+    lines += [f"member {one.name}: {one.status}: {one.reason}" for one in odd[:_MOST_TOLD]]
     done = len(study.members) - len(study.failed)
     lines.append(f"{done} of {len(study.members)} members finished; all of it is in {study.path}, as table.csv")
     return "\n".join(lines)

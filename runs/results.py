@@ -70,6 +70,8 @@ class Folder:
             If there is no run in it.
         """
         folder = cls(path)
+        if folder.path.is_file():
+            raise OutputError(f"{path} is a file; name the results folder of a run.")
         if not folder.path.is_dir():
             raise OutputError(f"there is no results folder {path}.")
         if not folder.history.exists() and (kind := kind_of(folder.path)):

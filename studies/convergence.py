@@ -237,6 +237,8 @@ def converge(
             f"{study.path}: the run with {key} = {failed.values[key]} {failed.status}: {failed.reason.rstrip('.')}. "
             "What is finished is kept."
         )
+    if reason := next((member.reason for member in study.members if member.reason), None):
+        raise OutputError(reason)  # a quantity that it does not have
     found = _observed(study, max(factor, 1.0 / factor), exact)
     found.write()
     found.plot()

@@ -46,7 +46,7 @@ def plan_of(arguments: argparse.Namespace) -> tuple[Scenario, dict[str, Any]]:
     data = _read(path)
     changes, over = parsed_changes(arguments.set), parsed_choices(arguments.over)
     plan: dict[str, Any] = {}
-    if isinstance(data.get("scenario"), str):
+    if _is_of_study(data):
         table = _checked(data, path.name)
         changes = table.set | changes
         over = {key: values for key, values in table.over.items() if key not in changes} | over
@@ -60,6 +60,18 @@ def plan_of(arguments: argparse.Namespace) -> tuple[Scenario, dict[str, Any]]:
     given["pictures"] = arguments.pictures or None
     plan |= {name: value for name, value in given.items() if value is not None}
     return scenario.with_values(changes), plan | {"over": over}
+
+
+def is_study_file(path: Path) -> bool:
+    """Return whether a file is a study file; not if it cannot be read."""
+    try:
+        return _is_of_study(_read(path))
+    except ScenarioError:
+        return False
+
+
+def _is_of_study(data: Mapping[str, Any]) -> bool:
+    return isinstance(data.get("scenario"), str)
 
 
 def _read(path: Path) -> dict[str, Any]:

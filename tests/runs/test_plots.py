@@ -61,7 +61,7 @@ def test_si_prefixes(largest, unit, expected):
 def panels(*histories):
     """Return the lines [2, rows] of each panel of a plot by title and label."""
     figure = plots._figure(
-        {f"run {k}": history for k, history in enumerate(histories)}, None, {}, plots._Sheet(None, None, 120)
+        {f"run {k}": history for k, history in enumerate(histories)}, None, {}, plots.Sheet(None, None, 120)
     )
     return {
         axes.get_title(loc="left"): {
@@ -149,7 +149,7 @@ def test_formats_that_are_no_pictures_are_refused(tmp_path):
 
 
 def test_lines_mark_where_stages_begin():
-    figure = plots._figure({"": history()}, None, {"press": 0.0, "let go": 3e-5}, plots._Sheet(None, None, 120))
+    figure = plots._figure({"": history()}, None, {"press": 0.0, "let go": 3e-5}, plots.Sheet(None, None, 120))
     drawn = [axes for axes in figure.axes if axes.lines]
     assert len(drawn) > 2
     scale, _ = si_scale(float(history()["t"].max()), "s")

@@ -1,5 +1,6 @@
 """Observed orders of refined steps and meshes."""
 
+import json
 import math
 from pathlib import Path
 
@@ -102,8 +103,25 @@ def test_a_mesh_is_refined(tmp_path, monkeypatch, capsys):
     assert main([*words, "--quantity", "first(rope)", "--exact", repr(exact)]) == 0
     out = capsys.readouterr().out
     assert "first(rope) tends to 0.0016666667 J at the observed order 2" in out
-    assert main([*words, "--quantity", "first(rope)", "--output", "other"]) == 0
-    assert "first(rope) tends to 0.0016666" in capsys.readouterr().out
+    assert sx.studies.read_convergence("rope-convergence").exact == exact
+    assert main([*words, "--quantity", "first(rope)", "--overwrite"]) == 0
+    told = capsys.readouterr().out
+    assert "first(rope) tends to 0.0016666" in told
+    found = sx.studies.read_convergence("rope-convergence")
+    assert found.exact is None
+    assert found.order("first(rope)") == pytest.approx(2.0, abs=1e-3)
+    known = json.loads(Path("rope-convergence/convergence.json").read_text())
+    assert known["quantities"]["first(rope)"]["values"] == found.values["first(rope)"].tolist()
+    assert main(["info", "rope-convergence"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Convergence\n")
+    assert found.report() in out
+    assert found.report() in told
+    assert main(["plot", "rope-convergence", "--output", "errors.svg"]) == 0
+    assert Path("errors.svg").stat().st_size > 1000
+    Path("rope-convergence/convergence.json").write_text("[1]")
+    assert main(["plot", "rope-convergence"]) == 2
+    assert "convergence.json cannot be read: not a convergence study, or damaged" in capsys.readouterr().err
 
 
 def test_orders_of_numbers():
@@ -132,6 +150,7 @@ def test_orders_of_numbers():
         ({"refinements": 0}, "there are to be 0 refinements, must be from 1 to 12"),
         ({"factor": 1.0}, "the factor is 1, must be from 1e-6 to 1e6 and not 1"),
         ({"factor": 2.0}, "the factor is 2, which makes steps longer; take one below 1"),
+        ({"quantities": ["mass", "masses"], "refinements": 1}, "summary.json has no number 'masses'; it has nodes"),
         ({"exact": 1.0, "quantities": ["t_end", "mass"]}, "an exact value is that of one quantity; give one"),
         (
             {"key": "truss.bar.stiffness", "factor": 1e6},

@@ -149,6 +149,17 @@ def test_a_study_file_says_all_of_it(oscillator):
     assert list(table("b")[0])[:2] == ["member", "define.m"]
 
 
+def test_a_study_file_or_a_folder_is_no_scenario(oscillator, capsys):
+    Path("plan.toml").write_text('scenario = "osc.toml"\n[over]\ndefine.k = [1, 2]\n')
+    for words, message in (
+        (["run", "plan.toml"], "plan.toml is a study file, of many runs; run it with: symplex sweep plan.toml"),
+        (["check", "."], ". is a folder; name a scenario file"),
+        (["plot", "osc.toml"], "osc.toml is a file; name the results folder of a run"),
+    ):
+        assert main(words) == 2
+        assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -191,10 +202,13 @@ def test_a_number_that_summaries_do_not_have_is_told_in_the_end(oscillator):
         sweep(over={"define.k": [100]}, quantities=["masses"])
 
 
-def test_a_quantity_that_some_members_have_is_kept(oscillator):
-    # Newmark counts no iterations.
-    study = sweep(over={"integrator.kind": ["newmark", "energy-momentum"]}, quantities=["max(iterations)"])
-    assert [list(one.numbers) for one in study.members] == [[], ["max(iterations)"]]
+def test_a_quantity_that_some_members_have_is_kept(oscillator, capsys):
+    # Newmark makes no corrections.
+    study = sweep(over={"integrator.kind": ["newmark", "energy-momentum"]}, quantities=["max(corrections)"])
+    assert [list(one.numbers) for one in study.members] == [[], ["max(corrections)"]]
+    words = ["sweep", "osc.toml", "--over", "integrator.kind=newmark,energy-momentum", "--resume", "--workers", "0"]
+    assert main([*words, "--quantity", "max(corrections)"]) == 0
+    assert "member 001: finished: osc-study/members/001: there is no column 'corrections'" in capsys.readouterr().out
 
 
 def test_a_study_is_replaced_and_nothing_else(oscillator, capsys):
