@@ -74,7 +74,9 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
     rows += _steps(problem)
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
-    rows.append(("run", f"{si(tables.run.end, 's')}, {frames} frames, {samples} samples of the history"))
+    kept = int(problem.scenario.is_row.sum()) - 1
+    told = f"{samples} samples of the history" if kept == samples else f"{samples} samples, {kept} of the history"
+    rows.append(("run", f"{si(tables.run.end, 's')}, {frames} frames, {told}"))
     rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
     time, failure = _estimate(problem)
     rows.append(("time", time))
