@@ -9,7 +9,8 @@ from typing import Any
 # What must be seen on each: by a CSS selector.
 PAGES = {
     "index.html": ".sd-card",
-    "force-stepping.html": "article table, article pre",
+    "force-stepping.html": "article img",
+    "implicit.html": "article div.math .eqno + math mfrac",
     "gallery/index.html": ".sd-card img",
     "gallery/oblique_impact_toml.html": "article img",
     "api/solids.html": "dl.py.class dt.sig",
