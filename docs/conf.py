@@ -37,10 +37,7 @@ show_warning_types = True
 # Pages: Markdown that GitHub shows as well.
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 4
-suppress_warnings = [
-    "myst.header",  # a page may begin at any level
-    "misc.highlighting_failure",  # a scenario with "…" is not TOML to the letter
-]
+suppress_warnings = ["misc.highlighting_failure"]  # a scenario with "…" is not TOML to the letter
 numfig = True
 math_number_all = False
 math_eqref_format = "({number})"

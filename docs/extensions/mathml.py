@@ -5,6 +5,8 @@ Docutils translates the LaTeX. A formula it cannot translate is a warning with i
 
 from __future__ import annotations
 
+from html import escape
+
 from docutils import nodes
 from docutils.utils.math import MathError, wrap_math_code
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -44,9 +46,4 @@ def _mathml(node: nodes.Element, as_block: bool) -> str:
         return tex2mathml(wrap_math_code(source, as_block), as_block=as_block)
     except MathError as error:
         _LOG.warning("the formula %r cannot be translated: %s", source, error, location=node, type="mathml")
-        return f"<code>{writer_escape(source)}</code>"
-
-
-def writer_escape(text: str) -> str:
-    """Return text with what HTML reads as markup escaped."""
-    return text.replace("&", "&amp;").replace("<", "&lt;")
+        return f"<code>{escape(source)}</code>"

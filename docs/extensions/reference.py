@@ -51,6 +51,9 @@ _ORDER = (
     *("solvers", "outputs", "scenario", "decks", "runs", "studies", "errors"),
 )
 
+# Public names by what else names them: where they are defined, in symplex itself, their last part if only one has it.
+_HOMES: dict[str, str] = {}
+
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write the pages before anything is read, and lead references to them."""
@@ -77,18 +80,16 @@ def public_names(family: str) -> list[str]:
 
 def _write(app: Sphinx) -> None:
     folder = Path(app.srcdir, "api")
-    homes: dict[str, str] = {}
     for family in _ORDER:
         names = public_names(family)
         for name in names:
             value, public = getattr(getattr(symplex, family), name), f"symplex.{family}.{name}"
-            homes[f"{getattr(value, '__module__', '')}.{name}"] = public
-            homes[name] = "" if name in homes else public  # two families have it: not by this alone
+            _HOMES[f"{getattr(value, '__module__', '')}.{name}"] = public
+            _HOMES[name] = "" if name in _HOMES else public  # two families have it: not by this alone
             if symplex._FAMILY_OF.get(name) == family:
-                homes[f"symplex.{name}"] = homes[f"sx.{name}"] = homes[name] = public
+                _HOMES[f"symplex.{name}"] = _HOMES[f"sx.{name}"] = _HOMES[name] = public
         write_changed(folder / f"{family}.rst", _page(family, names))
     write_changed(folder / "index.md", _index())
-    app.homes = homes  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _page(family: str, names: list[str]) -> str:
@@ -146,8 +147,7 @@ def _lead(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes
         return None
     target = str(node["reftarget"])
     owner, _, last = target.rpartition(".")
-    homes: dict[str, str] = app.homes  # pyright: ignore[reportAttributeAccessIssue]
-    public = homes.get(target) or (f"{homes[owner]}.{last}" if homes.get(owner) else "")
+    public = _HOMES.get(target) or (f"{_HOMES[owner]}.{last}" if _HOMES.get(owner) else "")
     if not public or public == target:
         return None
     domain = env.domains.python_domain
