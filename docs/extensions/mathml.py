@@ -5,10 +5,11 @@ Docutils translates the LaTeX. A formula it cannot translate is a warning with i
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from docutils import nodes
-from docutils.utils.math import MathError, wrap_math_code
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -43,7 +44,14 @@ def _display(writer: HTML5Translator, node: nodes.math_block) -> None:
 def _mathml(node: nodes.Element, as_block: bool) -> str:
     source = node.astext()
     try:
-        return tex2mathml(wrap_math_code(source, as_block), as_block=as_block)
+        return tex2mathml(_translatable(source), as_block=as_block)
     except MathError as error:
         _LOG.warning("the formula %r cannot be translated: %s", source, error, location=node, type="mathml")
         return f"<code>{escape(source)}</code>"
+
+
+def _translatable(source: str) -> str:
+    r"""Return LaTeX in what docutils knows: ``aligned`` for rows and for ``align``, nothing for ``equation``."""
+    source = re.sub(r"\\(begin|end)\{equation\*?\}", "", source)
+    source = re.sub(r"\\(begin|end)\{(?:align|gather)\*?\}", r"\\\1{aligned}", source).strip()
+    return rf"\begin{{aligned}}{source}\end{{aligned}}" if "\\\\" in source and r"\begin" not in source else source
