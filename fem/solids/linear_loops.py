@@ -37,7 +37,7 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import combined, dot
+from symplex.fem.solids.edge_algebra import combined, dot, symmetric_times
 from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,
@@ -68,20 +68,7 @@ def _stress(e, law):
         pressure = law[0] * (e[0] + e[1] + e[2])
         normal = pressure + 2.0 * mu * e[0], pressure + 2.0 * mu * e[1], pressure + 2.0 * mu * e[2]
         return (*normal, mu * e[3], mu * e[4], mu * e[5])
-    return _times(law, e)
-
-
-@inlined
-def _times(D, e):
-    """Return D e, of the numbers of D on and above the diagonal."""
-    return (
-        D[0] * e[0] + D[1] * e[1] + D[2] * e[2] + D[3] * e[3] + D[4] * e[4] + D[5] * e[5],
-        D[1] * e[0] + D[6] * e[1] + D[7] * e[2] + D[8] * e[3] + D[9] * e[4] + D[10] * e[5],
-        D[2] * e[0] + D[7] * e[1] + D[11] * e[2] + D[12] * e[3] + D[13] * e[4] + D[14] * e[5],
-        D[3] * e[0] + D[8] * e[1] + D[12] * e[2] + D[15] * e[3] + D[16] * e[4] + D[17] * e[5],
-        D[4] * e[0] + D[9] * e[1] + D[13] * e[2] + D[16] * e[3] + D[18] * e[4] + D[19] * e[5],
-        D[5] * e[0] + D[10] * e[1] + D[14] * e[2] + D[17] * e[3] + D[19] * e[4] + D[20] * e[5],
-    )
+    return symmetric_times(law, e)
 
 
 @inlined
@@ -238,9 +225,9 @@ def _set_anisotropic_tangents(geometry, weights, D, factor, first, H):
 @inlined
 def _set_row(H, first, V, g, D, g1, g2, g3):
     """Set V B_aᵀ D B_b for b = 1, 2, 3, with ∇ξ_a = g."""
-    u = _times(D, (V * g[0], 0.0, 0.0, V * g[1], V * g[2], 0.0))
-    v = _times(D, (0.0, V * g[1], 0.0, V * g[0], 0.0, V * g[2]))
-    w = _times(D, (0.0, 0.0, V * g[2], 0.0, V * g[0], V * g[1]))
+    u = symmetric_times(D, (V * g[0], 0.0, 0.0, V * g[1], V * g[2], 0.0))
+    v = symmetric_times(D, (0.0, V * g[1], 0.0, V * g[0], 0.0, V * g[2]))
+    w = symmetric_times(D, (0.0, 0.0, V * g[2], 0.0, V * g[0], V * g[1]))
     set_block(H, first, (*_along(u, g1), *_along(v, g1), *_along(w, g1)), 0.0)
     set_block(H, first + BLOCK, (*_along(u, g2), *_along(v, g2), *_along(w, g2)), 0.0)
     set_block(H, first + 2 * BLOCK, (*_along(u, g3), *_along(v, g3), *_along(w, g3)), 0.0)
