@@ -28,6 +28,7 @@ from symplex.fem.solids.chunks import (
     CHUNK,
     direction,
     elements_per_chunk,
+    gather,
     gather_changes,
     gather_compensated,
     matrix,
@@ -43,7 +44,9 @@ from symplex.fem.solids.edge_algebra import (
     applied,
     cofactors,
     contracted,
+    cross,
     determinants,
+    dot,
     gram,
     gram_slopes,
     linear,
@@ -241,15 +244,19 @@ def add_increment_gradient(
 def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
     """Set out [m] to the energies of the elements, which ``elements`` names; ``law`` is the address of W."""
     q = q.ravel()
-    x, y, d, increments = work(slopes), work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    G, change, W = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(CHUNK)
+    x, d, G, W = work(slopes), np.empty(9 * CHUNK), np.empty(6 * CHUNK), np.empty(CHUNK)
     invariants, rho, share = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     points = len(slopes)
     size = elements_per_chunk(points)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q, q, nodes[chunk], n, slopes, constants, x, y, d, increments)
-        if set_segments(d, increments, G, change) < CHUNK:
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        valid = 0
+        for p in range(CHUNK):
+            t = vectors(d, p)
+            set_matrix(G, p, gram(t))
+            valid += dot(t[0], cross(t[1], t[2])) > 0.0
+        if valid < CHUNK:
             return np.nan
         set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
         call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
