@@ -20,7 +20,7 @@ _WANTED_BY = "the stable step of an explicit method"
 _RELATIVE_ERROR = 1e-2  # of ω²
 _DIFFERENCE = 1e-6  # displacement for differences of gradients, relative to the shortest distance in a stencil
 _SMALL = 32  # coordinates up to which the matrix is formed
-_SUBSPACE = 20  # vectors of Lanczos' method before it is looked at what they give, and again after ten each
+_SUBSPACE = 20  # vectors of Lanczos' method before it is looked at what they give, and again after five each
 _MOST_PRODUCTS = 3000
 _ROUND_OFF = 16.0 * np.finfo(float).eps
 
@@ -219,7 +219,6 @@ def _lanczos(product: Callable[[Array, Array], None], start: Array) -> float:
         If it isn't found.
     """
     from scipy.linalg import eigh_tridiagonal
-    from scipy.linalg.blas import daxpy, dnrm2
 
     before, y, following = np.zeros_like(start), start / np.linalg.norm(start), np.empty_like(start)
     diagonal, beside = [], [0.0]
@@ -227,15 +226,13 @@ def _lanczos(product: Callable[[Array, Array], None], start: Array) -> float:
         product(y, following)
         if k == 1 and not following.any():
             return 0.0  # there is nothing of it
-        flat = following.ravel()  # a view, which BLAS adds to in place
-        daxpy(before.ravel(), flat, a=-beside[-1])
-        diagonal.append(float(np.vdot(following, y)))
-        daxpy(y.ravel(), flat, a=-diagonal[-1])
-        beside.append(float(dnrm2(flat)))
+        alpha, beta = _less_two(following.ravel(), y.ravel(), before.ravel(), beside[-1])
+        diagonal.append(alpha)
+        beside.append(beta)
         if not math.isfinite(beside[-1]):
             raise StepFailed("the largest natural frequency was not found: forces are not finite. Give dt yourself.")
         ended = beside[-1] <= _ROUND_OFF * max(map(abs, diagonal))  # in as few vectors as the start is made of
-        if ended or (k >= _SUBSPACE and k % 10 == 0):
+        if ended or (k >= _SUBSPACE and k % 5 == 0):
             of = {"select": "i", "select_range": (k - 1, k - 1)}
             values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside[1:-1]), **of)
             residual = beside[-1] * abs(float(vectors[-1, 0]))
@@ -247,6 +244,22 @@ def _lanczos(product: Callable[[Array, Array], None], start: Array) -> float:
         f"the largest natural frequency was not found in {_MOST_PRODUCTS} products with the stiffness. "
         "Give dt yourself, and try it on a short run."
     )
+
+
+@kernel
+def _less_two(w, y, before, beta):
+    """Take off w [size] its parts along two unit vectors, β of the one before; return that along y, and the rest's norm.
+
+    Not by BLAS, whose threads wait for each other longer than they work while others use the processors.
+    """
+    alpha = square = 0.0
+    for i in range(len(w)):
+        w[i] -= beta * before[i]
+        alpha += w[i] * y[i]
+    for i in range(len(w)):
+        w[i] -= alpha * y[i]
+        square += w[i] * w[i]
+    return alpha, np.sqrt(square)
 
 
 def _shortest_distance(system: System, q: Array) -> float:
