@@ -14,7 +14,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem import threads
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, write_gradient
-from symplex.fem.kernels import kernel
+from symplex.fem.kernels import formula, kernel
 from symplex.fem.system import State, System
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
@@ -275,40 +275,49 @@ class NewmarkMotion(FixedStepMotion):
 @kernel
 def _steps(n, dt, q, v, a, gradient, inverse_mass, constant, rows):
     """Take n steps, as `_step` does; return how many had finite forces: all is before the next one then."""
+    numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     for step in range(n):
-        _move(q, v, a, gradient, inverse_mass, dt, False, True, 0, len(q))
+        _drift(*numbers[:4], dt)
         if not np.isfinite(write_gradient(constant, rows, q, gradient)):
             for i in range(q.shape[0]):
                 for j in range(q.shape[1]):
                     q[i, j] -= dt * v[i, j]
                     v[i, j] -= 0.5 * dt * a[i, j]
             return step
-        _move(q, v, a, gradient, inverse_mass, dt, True, False, 0, len(q))
+        _kick(*numbers[1:], dt)
     return n
 
 
 @kernel
 def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
-    """Move the nodes first … last − 1.
+    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted.
 
-    A kick is a = −M⁻¹ gradient, v += dt/2 a, with the loads taken off the gradient; a drift v += dt/2 a, q += dt v, and
-    clears the gradient for that at q. Both together, in this order, end a step and begin the next.
+    Both together, in this order, end a step and begin the next.
     """
     q, v, a, gradient = q[first:last].ravel(), v[first:last].ravel(), a[first:last].ravel(), gradient[first:last].ravel()
     inverse_mass = inverse_mass[first:last].ravel()
-    # Numbers one after the other vectorise. Kicks and drifts have loops of their own, over what is in the first cache:
-    # in one loop dt/2 a would be rounded before it is added, apart it is not, and a run would depend on its portions.
+    # Both have loops of their own, over what is in the first cache: in one loop dt/2 a would be rounded before it is
+    # added, apart it is not, and a run would depend on its portions.
     for start in range(0, len(q), _NUMBERS_AT_ONCE):
         end = min(start + _NUMBERS_AT_ONCE, len(q))
-        v_part, a_part, gradient_part = v[start:end], a[start:end], gradient[start:end]
         if kick:
-            inverse = inverse_mass[start:end]
-            for i in range(len(v_part)):
-                a_part[i] = -gradient_part[i] * inverse[i]
-                v_part[i] += 0.5 * dt * a_part[i]
+            _kick(v[start:end], a[start:end], gradient[start:end], inverse_mass[start:end], dt)
         if drift:
-            q_part = q[start:end]
-            for i in range(len(v_part)):
-                v_part[i] += 0.5 * dt * a_part[i]
-                q_part[i] += dt * v_part[i]
-                gradient_part[i] = 0.0
+            _drift(q[start:end], v[start:end], a[start:end], gradient[start:end], dt)
+
+
+@formula
+def _kick(v, a, gradient, inverse_mass, dt):
+    """Do a = −M⁻¹ gradient, v += dt/2 a for numbers [size], with the loads taken off the gradient."""
+    for i in range(len(v)):
+        a[i] = -gradient[i] * inverse_mass[i]
+        v[i] += 0.5 * dt * a[i]
+
+
+@formula
+def _drift(q, v, a, gradient, dt):
+    """Do v += dt/2 a, q += dt v for numbers [size], and clear the gradient for that at q."""
+    for i in range(len(q)):
+        v[i] += 0.5 * dt * a[i]
+        q[i] += dt * v[i]
+        gradient[i] = 0.0
