@@ -294,7 +294,12 @@ def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
 
     Both together, in this order, end a step and begin the next.
     """
-    q, v, a, gradient = q[first:last].ravel(), v[first:last].ravel(), a[first:last].ravel(), gradient[first:last].ravel()
+    q, v, a, gradient = (
+        q[first:last].ravel(),
+        v[first:last].ravel(),
+        a[first:last].ravel(),
+        gradient[first:last].ravel(),
+    )
     inverse_mass = inverse_mass[first:last].ravel()
     # Both have loops of their own, over what is in the first cache: in one loop dt/2 a would be rounded before it is
     # added, apart it is not, and a run would depend on its portions.

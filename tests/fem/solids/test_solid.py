@@ -291,6 +291,19 @@ def test_results_do_not_depend_on_the_number_of_threads(large, monkeypatch):
     np.testing.assert_allclose(sigma * large.jacobians(q)[:, None, None], kirchhoff, atol=1e-11 * np.abs(sigma).max())
 
 
+@pytest.mark.parametrize("shift", [0.0, 1e-3])
+def test_slabs_are_even_parts_in_the_order_along_the_longest_side(monkeypatch, shift):
+    """Elements whose centres are the same plane's follow in the order of their indices."""
+    monkeypatch.setattr(blocks, "SMALLEST_SLAB", 200)
+    mesh = box((0.1, 0.5, 0.1), (3, 15, 3), split="6")
+    nodes = mesh.cells["tetra"]
+    points = mesh.points + shift * np.random.default_rng(0).standard_normal(mesh.points.shape)
+    y = points[:, 1]
+    order = np.argsort(y[nodes[:, 0]] + y[nodes[:, 1]] + y[nodes[:, 2]] + y[nodes[:, 3]], kind="stable")
+    slab = blocks._slabs(nodes, points)
+    np.testing.assert_array_equal(slab[order], np.arange(len(nodes)) * 4 // len(nodes))
+
+
 def test_meshes_too_thin_for_slabs_stay_in_one_piece(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 2)  # eight slabs, but
     mesh = box((1.0, 1.0, 1.0), (1, 1, 1))  # every element touches the centre
