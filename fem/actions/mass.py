@@ -58,7 +58,8 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
     require_points("the mass", points)
     _require_density(density)
     require_nodes("the mass", cells, min(n_nodes, len(points)))
-    masses, cells = np.zeros(n_nodes), connectivity("the mass", cells)
+    points, cells = np.ascontiguousarray(points, dtype=float), connectivity("the mass", cells)
+    masses = np.zeros(n_nodes)
     N, weights = element.shapes(element.mass.points)[0], element.mass.weights
     squares = N if element.positive else N**2
     factors, others = _with_constant_jacobian(element, points, cells)

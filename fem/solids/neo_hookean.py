@@ -124,14 +124,14 @@ def set_constants(points, nodes, counts, mu, out):
             c1, c2, c3 = cross(e2, e3), cross(e3, e1), cross(e1, e2)
             D = dot(e1, c1)
             r = mu / (6.0 * D)  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
-            set_column(k, e, (r * dot(c1, c1), r * dot(c2, c2), r * dot(c3, c3)))
-            set_column(k, e + 3 * SIZE, (r * dot(c1, c2), r * dot(c1, c3), r * dot(c2, c3)))
+            _set_three(k, e, (r * dot(c1, c1), r * dot(c2, c2), r * dot(c3, c3)))
+            _set_three(k, e + 3 * SIZE, (r * dot(c1, c2), r * dot(c1, c3), r * dot(c2, c3)))
             k[6 * SIZE + e] = 1.0 / D
 
 
 @inlined
-def set_column(k, e, three):
-    """Set three constants of an element."""
+def _set_three(k, e, three):
+    """Set three constants of an element, a row after the other."""
     k[e], k[SIZE + e], k[2 * SIZE + e] = three
 
 
