@@ -250,7 +250,8 @@ def _lanczos(product: Callable[[Array, Array], None], start: Array) -> float:
 def _less_two(w, y, before, beta):
     """Take off w [size] its parts along two unit vectors, of which that before has β.
 
-    Return the part along y, and the length of what is left. Not by BLAS, whose threads wait for each other longer than they work while others use the processors.
+    Return the part along y, and the length of what is left. Not by BLAS, whose threads wait for each other longer than
+    they work while others use the processors.
     """
     alpha = square = 0.0
     for i in range(len(w)):
