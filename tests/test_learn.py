@@ -1,0 +1,87 @@
+"""The tutorials of docs/learn are what a reader who follows them gets."""
+
+import ast
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from symplex.commands.cli import main
+
+ROOT = Path(__file__).parent.parent
+LEARN = ROOT / "docs" / "learn"
+SESSIONS = ("ten-minutes.md", "from-abaqus.md")
+QUICK = {"mesh", "info", "check", "import"}  # commands without steps or pictures
+FENCED = re.compile(r"^(?:<!-- file: (\S+) -->\n)?```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def follow(page: Path, folder: Path, quick: bool) -> list[str]:
+    """Write the files that a page gives and run its commands, in order; return the commands."""
+    done = []
+    for file, language, text in FENCED.findall(page.read_text("utf-8")):
+        if file:
+            (folder / file).write_text(text, "utf-8")
+        for line in text.splitlines() if language == "sh" else ():
+            program, *words = line.split()
+            assert program == "symplex"
+            if quick and words[0] not in QUICK:
+                continue
+            assert main(words) == 0, line
+            done.append(line)
+    return done
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_files_and_scenarios_of_the_tutorials_are_accepted(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert follow(LEARN / name, tmp_path, quick=True)
+    told = capsys.readouterr().out
+    for block in ("bar.toml is valid.",) if name == "ten-minutes.md" else ("imported",):
+        assert block in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SESSIONS)
+def test_all_commands_of_the_tutorials_run(name, tmp_path, monkeypatch, can_draw):
+    if not can_draw:
+        pytest.skip("no OpenGL here")
+    monkeypatch.chdir(tmp_path)
+    assert len(follow(LEARN / name, tmp_path, quick=False)) > 3
+
+
+def test_the_python_tutorial_runs(tmp_path, monkeypatch):
+    """Here in the same process; `test_docs.py` has all pages, each in an interpreter of its own."""
+    monkeypatch.chdir(tmp_path)
+    blocks = [text for _, language, text in FENCED.findall((LEARN / "in-python.md").read_text("utf-8")) if language == "python"]
+    script = tmp_path / "tutorial.py"
+    script.write_text("\n".join(blocks), "utf-8")
+    told = runpy.run_path(str(script))
+    beam, tetrahedra, hexahedra = told["static"], -told["deflection"].mean(), -told["better"].mean()
+    assert tetrahedra < 0.95 * beam  # what the page says of locking
+    assert hexahedra == pytest.approx(beam, rel=0.03)
+    assert (tmp_path / "bar.png").exists()
+
+
+def literals() -> Iterator[str]:
+    """Yield the texts of the package's sources, with … where a value is put in."""
+    rooms = ("base", "meshes", "fem", "contact", "time", "scenario", "decks", "runs", "studies", "commands")
+    for path in (file for room in rooms for file in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            elif isinstance(node, ast.JoinedStr):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+
+
+def test_messages_that_are_explained_exist():
+    """Each piece of a quoted message, between its …, is in one sentence of the sources, in this order."""
+    page = (LEARN / "when-it-fails.md").read_text("utf-8").split("## It runs")[0]
+    quoted = re.findall(r"^\| `(.*?)` \|", page, re.MULTILINE)
+    assert len(quoted) > 25
+    wanted = {text: re.compile(".*".join(map(re.escape, text.split("…"))), re.DOTALL) for text in quoted}
+    for literal in literals():
+        for text in [text for text, pattern in wanted.items() if pattern.search(literal)]:
+            del wanted[text]
+    assert not list(wanted)
