@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import symplex as sx
+from symplex.time.integrator import FixedStepIntegrator
 
 COLOURS = ("#b03a2e", "#d68910", "#7d6608", "#1e8449", "#1f4e79", "#6c3483", "#515a5a")
 
@@ -46,11 +47,13 @@ class Problem:
     logarithmic: bool = False
 
 
-def recorded(system: sx.System, method: object, state: sx.State, times: np.ndarray) -> tuple[sx.Trajectory | str, float]:
+def recorded(system: sx.System, method: sx.Integrator, state: sx.State, times: np.ndarray) -> tuple[sx.Trajectory | str, float]:
     """Return the trajectory, as far as it came, or why there is none; and the processor time in s."""
     began, recorder = process_time(), sx.Recorder()
     stopped = "nothing was computed"
     try:
+        if isinstance(method, FixedStepIntegrator):
+            method = method.fit(system, state, times[1] - times[0])
         for now in sx.march(system, method, state, times, observers=[recorder]):
             if not np.abs(now.v).max() < 1e6:
                 break

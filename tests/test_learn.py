@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from symplex.commands.cli import main
+from symplex.decks.keywords import KEYWORDS
 
 ROOT = Path(__file__).parent.parent
 LEARN = ROOT / "docs" / "learn"
@@ -85,3 +86,13 @@ def test_messages_that_are_explained_exist():
         for text in [text for text, pattern in wanted.items() if pattern.search(literal)]:
             del wanted[text]
     assert not list(wanted)
+
+
+def test_keywords_that_import_does_not_know_are_named():
+    page = (LEARN / "from-abaqus.md").read_text("utf-8")
+    table = page.split("## Keywords")[1].split("## Elements")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `*")]
+    named = {word for row in rows for word in re.findall(r"`(\*[A-Z ]+[A-Z])", row)}
+    unknown = {word for word in named if word.replace(" ", "").removeprefix("*") not in KEYWORDS}
+    said = page.split("does not know")[1].split(" of these")[0]
+    assert unknown == set(re.findall(r"\*[A-Z ]+[A-Z]", said))
