@@ -42,7 +42,8 @@ class Missed(NamedTuple):
 
     def __str__(self) -> str:
         """Return it as messages tell it."""
-        return f"{self.where}: *{self.keyword}: {self.why}"
+        place = "" if self.where == NOWHERE else f"{self.where}: "
+        return f"{place}*{self.keyword}: {self.why}"
 
 
 @dataclass

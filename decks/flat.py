@@ -100,6 +100,9 @@ def layered(deck: Deck, numbered: Numbered) -> Numbered:
         step.pressures = [_of_edge(pressure, members, flat) for pressure in step.pressures]
         step.forces = [force for given in step.forces for force in _of_sector(given, members, on_circle)]
     _share_masses(deck, numbered, members, on_circle)
+    deck.remarks.append(
+        f"{len(flat)} elements of plane strain, plane stress or symmetry about y are a layer of solid ones"
+    )
     surfaces = [_of_edges(surface, members, flat) for surface in numbered.surfaces]
     return with_solids(numbered, points, solids)._replace(surfaces=surfaces)
 

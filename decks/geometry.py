@@ -72,14 +72,16 @@ class DeckGeometry:
         numbered = self._numbered
         return numbered.nodes.places(_members(numbered.node_sets, who), f"'{who}'")
 
-    def sides(self, who: str, side: int) -> list[tuple[int, int]]:
+    def sides(self, who: str, side: int | None) -> list[tuple[int, int]]:
         """Return numbers and sides of elements: on one side of an element or a set, or those of a surface (side 0).
 
         Raises
         ------
         MeshError
-            If there is no such set or surface, or the surface is not one of numbered sides.
+            If there is no such set or surface, the surface is not one of numbered sides, or no side is named (None).
         """
+        if side is None:
+            raise MeshError(f"a load P, without the number of a side, is for shells, and '{who}' has others.")
         sets = self._numbered.element_sets
         if side:
             return [(number, side) for number in _members(sets, who).tolist()]

@@ -12,7 +12,7 @@ from symplex.base.arguments import checked
 from symplex.base.files import write_whole
 from symplex.base.representation import Summarized
 from symplex.decks.adjusting import adjusted
-from symplex.decks.deck import Deck, Missed, Step
+from symplex.decks.deck import NOWHERE, Deck, Missed, Step
 from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
@@ -24,6 +24,7 @@ from symplex.decks.toml import as_toml
 from symplex.decks.units import UNITS, Units, units_named
 from symplex.decks.writing import StepWriter
 from symplex.errors import MeshError, OutputError, ScenarioError
+from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.abaqus_deck import blocks_of
 from symplex.meshes.formats.abaqus_instances import placed
 from symplex.meshes.formats.formats import format_of
@@ -135,7 +136,7 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     reading = read_deck(path)
     deck = reading.deck
     try:
-        geometry = adjusted(deck, DeckGeometry.of(with_layers(deck, layered(deck, reading.mesh.numbered)), path.name))
+        geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), path.name))
     except MeshError as error:
         told = str(deck.missed[0]) if deck.missed else str(error)
         raise MeshError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
@@ -173,6 +174,16 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     imported = Imported(folder, mesh_path, written, numbers, bodies, layers, tuple(deck.missed), tuple(deck.remarks))
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
+
+
+def _with_solids(reading: Reading) -> Numbered:
+    """Return the mesh with solid elements for flat ones and shells; if these cannot be, note it, and leave them."""
+    deck, numbered = reading.deck, reading.mesh.numbered
+    try:
+        return with_layers(deck, layered(deck, numbered))
+    except MeshError as error:
+        deck.missed.append(Missed("ELEMENT", NOWHERE, str(error).rstrip("."), 0))
+        return numbered
 
 
 def _check_density(deck: Deck, units: Units, name: str) -> None:

@@ -17,10 +17,10 @@ from symplex.decks.deck import (
 from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
-# Abaqus' names of supports: the displacements that they hold.
+# Abaqus' names of supports: the displacements that they hold, and from 3 on the rotations.
 _NAMED = {
-    "ENCASTRE": (0, 1, 2), "PINNED": (0, 1, 2), "XSYMM": (0,), "YSYMM": (1,), "ZSYMM": (2,),
-    "XASYMM": (1, 2), "YASYMM": (0, 2), "ZASYMM": (0, 1),
+    "ENCASTRE": (0, 1, 2, 3, 4, 5), "PINNED": (0, 1, 2), "XSYMM": (0, 4, 5), "YSYMM": (1, 3, 5), "ZSYMM": (2, 3, 4),
+    "XASYMM": (1, 2, 3), "YASYMM": (0, 2, 4), "ZASYMM": (0, 1, 5),
 }  # fmt: skip
 
 
@@ -37,11 +37,23 @@ def _take_amplitude(reading: Reading, block: Block) -> None:
     reading.deck.amplitudes[name] = Amplitude(tuple(times), tuple(factors), total)
 
 
-def _begin(block: Block, conditions: Conditions, what: str) -> str:
+def _begin(reading: Reading, block: Block, conditions: Conditions, what: str) -> str:
     """Return the name of an amplitude, "" for none, and note whether earlier conditions are removed."""
     if block.parameters.get("OP", "MOD").upper() == "NEW":
         setattr(conditions, f"new_{what}", True)
-    return block.parameters.get("AMPLITUDE", "").upper()
+    name = block.parameters.get("AMPLITUDE", "").upper()
+    return _delayed(reading, name, block.parameters["TIMEDELAY"]) if "TIMEDELAY" in block.parameters else name
+
+
+def _delayed(reading: Reading, name: str, delay: str) -> str:
+    """Return the name of an amplitude that is later than another one, which stands before it."""
+    amplitudes = reading.deck.amplitudes
+    if name not in amplitudes:
+        raise NotUnderstood("a TIME DELAY without an amplitude before it is not known")
+    new = f"{name} DELAYED BY {delay}"
+    course = amplitudes[name]
+    amplitudes[new] = course._replace(times=tuple(t + real(delay) for t in course.times))
+    return new
 
 
 def _take_boundary(reading: Reading, block: Block) -> None:
@@ -49,7 +61,7 @@ def _take_boundary(reading: Reading, block: Block) -> None:
     if kind != "DISPLACEMENT":
         raise NotUnderstood(f"supports with TYPE={kind} are not known")
     conditions = reading.conditions
-    amplitude = _begin(block, conditions, "supports")
+    amplitude = _begin(reading, block, conditions, "supports")
     for line in block.lines:
         nodes, *rest = words(line)
         if rest and rest[0].upper() in _NAMED:
@@ -68,7 +80,7 @@ def _take_boundary(reading: Reading, block: Block) -> None:
 
 def _take_cload(reading: Reading, block: Block) -> None:
     conditions = reading.step
-    amplitude = _begin(block, conditions, "forces")
+    amplitude = _begin(reading, block, conditions, "forces")
     for line in block.lines:
         nodes, component, value, *_ = *words(line), "", ""
         if not 1 <= direction(component) <= 6:
@@ -78,7 +90,7 @@ def _take_cload(reading: Reading, block: Block) -> None:
 
 def _take_dload(reading: Reading, block: Block) -> None:
     conditions = reading.step
-    amplitude = _begin(block, conditions, "pressures")
+    amplitude = _begin(reading, block, conditions, "pressures")
     for line in block.lines:
         elements, label, *rest = words(line)
         label = label.upper()
@@ -105,7 +117,7 @@ def _take_dload(reading: Reading, block: Block) -> None:
 
 def _take_dsload(reading: Reading, block: Block) -> None:
     conditions = reading.step
-    amplitude = _begin(block, conditions, "pressures")
+    amplitude = _begin(reading, block, conditions, "pressures")
     for line in block.lines:
         surface, label, *rest = words(line)
         if label.upper() != "P" or not rest:
@@ -133,19 +145,25 @@ def _take_temperature(reading: Reading, block: Block) -> None:
 
 LOAD_KEYWORDS = {
     "AMPLITUDE": Keyword(_take_amplitude, ("NAME", "TIME", "DEFINITION"), "a `history` of kind `table`"),
-    "BOUNDARY": Keyword(_take_boundary, ("OP", "AMPLITUDE", "TYPE"), "a `[[support]]`, moved where a value is given"),
-    "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE"), "a nodal `[[load]]`"),
+    "BOUNDARY": Keyword(
+        _take_boundary, ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE"), "a `[[support]]`, moved where a value is given"
+    ),
+    "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE", "TIMEDELAY"), "a nodal `[[load]]`"),
     "DLOAD": Keyword(
         _take_dload,
-        ("OP", "AMPLITUDE"),
+        ("OP", "AMPLITUDE", "TIMEDELAY"),
         "P1 … P6, of shells P: a pressure, in linear steps a traction of the same size; GRAV: `[gravity]`, or a "
         "`[[load]]` of kind `gravity`; CENTRIF: of kind `centrifugal`",
     ),
-    "DSLOAD": Keyword(_take_dsload, ("OP", "AMPLITUDE"), "P: a pressure, in linear steps a traction of the same size"),
+    "DSLOAD": Keyword(
+        _take_dsload, ("OP", "AMPLITUDE", "TIMEDELAY"), "P: a pressure, in linear steps a traction of the same size"
+    ),
     "INITIALCONDITIONS": Keyword(
         _take_initial,
         ("TYPE",),
         "VELOCITY: `[[velocity]]`, of at most 300 different ones; TEMPERATURE says nothing about the motion",
     ),
-    "TEMPERATURE": Keyword(_take_temperature, ("OP", "AMPLITUDE"), "nothing, as long as no material expands"),
+    "TEMPERATURE": Keyword(
+        _take_temperature, ("OP", "AMPLITUDE", "TIMEDELAY"), "nothing, as long as no material expands"
+    ),
 }

@@ -55,6 +55,9 @@ def with_layers(deck: Deck, numbered: Numbered) -> Numbered:
     for place, (name, (_, table)) in enumerate(blocks_of(numbered)):
         if name in SOLID_OF_SHELL:
             solids[place] = *SOLID_OF_SHELL[name], [_solid(deck, row) for row in table.tolist()]
+    deck.remarks.append(
+        f"{len(shells)} shells are a layer of solid elements; their nodes are half the thickness below and above"
+    )
     for step in deck.steps:
         step.pressures = [_of_face(pressure, members, shells) for pressure in step.pressures]
     surfaces = [_of_faces(surface, members, shells) for surface in numbered.surfaces]
@@ -128,9 +131,7 @@ def _of_face(pressure: FacePressure, members: Members, shells: set[int]) -> Face
     """Return a pressure on shells, which acts along their normal, as one on the lower side of solid elements."""
     on_shells = members.all_among(pressure.elements, shells, _SHELLS)
     if pressure.side is None:
-        if not on_shells:
-            raise MeshError(f"'{pressure.elements}' has no shells; their loads P name a side, P1 and so on.")
-        return pressure._replace(side=_BELOW)
+        return pressure._replace(side=_BELOW) if on_shells else pressure
     if pressure.side and on_shells:
         raise MeshError(f"a load P{pressure.side} on the shells '{pressure.elements}' is not known.")
     return pressure

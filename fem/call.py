@@ -6,6 +6,7 @@ passing jitted functions instead would compile it again in every process.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -103,3 +104,32 @@ def _pointer(number: types.Type) -> Callable:
 
 
 float64_at, int32_at = _pointer(types.float64), _pointer(types.int32)  # of the array at an address (int64)
+
+
+def address_of(kernel: Any, *arguments: types.Type) -> int:
+    """Return the address of a compiled kernel for arguments of given types, for `call_kernel`."""
+    kernel.compile(arguments)
+    compiled = kernel.overloads[arguments]
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+def _calling(result: types.Type) -> Callable:
+    """Return the intrinsic that calls a kernel of a result."""
+
+    def call(typingctx, address, arguments):
+        def codegen(context, builder, signature, args):
+            kinds = list(signature.args[1])
+            convention = context.call_conv
+            pointer = convention.get_function_type(result, kinds).as_pointer()
+            values = [builder.extract_value(args[1], i) for i in range(len(kinds))]
+            kernel = builder.inttoptr(args[0], pointer)
+            return convention.call_function(builder, kernel, result, kinds, values)[1]
+
+        return result(types.int64, arguments), codegen
+
+    return _compiled(call)
+
+
+# Of the kernel at an address (int64) and a tuple of its arguments; by the kernel's result, a number, a count or none.
+# Called by name, a kernel would be compiled once more into each one that calls it. It must raise nothing.
+call_kernel, call_counting_kernel, call_writing_kernel = map(_calling, (types.float64, types.int64, types.none))

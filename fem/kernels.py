@@ -45,7 +45,11 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
 
     def decorated(function: Callable) -> Any:
         dispatcher = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
-        whole = cache(lambda: njit(**{**options, "cache": False})(function))
+
+        @cache
+        def whole() -> Any:
+            uncached: dict[str, Any] = {**options, "cache": False}
+            return njit(**uncached)(function)
 
         def compile_whole(*args: Any, **kwargs: Any) -> Any:
             return whole()._compile_for_args(*args, **kwargs)
@@ -61,10 +65,10 @@ def _not_found(*overload: Any) -> None:
     """Tell calls from Python nothing of an overload."""
 
 
-kernel = njit(cache=True, nogil=True, **_ARITHMETIC)
+kernel = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **_ARITHMETIC)
 formula = _for_kernels(**_ARITHMETIC)
 inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
-uncounted_kernel = njit(nogil=True, **_BARE)
+uncounted_kernel = njit(nogil=True, no_cfunc_wrapper=True, **_BARE)
 uncounted_formula = _for_kernels(**_BARE)
 uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
 

@@ -51,8 +51,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append((f"truss '{name}'", _truss(bars, mesh, name)))
     for name, springs in problem.springs.items():
         rows.append((f"spring '{name}'", _springs(springs, problem.state.q)))
-    pieces = describe(mesh).bodies
-    if pieces > len(tables.names):
+    if tables.names and (pieces := describe(mesh).bodies) > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
     points = problem.riders.points(problem.state.q)
     for name, contact in problem.contacts.items():
@@ -75,7 +74,9 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
     rows += _steps(problem)
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
-    rows.append(("run", f"{si(tables.run.end, 's')}, {frames} frames, {samples} samples of the history"))
+    kept = int(problem.scenario.is_row.sum()) - 1
+    told = f"{samples} samples of the history" if kept == samples else f"{samples} samples, {kept} of the history"
+    rows.append(("run", f"{si(tables.run.end, 's')}, {frames} frames, {told}"))
     rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
     time, failure = _estimate(problem)
     rows.append(("time", time))

@@ -16,6 +16,8 @@ import numpy as np
 from symplex.base.columns import AXES, Column, constant_totals
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.energy import Array
+from symplex.fem.solids.constitutive import InvariantMaterial
+from symplex.fem.solids.solid import Solid
 from symplex.fem.symmetries import Momentum, momenta
 from symplex.fem.system import State, System
 from symplex.runs.history import Rows, columns_of
@@ -53,7 +55,7 @@ class Expected:
     constant_forces : mapping of str to tuple of float
         Resultants in N of loads that are the same always, by name.
     rounding : float
-        What rounding of the positions alone does to the potential energy, in J.
+        To what the potential energy is known, in J.
     name : str
         Of the stage, if it is one.
     start, end : float
@@ -121,12 +123,18 @@ class Expected:
 
 
 def _rounding(system: System, q: Array) -> float:
-    """Return what rounding of positions does to the potential energy in J: more than ε times an energy that is zero."""
+    """Return to what the potential energy in J is known: more than ε times itself where it is zero.
+
+    It is what rounding of the positions alone does, and at least ε Σ μ V of solids whose laws are functions of
+    invariants: terms of the size of μ cancel in these.
+    """
     rng = np.random.default_rng(0)
     energies = system.energies.values()
     there = np.array([energy.total(q) for energy in energies])
     moved = (q * (1.0 + EPSILON * rng.uniform(-1.0, 1.0, q.shape)) for _ in range(2))
-    return max(float(np.abs([energy.total(near) for energy in energies] - there).sum()) for near in moved)
+    found = max(float(np.abs([energy.total(near) for energy in energies] - there).sum()) for near in moved)
+    solids = [one for one in energies if isinstance(one, Solid) and isinstance(one.material, InvariantMaterial)]
+    return max(found, EPSILON * sum(solid.material.lame_constants[1] * float(solid.volumes.sum()) for solid in solids))
 
 
 @dataclass(frozen=True)
@@ -259,7 +267,7 @@ class PartRows:
 
     @property
     def energy_floor(self) -> float:
-        """ε √N Σ max |E_k| in J, and what rounding of the positions alone does."""
+        """ε √N Σ max |E_k| in J, and to what the potential energy is known."""
         return EPSILON * np.sqrt(self.steps) * self.magnitude + self.expected.rounding
 
     @property
@@ -393,7 +401,7 @@ def _ledger(rows: PartRows) -> tuple[dict[str, float], dict[str, float], dict[st
     if "contact_force_x" in rows.rows:
         force = rows.vector("contact_force")
         contact = np.diff(rows.t) @ (0.5 * (force[1:] + force[:-1]))  # the trapezoidal rule
-        impulses["contact with obstacles, at the samples"] = _three(contact)
+        impulses["contact with obstacles (trapezoidal rule over the samples)"] = _three(contact)
     for name, value in impulses.items():
         left = left - np.array(value) if name != "change" else left
     return energies, works, impulses | {"other": _three(left)}

@@ -31,7 +31,6 @@ Show = Callable[[str, float], None]
 _SHORT, _PART = 1.0, 0.2
 _FILM_WIDTH = 800  # pixels
 _FROM_ANYWHERE = View()
-_SURELY = 2.0  # times that: a film is not begun of which snapshots tell that it takes so long
 _TOLD = 3  # frames of a film after which it is known how long it takes
 
 
@@ -115,7 +114,7 @@ def draw_all(
         draw_snapshots(folder, look, progress=lambda part: drawn.append(perf_counter()))
         if film != "none":
             most = max(_SHORT, _PART * seconds) if film == "auto" else None
-            if most is not None and (needed := _needed(folder, drawn)) > _SURELY * most:
+            if most is not None and (needed := _needed(folder, drawn)) > most:
                 raise _TooLong(needed)
             draw_film(folder, film, look, show=show, most=most)
     except _TooLong as error:
@@ -127,7 +126,7 @@ def draw_all(
 
 
 def _needed(folder: Folder, drawn: Sequence[float]) -> float:
-    """Return how many seconds a film takes if a frame takes as long as a snapshot, given when these were there."""
+    """Return how many seconds a film takes at least, given when snapshots were there, whose pictures are smaller."""
     return min(len(read_series(folder.series)), FRAMES) * (float(np.diff(drawn).min()) if len(drawn) > 1 else 0.0)
 
 

@@ -46,7 +46,7 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     rows = [
         ("status", _status(summary)),
         ("time", f"{si(summary['t_end'], 's')} of {si(summary['duration'], 's')}"),
-        ("size", f"{summary['nodes']:,} nodes, {elements(summary['elements'])}"),
+        ("size", ", ".join(filter(None, [f"{summary['nodes']:,} nodes", elements(summary["elements"])]))),
         ("integrator", f"{summary.get('kind', summary['integrator'])}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
         *([("motion", "none, but for rounding")] if _is_at_rest(summary) else [_drift(summary), momenta]),

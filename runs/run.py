@@ -397,14 +397,15 @@ class _Run:
         return motion, checkpoint.sample, history, series
 
     def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float, float]]:
-        """Return the energy to be kept, the kinetic and the total one of the samples up to one from the history."""
+        """Return the energy to be kept, the kinetic and the total one of the rows up to a sample from the history."""
         path, sample = self._folder.history, checkpoint.sample
         past = read_history(path)
         until = past["t"][past["t"] <= self._times[sample]]
-        if not np.array_equal(until, self._times[: sample + 1]):
+        wanted = self._times[: sample + 1][self._problem.scenario.is_row[: sample + 1]]
+        if not np.array_equal(until, wanted):
             raise OutputError(
                 f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
-                f"wanted {sample + 1} at the times of the scenario; {WAY_OUT}."
+                f"wanted {len(wanted)} at the times of the scenario; {WAY_OUT}."
             )
         if list(past) != self._columns:
             odd = [name for name in (*self._columns, *past) if (name in self._columns) != (name in past)]
@@ -414,7 +415,7 @@ class _Run:
                 f"({what}); {WAY_OUT}."
             )
         names = (self._watched, "kinetic", "total")
-        return zip(*(past[name][: sample + 1] for name in names), strict=True)
+        return zip(*(past[name][: len(wanted)] for name in names), strict=True)
 
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
@@ -426,15 +427,16 @@ class _Run:
     def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
         assert self._rows is not None, "it has begun"
         acting = found_once(motion, state)
-        row = self._rows.row(state, acting)
+        row = self._rows.row(state, acting) if self._problem.scenario.is_row[k] else None
         self._statistics = motion.statistics()
         if self._probes.look(k, state, motion, acting) or self._problem.scenario.is_frame[k]:
             at_points, at_cells = fields_of(self._problem, self._drawn, acting, state)
             series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame.
         self._probes.write_some()
-        history.append({name: row[name] for name in self._columns})
-        self._watch(row[self._watched], row["kinetic"], row["total"])
+        if row is not None:
+            history.append({name: row[name] for name in self._columns})
+            self._watch(row[self._watched], row["kinetic"], row["total"])
 
     def _described(self, motion: Motion) -> dict[str, Column]:
         """Return what the columns of the history are, and watch one of them."""

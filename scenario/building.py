@@ -31,13 +31,13 @@ from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
-from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.sampling import Leg, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.sentences import mistakes, place
+from symplex.scenario.separate import rotating_apart, separate_parts
 from symplex.scenario.springs import spring_of
 from symplex.scenario.stages import idle, of_supports, tables_of_stage
-from symplex.scenario.start import Beginning, Perturbation, Start
+from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, surface_tie, tied_pairs
 from symplex.scenario.trusses import truss_mesh
@@ -84,7 +84,8 @@ class Builder:
         ScenarioError
             With one line for each mistake.
         """
-        self._mesh = self._tied(merge(self._meshes()))
+        meshes = self._meshes()
+        self._mesh = self._tied(merge(meshes) if meshes else Mesh(np.empty((0, 3)), {}))
         self._raise_mistakes()
         self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
         self._raise_mistakes()
@@ -128,7 +129,7 @@ class Builder:
 
         legs = timeline(tables).legs
         if self._riders.free_frames:
-            energies[RIGIDITY] = self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
+            energies |= self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
         systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
         state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
@@ -160,12 +161,20 @@ class Builder:
             given = self._given
             return self._wanted("at the start", system.state, given.q, given.v, 0.0, given.internal)
         beginning = Beginning(self._path.parent, self._mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        q, v, internal = self._wanted(place("start"), beginning.state, table)
+        if isinstance(table, RotationStart) and (len(separate_parts(self._tables)) > 1 or self._riders.riders):
+            found = self._wanted(place("start"), rotating_apart, self._tables, table, beginning, self._built)
+        else:
+            found = self._wanted(place("start"), beginning.state, table)
+        q, v, internal = found
         if table.perturbation is not None:
             nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
         return self._wanted("at the start", system.state, q, v, 0.0, internal)
+
+    def _built(self, tables: Tables) -> Built:
+        """Return what other tables describe, in the same folder."""
+        return Builder(tables, self._path).build()
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
@@ -272,8 +281,11 @@ class Builder:
 
     def _rigidity(
         self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
-    ) -> Energy:
-        """Return what keeps free rigid bodies in shape, as stiff as steps allow; "auto" ones that all else allows."""
+    ) -> dict[str, Energy]:
+        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow.
+
+        Those that are "auto" are as long as all else allows.
+        """
         steps, given = [], self._tables.sampled
         for leg in legs:
             of_stage = tables_of_stage(self._tables, leg.stage)

@@ -121,7 +121,8 @@ class ContactParts:
     def _refuse_penetration(self, contact: ObstacleContact) -> None:
         points = self._points
         node, depth = contact.deepest(points)
-        if depth > _TOUCH * np.ptp(self._mesh.points, axis=0).max():
+        of_bodies = self._mesh.points if len(self._mesh.points) else points
+        if depth > _TOUCH * np.ptp(of_bodies, axis=0).max():
             inside = int(np.sum(contact.gaps(points) < 0))
             bodies = {name: self._mesh.nodes_of(name) for name in self._tables.names}
             bodies |= {table.name: self._riders.points_of(table.name) for table in self._tables.rigid}

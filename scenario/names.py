@@ -8,7 +8,7 @@ from symplex.scenario.integrators import reserved_columns
 from symplex.scenario.methods import ZhangSkeelTable
 from symplex.scenario.quantities import shown
 from symplex.scenario.response import wrong_places
-from symplex.scenario.rigid_motion import RIGIDITY
+from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
 from symplex.scenario.rotating import NAMES as OF_ROTATING_FRAME
 from symplex.scenario.sentences import place, suggestion
 from symplex.scenario.stages import TAKEN
@@ -26,6 +26,7 @@ def wrong_names(tables: Tables) -> list[str]:
     # After the columns of the history no energy can be named.
     reserved = {"gravity", *reserved_columns(), *(f"work_{item.name}" for item in (*tables.load, *tables.support))}
     reserved |= {f"work_{item.name}" for item in tables.moving_rigidly} | {RIGIDITY}
+    reserved |= {PIVOTS} if any(body.pivot is not None for body in tables.rigid_body) else set()
     reserved |= set(OF_ROTATING_FRAME) if tables.rotating_frame is not None else set()
     reserved |= {*TAKEN, *(f"work_{name}" for name in TAKEN)}
     told = [f"{what}_{item.name}" for item in tables.moving_rigidly for what in ("position", "velocity", "spin")]
@@ -62,6 +63,8 @@ def wrong_names(tables: Tables) -> list[str]:
                 lines.append(f"{here}: the name '{item.name}' is taken by {seen[item.name]}; choose another.")
             seen.setdefault(item.name, place(table, k))
     known = tables.names
+    if not known and not any(body.is_free for body in tables.rigid_body):
+        lines.append("no [[rigid_body]] has a mass, so nothing can move; give one a mass or density.")
     for table in _WITH_BODIES:
         for k, item in enumerate(getattr(tables, table)):
             named = [getattr(item, key, None) for key in ("body", "to_body", "to")]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from symplex.contact.framed import FramedContact
 from symplex.contact.rigid import ObstacleContact, RigidContact
@@ -18,15 +19,16 @@ from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.equations import LinearConstraints
 from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.rigidity import Rigidity
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
 from symplex.scenario.prescribed import require_covered
-from symplex.scenario.quantities import ZERO
-from symplex.scenario.rigid import RigidTable
-from symplex.scenario.rigid_motion import RigidMotionTable
+from symplex.scenario.quantities import ZERO, Triple
+from symplex.scenario.rigid import RigidBodyTable, RigidTable
+from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY, RigidMotionTable
 from symplex.scenario.sentences import place
 from symplex.scenario.stages import tables_of_stage
 from symplex.scenario.tables import Tables
@@ -66,6 +68,11 @@ class Rider:
     center: Array
     properties: MassProperties | None
     mass: float
+
+    @property
+    def pivot(self) -> Triple | None:
+        """The point in m that is held, if there is one."""
+        return self.table.pivot if isinstance(self.table, RigidBodyTable) else None
 
     def pose(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Return the position [3] in m of its centre, its velocity [3] in m/s, and its spin [3] in rad/s."""
@@ -139,7 +146,8 @@ class Riders:
         """Set the velocities in m/s at the start of what moves freely, in those of all nodes [n, 3]."""
         for rider in self.riders.values():
             if rider.table.is_free:
-                v[rider.nodes] = rider.table.start_velocities(rider.positions, rider.center)
+                about = rider.center if rider.pivot is None else rider.pivot
+                v[rider.nodes] = rider.table.start_velocities(rider.positions, about)
 
     @property
     def weights(self) -> Array:
@@ -152,7 +160,8 @@ class Riders:
     def masses(self, of_bodies: float) -> Array:
         """Return the masses [n] in kg of all nodes but those of bodies, given the mass of these in kg."""
         mass = self.weights
-        mass[self._of_bodies :] = np.where(mass[self._of_bodies :] > 0.0, mass[self._of_bodies :], _UNSEEN * of_bodies)
+        unseen = _UNSEEN * (of_bodies or mass.sum() or 1.0)
+        mass[self._of_bodies :] = np.where(mass[self._of_bodies :] > 0.0, mass[self._of_bodies :], unseen)
         return mass
 
     def held(self) -> list[IntArray]:
@@ -173,8 +182,8 @@ class Riders:
                 found[table.name] = motion
         return found
 
-    def rigidity(self, steps: Sequence[tuple[IntegratorTable, float]]) -> Rigidity:
-        """Return the energy that keeps free frames in shape, for the methods of all stages with their steps in s.
+    def rigidity(self, steps: Sequence[tuple[IntegratorTable, float]]) -> dict[str, Energy]:
+        """Return what keeps free frames in shape, and pivots in place, for the methods of all stages with steps in s.
 
         Raises
         ------
@@ -193,7 +202,29 @@ class Riders:
                     f"dt of {_FASTEST * frequency * dt / spin:.2g} s or less."
                 )
         radii = np.stack([rider.properties.radii for rider in free if rider.properties is not None])
-        return Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
+        shape = Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
+        found: dict[str, Energy] = {RIGIDITY: shape}
+        if held := [rider for rider in free if rider.pivot is not None]:
+            found[PIVOTS] = self._pivots(held, frequency)
+        return found
+
+    def _pivots(self, held: Sequence[Rider], frequency: float) -> LinearConstraints:
+        """Return the energy ½ k |Σ w_a x_a − p|² of each point that is held, p, of the weights w in its particles.
+
+        Alone it would let the particles swing with the frequency in rad/s: k Σ w_a²/m_a = ω².
+        """
+        rows, stiffness = [], []
+        for rider in held:
+            assert rider.properties is not None
+            weights = rider.properties.weights(np.array([rider.pivot]))[0]
+            row = np.zeros(self.n_nodes)
+            row[rider.nodes] = weights
+            rows.append(sp.kron(row[None], sp.eye_array(3), format="csr"))
+            stiffness += [frequency**2 * 0.25 * rider.mass / float(weights @ weights)] * 3
+        points = np.zeros((self.n_nodes, 3))
+        for rider in held:
+            points[rider.nodes] = rider.positions
+        return LinearConstraints(points, sp.csr_array(sp.vstack(rows)), stiffness=stiffness)
 
     @property
     def free_frames(self) -> list[Rider]:

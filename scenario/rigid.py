@@ -137,7 +137,17 @@ class RigidTable(RigidMotionTable):
 
 
 class RigidBodyTable(RigidTable):
-    """A rigid body: it touches others where a table of contact says so."""
+    """A rigid body: it touches others where a table of contact says so, and may turn about a point that is held."""
+
+    pivot: Annotated[Triple | None, vector("m")] = None
+
+    @model_validator(mode="after")
+    def _check_pivot(self) -> RigidBodyTable:
+        if self.pivot is not None and not self.is_free:
+            raise ValueError("pivot goes with a mass or density: it is the point about which a free body turns")
+        if self.pivot is not None and any(self.velocity or ZERO):
+            raise ValueError("has a pivot, about which it can only turn; leave velocity out")
+        return self
 
 
 class SurfaceTable(RigidTable, ContactTable):

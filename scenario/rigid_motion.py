@@ -18,6 +18,7 @@ from symplex.scenario.prescribed import support_motion
 from symplex.scenario.quantities import ZERO, Table, Triple, positive, vector
 
 RIGIDITY = "rigidity"  # what the energy is called that keeps what moves freely in shape
+PIVOTS = "pivots"  # and that keeps points of it in their places
 _SHIFTS = ("displacement", "acceleration", "velocity")
 _TURNS = ("rotation", "angular_velocity")
 _WITH_HISTORY = ("displacement", "acceleration", "rotation")

@@ -103,14 +103,17 @@ class Timeline:
     ----------
     legs : tuple of Leg
     times : float64 [samples + 1]
-        At which the history is sampled, from 0, in s.
+        At which the motion is looked at, from 0, in s.
     is_frame : bool [samples + 1]
         Whether a sample is a frame as well.
+    is_row : bool [samples + 1]
+        Whether it has a row in the history: at frames and the ends of parts it has.
     """
 
     legs: tuple[Leg, ...]
     times: Array
     is_frame: NDArray[np.bool_]
+    is_row: NDArray[np.bool_]
 
 
 def timeline(tables: Tables) -> Timeline:
@@ -151,12 +154,16 @@ def timeline(tables: Tables) -> Timeline:
         legs[-1] = replace(last, end=float(beyond[-1]) if n else last.end, samples=last.samples + n)
         times.append(beyond)
         is_frame.append(np.arange(1, n + 1) % every == 0)
-    found = Timeline(tuple(legs), np.concatenate(times), np.concatenate(is_frame))
+    every_time, frames = np.concatenate(times), np.concatenate(is_frame)
+    rows = (np.arange(len(every_time)) % tables.output.history_every == 0) | frames
+    rows[np.cumsum([leg.samples for leg in legs])] = True
+    found = Timeline(tuple(legs), every_time, frames, rows)
     end = found.times[-1]
     for t in tables.output.frames_at:
         if t > end * (1.0 + SAME_TIME):
             raise ValueError(f"ends at {end:g} s, before the frame that [output] frames_at wants at {t:g} s")
-        found.is_frame[np.abs(found.times - t).argmin()] = True
+        nearest = np.abs(found.times - t).argmin()
+        found.is_frame[nearest] = found.is_row[nearest] = True
     return found
 
 

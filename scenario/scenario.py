@@ -169,13 +169,18 @@ class Scenario:
 
     @property
     def times(self) -> Array:
-        """The times in s at which the history is sampled, from 0 to the end."""
+        """The times in s at which the motion is looked at, from 0 to the end."""
         return self.timeline.times
 
     @property
     def is_frame(self) -> NDArray[np.bool_]:
         """Which of the samples are frames as well."""
         return self.timeline.is_frame
+
+    @property
+    def is_row(self) -> NDArray[np.bool_]:
+        """Which of the samples have a row in the history."""
+        return self.timeline.is_row
 
     def build(self, start: Start | None = None) -> Problem:
         """Return what the scenario describes, ready to run.

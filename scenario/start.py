@@ -196,8 +196,8 @@ class Beginning:
     def _rotating(self, table: RotationStart) -> Start:
         if (parts := parts_apart(self.system)) != 1:
             raise ScenarioError(
-                f'kind = "relative-equilibrium" is for what hangs together as one body, but there are {parts} parts; '
-                "join them ([[tie]]), leave the others out, or begin each from a result."
+                f'kind = "relative-equilibrium" is for what hangs together, but there are {parts} parts that nothing '
+                "joins; make each of them a body of its own, or join them ([[tie]])."
             )
         velocity = self.v.mean(axis=0)
         if np.abs(self.v - velocity).max() > 1e-12 * max(np.abs(velocity).max(), 1e-300):

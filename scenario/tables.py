@@ -31,11 +31,11 @@ from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.pictures import ViewTable
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.quantities import FilePath, Table, not_negative
+from symplex.scenario.quantities import FilePath, Table, not_negative, whole
 from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
-from symplex.scenario.sampling import Run, Sampled
+from symplex.scenario.sampling import MOST_FRAMES, Run, Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import STARTS, StartTable
@@ -61,6 +61,7 @@ class Output(Table):
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
     fields: list[Literal[UsualField, SolidField]] = Field(default=list(get_args(UsualField)))
     frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
+    history_every: Annotated[int, whole(1, 10 * MOST_FRAMES)] = 1
     pictures: bool = True
     film: Literal["mp4", "gif", "auto", "none"] = "auto"
     view: ViewTable = Field(default_factory=ViewTable)
@@ -182,7 +183,7 @@ MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
     "stage": StageTable,
     "probe": ProbeTable,
 }
-WITH_NODES = ("body", "truss", "point_mass")  # of which one must be there
+WITH_NODES = ("body", "truss", "point_mass", "rigid_body")  # of which one must be there
 SEVERAL = (
     *WITH_NODES,
     "spring",
@@ -190,7 +191,6 @@ SEVERAL = (
     "constraint",
     "velocity",
     "obstacle",
-    "rigid_body",
     "contact",
     "support",
     "rod",

@@ -13,9 +13,21 @@ from symplex.errors import MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.solids import tensors
 from symplex.fem.solids.constitutive import LinearStress
+from symplex.fem.solids.law_functions import LawFunctions, shipped
 
 # The pairs of directions in the order of rows: 11, 22, 33, 12, 13, 23, as Abaqus has them.
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+# E11, E22, E33, 2 E12, 2 E13, 2 E23 of the strains along the axes and half way between 1 and 2, 1 and 3, 2 and 3.
+_STRAINS = np.array(
+    [
+        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+        [-1.0, -1.0, 0.0, 2.0, 0.0, 0.0],
+        [-1.0, 0.0, -1.0, 0.0, 2.0, 0.0],
+        [0.0, -1.0, -1.0, 0.0, 0.0, 2.0],
+    ]
+)
 _SYMMETRIC = 1e-9  # of the largest: how far the stiffness may be from its transpose
 
 
@@ -25,7 +37,8 @@ class AnisotropicElastic(LinearStress):
     """A stress that is linear in the strain, S = ℂ : E, with any stiffness ℂ that is positive.
 
     W = ½ E : ℂ : E with Green's strain E = (C − 1)/2: for large rotations and small strains, as Saint Venant and
-    Kirchhoff's law, which is the isotropic one. With ``small`` the strain is the linear one, ε = sym F − 1: for small
+    Kirchhoff's law, which is the isotropic one. It is a function of the stretches along six directions, and so runs in
+    compiled loops. With ``small`` the strain is the linear one, ε = sym F − 1: for small
     displacements only, as `LinearElastic`; angular momentum is not kept then. S is linear in C, so that the discrete
     stress is that at the mean of C.
 
@@ -68,6 +81,7 @@ class AnisotropicElastic(LinearStress):
                 own[i, j, k, h] = own[j, i, k, h] = own[i, j, h, k] = own[j, i, h, k] = 0.5 * (D[m, n] + D[n, m])
         R = self.axes
         self._stiffness = np.einsum("mi,nj,mnop,ok,pl->ijkl", R, R, own, R, R, optimize=True)
+        self._along = _STRAINS.T @ (0.5 * (D + D.T)) @ _STRAINS
 
     @classmethod
     def orthotropic(
@@ -139,6 +153,22 @@ class AnisotropicElastic(LinearStress):
         root = np.sqrt([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
         matrix = np.array([[self._stiffness[i, j, k, h] for k, h in PAIRS] for i, j in PAIRS])
         return sqrt(float(np.linalg.eigvalsh(root[:, None] * matrix * root)[-1]) / self.density)
+
+    @property
+    def directions(self) -> Array:
+        """The axes and the three directions half way between two of them [6, 3]; none for small strains."""
+        if self.small:
+            return super().directions
+        a, b, c = self.axes
+        between = np.sqrt(0.5) * np.array([a + b, a + c, b + c])
+        return np.concatenate([self.axes, between / np.linalg.norm(between, axis=1, keepdims=True)])
+
+    def law_functions(self) -> LawFunctions | None:
+        """Return the law as C functions of I4 = 1 + 2 e of the six directions; None for small strains."""
+        if self.small:
+            return None
+        functions, constants = shipped("quadratic"), self._along[np.triu_indices(6)]
+        return LawFunctions.of(functions, dict(zip(functions.CONSTANTS, constants, strict=True)))
 
     def energy_density(self, C: Array) -> Array:
         """Return W [p] in J/m³."""

@@ -88,6 +88,11 @@ class Material(Copyable, ABC):
         """Return the law as C functions of the invariants of C, or None where it is given by the functions above."""
         return None
 
+    @property
+    def directions(self) -> Array:
+        """The undeformed directions [F, 3] of the families of fibres, of length 1, whose I4 the C functions take."""
+        return _NO_FIBRES
+
     # -- small strains ----------------------------------------------------------------------------------------
 
     @property
@@ -181,11 +186,6 @@ class LinearStress(Material):
 
 class InvariantMaterial(Material):
     """A law W(I1, I2, ln J, I4, …) of the invariants of C: its C functions say all."""
-
-    @property
-    def directions(self) -> Array:
-        """The undeformed directions of the families of fibres [F, 3], of length 1."""
-        return _NO_FIBRES
 
     @abstractmethod
     def law_functions(self) -> LawFunctions:

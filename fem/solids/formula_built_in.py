@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
 from pathlib import Path
+from typing import Any
 
 from symplex.base.expressions import names_in
 from symplex.fem.solids.formula_syntax import check_names, tree_of
@@ -22,6 +24,10 @@ ENERGIES = {
         ("lmbda", "mu"),
     ),
 }
+QUADRATIC = "quadratic"  # in the strains e_i = (I_i − 1)/2 along six directions
+NAMES = (*ENERGIES, QUADRATIC)
+# The halves of its matrix, row by row.
+STIFFNESSES = tuple(f"k{i}{j}" for i, j in combinations_with_replacement(range(1, 7), 2))
 
 
 def text(name: str) -> str:
@@ -29,6 +35,8 @@ def text(name: str) -> str:
     from symplex.fem.solids.formula_energy import energy_of  # with SymPy
     from symplex.fem.solids.formula_text import text_of
 
+    if name == QUADRATIC:
+        return text_of("W = ½ Σ k_ij e_i e_j, e = (I4 − 1)/2, (I6 − 1)/2 …", _quadratic(), STIFFNESSES, 6)
     formula, constants = ENERGIES[name]
     tree = tree_of(formula)
     check_names(formula, tree, constants, 0)
@@ -36,9 +44,24 @@ def text(name: str) -> str:
     return text_of(f"W = {formula}", energy_of(formula, tree, dict.fromkeys(constants, 0.5)), constants, 0)
 
 
+def _quadratic() -> Any:
+    """Return ½ Σ k_ij e_i e_j as a SymPy expression."""
+    import sympy as sp
+
+    from symplex.fem.solids.formula_text import INVARIANTS
+
+    strains = [(invariant - 1) / 2 for invariant in INVARIANTS[3:]]
+    pairs = zip(STIFFNESSES, combinations_with_replacement(range(6), 2), strict=True)
+    terms = [
+        sp.Symbol(f"p_{name}", real=True) * strains[i] * strains[j] * sp.Rational(1, 1 + (i == j))
+        for name, (i, j) in pairs
+    ]
+    return sp.Add(*terms)
+
+
 def main() -> None:
     """Write the modules."""
-    for name in ENERGIES:
+    for name in NAMES:
         (Path(__file__).parent / "laws" / f"{name}.py").write_text(text(name), encoding="utf-8")
 
 

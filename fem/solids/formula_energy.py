@@ -13,7 +13,7 @@ import sympy as sp
 from symplex.fem.solids.formula_syntax import LARGEST_EXPONENT, mistake
 from symplex.fem.solids.formula_text import AT_REST, INVARIANTS, NOT_REAL, positive
 
-_I1, _I2, _T, _I4, _I6 = INVARIANTS
+_I1, _I2, _T, _I4, _I6 = INVARIANTS[:5]
 _J = sp.exp(_T)
 _NAMES = {
     "I1": _I1,

@@ -13,9 +13,10 @@ from typing import Any
 import sympy as sp
 from sympy.printing.pycode import PythonCodePrinter
 
-# T is θ = ln J; the others are positive, as C is positive definite.
-INVARIANTS = tuple(sp.Symbol(n, **{"real" if n == "T" else "positive": True}) for n in ("I1", "I2", "T", "I4", "I6"))
-AT_REST = (3, 3, 0, 1, 1)
+# T is θ = ln J; the others are positive, as C is positive definite. Those after I2 are of up to six families of fibres.
+_NAMED = ("I1", "I2", "T", "I4", "I6", "I8", "I10", "I12", "I14")
+INVARIANTS = tuple(sp.Symbol(n, **{"real" if n == "T" else "positive": True}) for n in _NAMED)
+AT_REST = (3, 3, 0, 1, 1, 1, 1, 1, 1)
 MOST_POINTS = 8
 MOST_OPERATIONS = {0: 1000, 1: 3000, 2: 12000, 3: 60000}  # of the derivatives of each order, as they are written
 

@@ -33,7 +33,6 @@ from symplex.fem.solids.edge_algebra import (
     pair,
     products,
     scaled,
-    times,
 )
 from symplex.fem.solids.law_discrete import average, mean_matrices, set_segments
 from symplex.fem.solids.law_hessians import all_finite, of_each, second_row
@@ -42,10 +41,13 @@ from symplex.fem.solids.tangent_blocks import (
     PART,
     accumulate,
     add_fibre_blocks,
+    add_nine,
+    nine,
     plus,
     scatter_of_edges,
     scatter_of_nodes,
     set_block,
+    set_nine,
     slope_block,
     slope_of_mixed,
 )
@@ -131,8 +133,11 @@ def _set_tangents(means, increments, geometry, weights, fibres, W, first, H):
 
 
 @inlined
-def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, H):
-    """Add to H what concerns I4 of family f: its force, and its products with all invariants before it."""
+def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, room, H):
+    """Add to H what concerns I4 of family f: its force, and its products with all invariants before it.
+
+    There are loops of their own over points as in `law_hessians`.
+    """
     k = 3 + fibres
     for j in range(PART):
         p = first + j
@@ -141,19 +146,25 @@ def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, H):
         V = volume(weights, geometry, p)
         _, _, _, _, _, forces, slopes, determinant = _invariant_slopes(m, i, d, M)
         tau, _ = _quotient(m, products(m), i)
-        alpha = direction(geometry, f, p)
-        v, v1 = along_fibre(m, alpha), along_fibre(d, alpha)
         A1, A2 = V * W[place(second_row(k, 0, 3 + f), p)], V * W[place(second_row(k, 1, 3 + f), p)]
         A3 = V * W[place(second_row(k, 2, 3 + f), p)]
-        y = of_each(A1, slopes[0], A2, slopes[1], A3 / determinant, slopes[2])
-        z = of_each(A1, forces[0], A2, forces[1], A3 * tau, forces[2])
-        for other in range(f):
+        set_nine(room, j, of_each(A1, slopes[0], A2, slopes[1], A3 / determinant, slopes[2]))
+        set_nine(room, j + BLOCK, of_each(A1, forces[0], A2, forces[1], A3 * tau, forces[2]))
+    for other in range(f):
+        for j in range(PART):
+            p = first + j
             beta = direction(geometry, other, p)
-            w, w1 = along_fibre(m, beta), along_fibre(d, beta)
-            r = 2.0 * V * W[place(second_row(k, 3 + other, 3 + f), p)]
+            w, half = along_fibre(vectors(means, p), beta), along_fibre(vectors(increments, p), beta)
+            w1 = w[0] + 0.5 * half[0], w[1] + 0.5 * half[1], w[2] + 0.5 * half[2]
+            r = 2.0 * volume(weights, geometry, p) * W[place(second_row(k, 3 + other, 3 + f), p)]
             s = r * beta[0], r * beta[1], r * beta[2]
-            y = of_each(1.0, y, 1.0, (times(s[0], w1), times(s[1], w1), times(s[2], w1)), 0.0, y)
-            z = of_each(1.0, z, 1.0, (times(s[0], w), times(s[1], w), times(s[2], w)), 0.0, z)
+            add_nine(room, j, s, w1)
+            add_nine(room, j + BLOCK, s, w)
+    for j in range(PART):
+        p = first + j
+        V, alpha, y, z = volume(weights, geometry, p), direction(geometry, f, p), nine(room, j), nine(room, j + BLOCK)
+        v, half = along_fibre(vectors(means, p), alpha), along_fibre(vectors(increments, p), alpha)
+        v1 = v[0] + 0.5 * half[0], v[1] + 0.5 * half[1], v[2] + 0.5 * half[2]
         W4, W44 = V * W[place(3 + f, p)], 4.0 * V * W[place(second_row(k, 3 + f, 3 + f), p)]
         add_fibre_blocks(H, j, alpha, v, v1, y, z, W4, W44)
 
@@ -202,7 +213,7 @@ def add_discrete_hessian(
             for g in range(points):
                 _set_tangents(means, increments, constants, weights, fibres, averages, g * size + start, H)
                 for f in range(fibres):
-                    _add_fibre(means, increments, constants, weights, fibres, averages, f, g * size + start, H)
+                    _add_fibre(means, increments, constants, weights, fibres, averages, f, g * size + start, half, H)
                 if not edges:
                     if g == 0:
                         K[:] = 0.0

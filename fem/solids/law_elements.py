@@ -89,19 +89,19 @@ class LawElements(ChunkedElements, ElementEnergy):
         element: Element,
         points: Array,
         nodes: IntArray,
-        material: InvariantMaterial,
+        material: Material,
         law: LawFunctions,
         directions: Array,
         stabilization: Stabilization | None = None,
     ):
         super().__init__(element, points, nodes, material, directions, stabilization)
         self.law = law
-        self._invariant = material
 
     def _law_of(self, chosen: slice) -> Material:
         if self._directions.ndim == 2:
             return self.material
-        return Oriented(self._invariant, np.repeat(self._directions[:, chosen], len(self._slopes), axis=1))
+        assert isinstance(self.material, InvariantMaterial), "of no other fibres can be given"
+        return Oriented(self.material, np.repeat(self._directions[:, chosen], len(self._slopes), axis=1))
 
     @cached_property
     def rule(self) -> Array:

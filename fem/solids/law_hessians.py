@@ -51,10 +51,13 @@ from symplex.fem.solids.tangent_blocks import (
     PART,
     accumulate,
     add_fibre_blocks,
+    add_nine,
+    nine,
     plus,
     scatter_of_edges,
     scatter_of_nodes,
     set_block,
+    set_nine,
     set_transposed_block,
     slope_block,
     slope_of_mixed,
@@ -180,7 +183,7 @@ def add_hessian(
             for g in range(points):
                 _set_tangents(d, constants, weights, fibres, W, g * size + start, H)
                 for f in range(fibres):
-                    _add_fibre(d, constants, weights, fibres, W, f, g * size + start, H)
+                    _add_fibre(d, constants, weights, fibres, W, f, g * size + start, half, H)
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
@@ -195,23 +198,30 @@ def add_hessian(
 
 
 @inlined
-def _add_fibre(d, geometry, weights, fibres, W, f, first, H):
-    """Add to H what concerns I4 of family f: its force, and its products with all invariants before it."""
+def _add_fibre(d, geometry, weights, fibres, W, f, first, room, H):
+    """Add to H what concerns I4 of family f: its force, and its products with all invariants before it.
+
+    There are loops of their own over points for each step of it, as no vector instructions would be made of one loop
+    around another.
+    """
     m = 3 + fibres
     for j in range(PART):
         p = first + j
         e, M = vectors(d, p), matrix(geometry, p)
         V = volume(weights, geometry, p)
         _, _, g1, g2, h = invariant_slopes(e, M)
-        alpha = direction(geometry, f, p)
-        v = along_fibre(e, alpha)
         A1, A2 = V * W[place(second_row(m, 0, 3 + f), p)], V * W[place(second_row(m, 1, 3 + f), p)]
-        y = of_each(A1, g1, A2, g2, V * W[place(second_row(m, 2, 3 + f), p)], h)
-        for other in range(f):
+        set_nine(room, j, of_each(A1, g1, A2, g2, V * W[place(second_row(m, 2, 3 + f), p)], h))
+    for other in range(f):
+        for j in range(PART):
+            p = first + j
             beta = direction(geometry, other, p)
-            w = along_fibre(e, beta)
-            r = 2.0 * V * W[place(second_row(m, 3 + other, 3 + f), p)]
-            s = r * beta[0], r * beta[1], r * beta[2]
-            y = of_each(1.0, y, 1.0, (times(s[0], w), times(s[1], w), times(s[2], w)), 0.0, y)
+            w = along_fibre(vectors(d, p), beta)
+            r = 2.0 * volume(weights, geometry, p) * W[place(second_row(m, 3 + other, 3 + f), p)]
+            add_nine(room, j, (r * beta[0], r * beta[1], r * beta[2]), w)
+    for j in range(PART):
+        p = first + j
+        V, alpha, y = volume(weights, geometry, p), direction(geometry, f, p), nine(room, j)
+        v = along_fibre(vectors(d, p), alpha)
         W4, W44 = 2.0 * V * W[place(3 + f, p)], 4.0 * V * W[place(second_row(m, 3 + f, 3 + f), p)]
         add_fibre_blocks(H, j, alpha, v, v, y, y, W4, W44)

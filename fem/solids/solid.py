@@ -110,14 +110,12 @@ class Solid(ElementEnergy):
         element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
         self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra
         self._fast: NeoHookeanTetrahedra | None = None
-        directions = material.directions if isinstance(material, InvariantMaterial) else np.empty((0, 3))
-        directions = directions if self.fibres is None else self.fibres
+        directions = material.directions if self.fibres is None else self.fibres
         if self.formulation == "stabilized":
             self._elements = StabilizedHexahedra(self.points, self.nodes, material, directions)
         elif self.formulation == "mean-dilatation":
             self._elements = MeanDilatation(element, self.points, self.nodes, material, directions)
         elif law is not None:
-            assert isinstance(material, InvariantMaterial)
             self._elements = LawElements(element, self.points, self.nodes, material, law, directions)
             if element is TETRAHEDRON and isinstance(material, NeoHookean):
                 self._fast = NeoHookeanTetrahedra(self._elements, material)
@@ -141,7 +139,7 @@ class Solid(ElementEnergy):
         a = np.array(fibres, dtype=float)
         a = a[None] if a.ndim == 2 else a
         law, m = self.material.law_functions(), len(self.nodes)
-        F = 0 if law is None else law.fibres
+        F = law.fibres if law is not None and isinstance(self.material, InvariantMaterial) else 0
         if F == 0:
             raise InvalidSystem(
                 f"Solid: {type(self.material).__name__} has no fibres, but is given their directions; "

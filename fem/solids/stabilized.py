@@ -58,7 +58,6 @@ class StabilizedHexahedra(ElementEnergy):
         self._mean: LawElements | LinearElements | Isoparametric
         self._hourglasses: Hourglasses | None = None
         if law is not None:
-            assert isinstance(material, InvariantMaterial)
             self._mean = LawElements(HEXAHEDRON, points, nodes, material, law, directions, known)
         elif isinstance(material, LinearElastic):
             self._mean = LinearElements(HEXAHEDRON, points, nodes, material, known)

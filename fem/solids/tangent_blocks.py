@@ -48,6 +48,32 @@ def set_transposed_block(H, first, matrix, diagonal):
 
 
 @inlined
+def set_nine(rows, first, y):
+    """Set nine rows of PART numbers each to three vectors."""
+    for a in range(3):
+        for i in range(3):
+            rows[first + (3 * a + i) * PART] = y[a][i]
+
+
+@inlined
+def add_nine(rows, first, s, v):
+    """Add s_a v to three vectors in nine rows of PART numbers each."""
+    for a in range(3):
+        for i in range(3):
+            rows[first + (3 * a + i) * PART] += s[a] * v[i]
+
+
+@inlined
+def nine(rows, first):
+    """Return the three vectors in nine rows of PART numbers each."""
+    return (
+        (rows[first], rows[first + PART], rows[first + 2 * PART]),
+        (rows[first + 3 * PART], rows[first + 4 * PART], rows[first + 5 * PART]),
+        (rows[first + 6 * PART], rows[first + 7 * PART], rows[first + 8 * PART]),
+    )
+
+
+@inlined
 def add_fibre_blocks(H, place, alpha, v, v1, y, z, W4, W44):
     """Add W4 α_a α_b 1 + W44 α_a α_b v ⊗ v1 + 2 α_a v ⊗ y_b + 2 α_b z_a ⊗ v1 to the blocks (a, b) of H."""
     _add_fibre_block(H, place, alpha[0], alpha[0], v, v1, y[0], z[0], W4, W44)

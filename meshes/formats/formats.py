@@ -28,8 +28,8 @@ _BEGINNINGS: list[tuple[bytes, str, tuple[str, ...], str]] = [
     (rb"CDF[\x01\x02\x05]", "a netCDF file", ("exodus",), "name it .exo if it is an Exodus mesh"),
     (rb"ISO-10303-21", "a STEP geometry", (), "mesh it first, with Gmsh for example"),
     (rb"\x1f\x8b|PK\x03\x04|BZh|\xfd7zXZ", "compressed", (), "unpack it first"),
-    (rb"-1\r?\n\s+(15|82|151|164|781|2411|2412|2414|2420)\r?\n", "an I-DEAS universal file", (),
-     "convert it first, with Gmsh for example"),
+    (rb"-1\r?\n\s+(15|82|151|164|781|2411|2412|2414|2420)\r?\n", "an I-DEAS universal file", ("universal",),
+     "name it .unv"),
     (rb"(SOL|CEND|BEGIN BULK)\b", "a Nastran deck", ("nastran",), "name it .bdf"),
     (rb"<!DOCTYPE html|<html", "a web page", (), "download the file itself"),
     (rb"version https://git-lfs", "a pointer of Git LFS", (), "fetch the file itself: git lfs pull"),
@@ -42,6 +42,7 @@ _OWN = {
     ".key": ["lsdyna"],
     ".dyn": ["lsdyna"],
     ".rad": ["radioss"],
+    ".unv": ["universal"],
 }
 
 

@@ -30,6 +30,7 @@ from symplex.meshes.formats.nastran import read_nastran
 from symplex.meshes.formats.radioss import read_radioss
 from symplex.meshes.formats.raw import RawMesh
 from symplex.meshes.formats.tetgen import read_tetgen
+from symplex.meshes.formats.universal import read_universal
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, distinct
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
@@ -70,11 +71,11 @@ def read_mesh(
         Named sets arrive as groups: Gmsh's physical groups (nameless ones as ``surface_3``; of points, as point
         groups), Abaqus' ``*ELSET``, ``*NSET`` and ``*SURFACE`` (``name.elements`` and ``name.surface`` where another
         one has the name), blocks and sets of Exodus files, properties of Nastran decks, parts and sets of
-        nodes of LS-DYNA and Radioss decks, the groups of MED files, the sets that meshio packs into integer data of
-        VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0 or 1 the group
-        ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges, pyramids or
-        tetrahedra that they are. A mesh is geometry: what a file calls
-        elements that are computed otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
+        nodes of LS-DYNA and Radioss decks, the groups of MED and universal files, the sets that meshio packs into
+        integer data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0
+        or 1 the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges,
+        pyramids or tetrahedra that they are. A mesh is geometry: what a file calls elements that are computed
+        otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
 
     Raises
     ------
@@ -128,6 +129,7 @@ _READERS = {
     "nastran": read_nastran,
     "radioss": read_radioss,
     "tetgen": read_tetgen,
+    "universal": read_universal,
 }
 
 

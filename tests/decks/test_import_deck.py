@@ -64,6 +64,9 @@ def test_amplitudes_are_those_of_the_end_in_static_steps_and_histories_in_motion
     text = bar(model=model) + step("*STATIC", *load).replace("*STATIC\n", "*STATIC\n5e-4, 1.5e-3\n")
     imported = import_deck(write(tmp_path, text), tmp_path / "static")
     assert tables_of(imported)["load"][0]["force"] == [25.0, 0.0, 0.0]
+    late = text.replace("AMPLITUDE=A\n", "AMPLITUDE=A, TIME DELAY=1e-3\n")
+    imported = import_deck(write(tmp_path, late), tmp_path / "late")
+    assert tables_of(imported)["load"][0]["force"] == [10.0, 0.0, 0.0]
     text = bar(model=model) + step("*DYNAMIC, DIRECT\n5e-5, 1e-3", *load)
     imported = import_deck(write(tmp_path, text), tmp_path / "moving")
     (table,) = tables_of(imported)["load"]
@@ -225,6 +228,8 @@ def test_what_follows_a_motion_is_refused(tmp_path):
         ("TYPE=C3D8,", "TYPE=C3D8P,", "elements C3D8P"),
         ("LEFT, 1\n", "LEFT, 11\n", "degree of freedom 11"),
         ("*STATIC", "*STATIC\n*DLOAD, AMPLITUDE=B\nEND, P4, 1.", "no amplitude 'B'"),
+        ("*STATIC", "*STATIC\n*DLOAD, TIME DELAY=1.\nEND, P4, 1.", "a TIME DELAY without an amplitude before it"),
+        ("*STATIC", "*STATIC\n*DLOAD\nEND, P, 1.", "a load P, without the number of a side, is for shells, and 'END'"),
         ("*STATIC", "*DYNAMIC\n1e-4, 1e-3, , , 1e-5", "masses that are scaled"),
         ("*DLOAD", "*BOUNDARY, TYPE=VELOCITY\nRIGHT, 1, 1, 3.\n*DLOAD", "TYPE=VELOCITY"),
         ("*STATIC", "*VISCO", "it is not known"),

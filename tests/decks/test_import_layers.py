@@ -128,11 +128,12 @@ def test_a_cantilever_of_shells_bends_as_a_beam(tmp_path, kind, cells, close, tu
 
 
 def test_a_pressure_on_shells_acts_along_their_normal_and_a_rotation_is_given(tmp_path):
-    text = sheet("S8R", nu=0.0, section=SHELL, cells=(3, 2)) + "*BOUNDARY\nLEFT, 1, 6\n"
+    text = sheet("S8R", nu=0.0, section=SHELL, cells=(3, 2)) + "*BOUNDARY\nLEFT, ENCASTRE\n"
     text += step("*STATIC", "*DLOAD", "ALL, P, 10.") + step(
         "*STATIC", "*DLOAD, OP=NEW", "*BOUNDARY", "RIGHT, 5, 5, 1e-4"
     )
     u, _ = displaced(tmp_path, text)
+    assert "note: 6 shells are a layer of solid elements" in (tmp_path / "out" / "import.txt").read_text()
     assert of(u, text, "RIGHT")[:, 2] == pytest.approx(10.0 * LENGTH**4 / (8.0 * E * INERTIA), rel=1e-2)
     u, _ = displaced(tmp_path, text, 2)
     assert of(u, text, "RIGHT")[:, 2] == pytest.approx(-1e-4 * LENGTH / 2.0, rel=1e-3)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -77,10 +78,21 @@ def test_signatures_of_classes_that_are_gone_are_no_longer_known(tmp_path, monke
     assert index.load("another") is None
 
 
+@cache
+def parsed():
+    """Return the imports and names in each file of the package."""
+    kept = ast.Import, ast.ImportFrom, ast.Name
+    return {
+        path: [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kept)]
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+    }
+
+
 def test_the_stamp_covers_all_that_a_module_imports():
-    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+    for path, nodes in parsed().items():
         found = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "symplex":
                 assert node.module is not None
                 found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
@@ -92,9 +104,9 @@ def test_the_stamp_covers_all_that_a_module_imports():
 
 def test_compiled_functions_are_declared_in_one_place():
     """But for one that is never called: it asks numba whether it finds a place."""
-    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+    for path, nodes in parsed().items():
         if path.name not in ("kernels.py", "kernel_cache.py"):
-            names = {name.id for name in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(name, ast.Name)}
+            names = {node.id for node in nodes if isinstance(node, ast.Name)}
             assert not names & {"njit", "jit", "cfunc", "vectorize", "guvectorize"}, path
 
 

@@ -68,6 +68,18 @@ def test_measured_changes_are_near_the_floor_and_not_far_below_it():
     assert 1e-3 * energy.floor < energy.largest < ROUND_OFF * energy.floor
 
 
+def test_the_floor_is_that_to_which_energies_of_small_strains_are_known():
+    """μ V = 3e10 J: stored energies of a strain of 1e-9 are not known to their size, and the floor says so."""
+    mesh = sx.box((1.0, 1.0, 1.0), (2, 2, 2))
+    solid = sx.Solid(mesh.points, mesh.cells["tetra"], sx.NeoHookean(2e10, 3e10, density=1.0))
+    system = sx.System(np.ones(len(mesh.points)), {"block": solid})
+    floor = Expected.of(system, sx.EnergyMomentum(1e-3), system.state(mesh.points), 0.0, 1.0).rounding
+    stretched = [mesh.points * [1.0 + strain, 1.0, 1.0] for strain in 1e-9 * np.arange(1.0, 9.0)]
+    exact = [0.5 * (2e10 + 2 * 3e10) * (1e-9 * k) ** 2 for k in range(1, 9)]
+    wrong = np.abs([solid.total(q) for q in stretched] - np.array(exact)).max()
+    assert 0.01 * floor < wrong < 4.0 * floor
+
+
 def test_a_drift_of_what_is_declared_is_told():
     """Of rows that are made up: an energy that grows, though the method is to keep it."""
     t = np.linspace(0.0, 1.0, 101)

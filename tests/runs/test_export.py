@@ -12,7 +12,7 @@ from symplex.errors import OutputError
 TEXT = """
 [[body]]
 name = "block"
-mesh = { box = { size = [1.0, 1.0, 1.0], cells = [1, 1, 1], split = "6" } }
+mesh = { box = [1.0, 1.0, 1.0], cells = [1, 1, 1] }
 material = { law = "neo-hookean", young = 1e7, poisson = 0.3, density = 1000.0 }
 velocity = [1.0, 0.0, 0.0]
 

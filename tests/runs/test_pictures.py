@@ -48,7 +48,9 @@ def drawn(monkeypatch):
     monkeypatch.setattr(pictures, "render_film", film)
     monkeypatch.setattr(pictures, "is_rendering", lambda: True)
     monkeypatch.setattr(pictures, "plot_history", lambda history, path, **_: path)
-    monkeypatch.setattr(pictures, "render_snapshots", lambda series, path, **look: found.append((path.name, look)))
+    monkeypatch.setattr(
+        pictures, "render_snapshots", lambda series, path, *, progress, **look: found.append((path.name, look))
+    )
     return found, clock
 
 
@@ -72,6 +74,26 @@ def test_a_film_is_drawn_where_it_is_short_or_asked_for(tmp_path, drawn, film, s
     assert clock[0] == pytest.approx(clocked)
     told = f"it would take about 5 s; draw it with: symplex render {folder.path} --film"
     assert left_out == Drawn(no_film=told if film == "auto" and not is_there else "")
+
+
+def test_a_film_is_not_begun_of_which_snapshots_tell_that_it_is_long(tmp_path, drawn, monkeypatch):
+    found, clock = drawn
+    folder, took = folder_of(tmp_path), 0.6
+
+    def snapshots(series, path, *, progress, **look):
+        for part in (0.5, 1.0):
+            clock[0] += took
+            progress(part)
+
+    monkeypatch.setattr(pictures, "render_snapshots", snapshots)
+    left_out = draw_all(folder, film="auto", seconds=1.0)
+    assert left_out.no_film.startswith("it would take about 3 s; draw it with: symplex render")
+    assert (found, clock[0]) == ([], 1.2)
+    took = 0.15  # 5 frames in 0.75 s: whether it is too long, three frames of it tell
+    draw_all(folder, film="auto", seconds=1.0)
+    assert (found, clock[0]) == ([], pytest.approx(1.2 + 0.3 + 0.3))
+    draw_all(folder, film="auto", seconds=60.0)
+    assert [name for name, _ in found] == ["film.mp4"]
 
 
 def test_a_run_tells_why_there_is_no_film(tmp_path, drawn, capsys):

@@ -136,9 +136,9 @@ def test_frames_come_at_wanted_times_and_on_events(whole):
     assert len(result.times) == 5 + 3
 
 
-def test_a_run_that_is_killed_goes_on_bit_identically(whole, tmp_path, monkeypatch):
-    scenario = sx.Scenario.read(whole / "scenario.toml")
-    folder, record, stopped = tmp_path / "again", module._Run._record, []
+def run_with_kills(scenario, folder, monkeypatch):
+    """Run a scenario that is stopped three times, and goes on each time."""
+    record, stopped = module._Run._record, []
 
     def interrupted(self, k, *arguments):
         record(self, k, *arguments)
@@ -155,11 +155,38 @@ def test_a_run_that_is_killed_goes_on_bit_identically(whole, tmp_path, monkeypat
         except (KeyboardInterrupt, RuntimeError):
             continue
     assert stopped == [7, 31, 62]
+
+
+def test_a_run_that_is_killed_goes_on_bit_identically(whole, tmp_path, monkeypatch):
+    folder = tmp_path / "again"
+    run_with_kills(sx.Scenario.read(whole / "scenario.toml"), folder, monkeypatch)
     for name in ("probe-top.csv", "probe-top.json", "probe-floor.csv", "probe-base.h5", "history.csv"):
         assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
     again, result = sx.read_result(folder), sx.read_result(whole)
     np.testing.assert_array_equal(again.times, result.times)
     assert again.summary["probes"] == result.summary["probes"]
+
+
+def test_probes_have_more_rows_than_the_history_if_they_are_to(whole, tmp_path, monkeypatch):
+    """The history has a row at each third of 100 samples, at each of the frames, and at the one at a wanted time."""
+    text = (whole / "scenario.toml").read_text().replace("[output]", "[output]\nhistory_every = 3")
+    folder = tmp_path / "sparse"
+    run_with_kills(sx.Scenario.parse(text, "sparse.toml"), folder, monkeypatch)
+    sparse, every = sx.read_result(folder), sx.read_result(whole)
+    rows = sorted({*range(0, 101, 3), *range(0, 101, 25), int(np.abs(every.history["t"] - 0.0123).argmin())})
+    assert len(rows) < 40
+    for name, values in every.history.items():
+        np.testing.assert_array_equal(sparse.history[name], values[rows], err_msg=name)
+    for name in ("probe-top.csv", "probe-floor.csv", "probe-base.h5"):
+        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
+    np.testing.assert_array_equal(sparse.times, every.times)
+    history = folder / "history.csv"
+    history.write_text("\n".join(history.read_text().splitlines()[:-5]) + "\n")
+    (folder / "summary.json").unlink()
+    with pytest.raises(
+        OutputError, match=rf"history.csv has {len(rows) - 5} rows up to the checkpoint, wanted {len(rows)} at"
+    ):
+        sx.simulate(sx.Scenario.parse(text, "sparse.toml"), folder, progress=False, resume=True)
 
 
 def test_files_that_are_not_as_the_run_left_them_are_refused(whole, tmp_path):
@@ -313,7 +340,8 @@ support = "third"
 
 
 def test_a_support_that_does_not_act_has_no_reaction(tmp_path):
-    sx.simulate(sx.Scenario.parse(BASE + TURNS, tmp_path / "turns.toml"), tmp_path / "run", progress=False)
+    scenario = sx.Scenario.parse(BASE + TURNS, tmp_path / "turns.toml")
+    sx.simulate(scenario, tmp_path / "run", progress=False, pictures=False)
     probes = sx.read_result(tmp_path / "run").probes
     told = probes["all"]
     t, late = told["t"], told["t"] > 0.01 * (1.0 + 1e-6)

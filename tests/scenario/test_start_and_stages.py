@@ -177,6 +177,33 @@ def test_bodies_that_are_tied_rotate_as_one():
     np.testing.assert_allclose(sorted_rows(tied.q), sorted_rows(whole.q), atol=1e-9)
 
 
+NUT = '[[rigid_body]]\nname = "nut"\nmesh = { box = [0.1, 0.2, 0.3] }\nmass = 2.0\nangular_velocity = [0, 4, 0]\n'
+
+
+@pytest.mark.parametrize("given", ["angular_velocity = [0, 0, 3]", "angular_momentum = [0, 0, 9]"])
+def test_separate_bodies_rotate_each_about_its_own_centre(given):
+    """Two masses of 1 kg on a spring: l (1 − m ω²/2k) = L, each pair with a velocity of its own."""
+    pairs = {"a": (1.0, 100.0, [1.0, 0.0, 0.0]), "b": (2.0, 50.0, [0.0, -1.0, 0.5])}
+    text = "".join(
+        f'[[truss]]\nname = "{name}"\nmesh = {{ line = {L}, bars = 1 }}\ntranslate = [0, {5 * L}, 0]\n'
+        f"member_mass = 2.0\nstiffness = {k}\nvelocity = {v}\n"
+        for name, (L, k, v) in pairs.items()
+    )
+    spun = parse(text + NUT + f'[start]\nkind = "relative-equilibrium"\n{given}\n' + RUN).build()
+    state, mesh = spun.state, spun.mesh
+    for name, (L, k, velocity) in pairs.items():
+        one, other = mesh.nodes_of(name)
+        arm, speed = state.q[other] - state.q[one], state.v[other] - state.v[one]
+        length = np.linalg.norm(arm)
+        omega = np.cross(arm, speed)[2] / length**2
+        np.testing.assert_allclose(length * (1.0 - omega**2 / (2.0 * k)), L, rtol=1e-11)
+        size = {"angular_velocity": omega - 3.0, "angular_momentum": 0.5 * length**2 * omega - 9.0}
+        assert abs(size[given.split()[0]]) < 1e-8
+        np.testing.assert_allclose(0.5 * (state.v[one] + state.v[other]), velocity, atol=1e-12)
+    nut = spun.riders.riders["nut"]
+    np.testing.assert_allclose(nut.pose(state.q, state.v)[2], [0, 4, 0], atol=1e-12)
+
+
 @pytest.mark.parametrize("of", ["positions", "velocities"])
 def test_a_perturbation_changes_what_it_says_and_its_seed_says_how(of):
     plain = parse(BAR + HELD + WEIGHT + STATIC + RUN).build().state
@@ -290,7 +317,13 @@ def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     assert "leave the supports out" in mistakes(BAR + HELD + turning + spin + RUN)
     assert "leave out the angular_velocity of the body" in mistakes(BAR + spin + turning + spin + RUN)
     two = BAR + BAR.replace('"bar"', '"other"')
-    assert "for what hangs together as one body, but there are 2 parts" in mistakes(two + turning + spin + RUN)
+    even = two.replace('split = "6"', 'split = "hexahedra"')
+    assert "'other': the rotation is that of [start]" in mistakes(even + spin + turning + spin + RUN)
+    assert "'bar': a supported body has no" in mistakes(two + HELD + turning + spin + RUN)
+    members = "mesh = { nodes = [[0, 0, 0], [1, 0, 0], [0, 5, 0], [1, 5, 0]], members = [[0, 1], [2, 3]] }\n"
+    pieces = '[[truss]]\nname = "pieces"\nstiffness = 1.0\nmember_mass = 1.0\n' + members
+    assert "but there are 2 parts that nothing joins" in mistakes(pieces + turning + spin + RUN)
+    assert "which rotation stretches; rigid bodies begin" in mistakes(NUT + turning + spin + RUN)
     result = '[start]\nkind = "result"\nfrom = "there"\n'
     assert "[start]: from is 'there', where there is no motion.vtkhdf" in mistakes(BAR + result + RUN)
     simulate(parse(BAR + HELD + RUN), "there", progress=False)

@@ -12,6 +12,7 @@ from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit.small_steps import Scheme, impulsive
 
 
 @checked
@@ -67,10 +68,13 @@ class EnergyMomentumMotion(ImplicitMotion):
     """
 
     symmetric = False
+    _by_ends = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: EnergyMomentum):
         super().__init__(system, t0, dt, n, method.newton)
         self._compensation = np.zeros_like(self._q) if method.compensated else None
+        if method.compensated:
+            self._by_ends = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the last digits of positions if they are kept."""
@@ -82,6 +86,9 @@ class EnergyMomentumMotion(ImplicitMotion):
         self.inertia, self.impulse = 2.0 / size, size
         side = np.copysign(1.0, h)
         self.constant[...] = self.system.apply_mass(self._carry(2.0 * side * self._v, side * self._given_dv))
+
+    def _scheme(self, h: float, momentum: Array) -> Scheme:
+        return impulsive(momentum, h, 1.0, 2.0 / abs(h), abs(h), symmetric=False)
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""

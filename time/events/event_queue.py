@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.kernels import uncounted_formula, uncounted_inlined
+from symplex.time.events.huge_pages import zeros
 
 AHEAD = 6  # how far to look ahead: empty buckets after the last
 CAPACITY = 48  # records of a bucket; if there are more all dofs are looked through when its time has come
@@ -56,8 +57,8 @@ def empty_calendar(n: int) -> Calendar:
     """Return a calendar of n dofs, not valid yet."""
     buckets = max(n // PER_BUCKET, 1)
     return Calendar(
-        time=np.zeros(buckets * CAPACITY),
-        dof=np.zeros(buckets * CAPACITY, np.uint32),
+        time=zeros((buckets * CAPACITY,)),
+        dof=zeros((buckets * CAPACITY,), np.uint32),
         fill=np.zeros(buckets + AHEAD, np.int32),
         heap_time=np.zeros(n + 8 * CAPACITY),
         heap_dof=np.zeros(n + 8 * CAPACITY, np.uint32),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.time.events.huge_pages import moved
 from symplex.time.events.lattice_lanes import LANES
 
 STAR, HELD, PLACE = range(3)  # columns of Interactions.node
@@ -110,10 +111,10 @@ def interactions(n_nodes: int, stencils: list[IntArray], functions: list[Lattice
     node = np.zeros((n_nodes + 1, 4), np.uint32)
     node[:, STAR], node[:, HELD], node[:, PLACE] = star_ptr, held_ptr, place_ptr[held_ptr]
     return Interactions(
-        node=node,
-        star=star.astype(np.uint32),
-        held=held.astype(np.uint32),
-        place=place,
+        node=moved(node),
+        star=moved(star.astype(np.uint32)),
+        held=moved(held.astype(np.uint32)),
+        place=moved(place),
         first=np.cumsum([0] + [len(nodes) for nodes in stencils]).astype(np.uint32),
         width=np.array([nodes.shape[1] for nodes in stencils], np.uint32),
         parameters=np.array([f.parameters.ctypes.data for f in functions], np.int64),

@@ -35,7 +35,6 @@ from symplex.time.events.lattice_lanes import LANES
 from symplex.time.events.lattice_tracks import PARTNER, TIME, UNKNOWN
 
 _LINE = 64
-_AT_ONCE = 2  # records of each stage in one event: all of a bucket are through when it is the next one's turn
 
 # What is asked for so many buckets ahead
 _DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 5, 4, 3, 2, 1
@@ -44,9 +43,8 @@ _DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 5, 4, 3, 2, 1
 @uncounted_inlined
 def _fetch(start, size):
     """Ask for ``size`` bytes from an address on."""
-    prefetch_at(start)
-    for last in range(start + size - 1, start, -_LINE):
-        prefetch_at(last)
+    for line in range(start // _LINE * _LINE, start + size, _LINE):
+        prefetch_at(line)
 
 
 @uncounted_inlined
@@ -80,7 +78,9 @@ def _fetch_tracks(things, tracks, i):
     """Ask for the parabolas of the star of a dof."""
     node, _ = split(i)
     for k in range(things.node[node, STAR], things.node[node + ONE, STAR]):
-        _fetch(address(tracks.track) + TRACK_BYTES * np.int64(things.star[k]), TRACK_BYTES)
+        track = address(tracks.track) + TRACK_BYTES * np.int64(things.star[k])
+        prefetch_at(track)
+        prefetch_at(track + _LINE)
 
 
 @uncounted_inlined
@@ -128,16 +128,20 @@ def _prepare(things, lattice, tracks, i, stage):
 
 @uncounted_formula
 def look_ahead(things, lattice, tracks):
-    """Go on to prepare the events of the next buckets, by some records of each."""
+    """Prepare what is new in the buckets ahead, each by the stage that it is at.
+
+    Most of it is when a bucket has just been opened: all its events at once. Requests that are spread over the
+    arithmetic keep the few places for lines on their way from it, which needs them for what is in the next cache.
+    """
     calendar = tracks.calendar
     current = calendar.state[CURRENT]
     for stage in range(1, len(calendar.seen)):
         bucket = current + stage
-        stop = min(np.int64(min(calendar.fill[bucket], CAPACITY)), calendar.seen[stage] + _AT_ONCE)
+        stop = max(np.int64(min(calendar.fill[bucket], CAPACITY)), calendar.seen[stage])
         for k in range(calendar.seen[stage], stop):
             i = calendar.dof[bucket * CAPACITY + k]
             if stage == _DOF:
                 _fetch_dof(things, tracks, i)
             elif tracks.dof[i, TIME] == calendar.time[bucket * CAPACITY + k]:
                 _prepare(things, lattice, tracks, i, stage)
-        calendar.seen[stage] = max(stop, calendar.seen[stage])
+        calendar.seen[stage] = stop

@@ -290,19 +290,16 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, log
             return STUCK, _number(lattice, i), tracks.epoch[0] + t
         j = i  # the other dof of a pair event
         moved, finite = True, True
+        own = partner < 0 and partner != UNKNOWN  # an event of i by itself
         if partner == UNKNOWN:
             tracks.count[RENEWALS] += 1
             moved = False
-        elif partner < 0:
-            if count_all is not None:
-                count_others(things, lattice, tracks, i, t)
-            finite = _integer_event(things, lattice, tracks, i, t, local)
-        else:
+        elif partner >= 0:
             k = partner_at(things, split(i)[0], partner)
             if tracks.next[k, PARTNER] == NONE:  # tied at the start: first each needs a gradient of its own
                 enter(calendar, t, i)
                 i = j = k
-                finite = _integer_event(things, lattice, tracks, i, t, local)
+                own = True
             elif version_of(tracks, k) != tracks.dof[i, VERSION]:
                 if take_later(things, tracks, i):
                     continue
@@ -314,6 +311,10 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, log
                     count_others(things, lattice, tracks, i, t)
                     count_others(things, lattice, tracks, j, t)
                 finite = _pair_event(things, lattice, tracks, i, j, t, local)
+        if own:
+            if count_all is not None and partner < 0:
+                count_others(things, lattice, tracks, i, t)
+            finite = _integer_event(things, lattice, tracks, i, t, local)
         if not finite:
             return INFINITE, _number(lattice, i), tracks.epoch[0] + t
         # Schedule j, if there is one, and i.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symplex.fem.energy import Array
 from symplex.time.events.event_queue import Calendar, empty_calendar
+from symplex.time.events.huge_pages import zeros
 from symplex.time.events.interaction import STAR, Interactions
 from symplex.time.events.lattice_lanes import LANES
 
@@ -122,30 +123,22 @@ class Tracks(NamedTuple):
 
 def empty_tracks(tables: Interactions, n_nodes: int, dim: int) -> Tracks:
     """Return tracks of n_nodes·dim dofs that do not move."""
-    track = _aligned((n_nodes, 4, LANES))
+    track = zeros((n_nodes, 4, LANES))
     track[:, FRACTION] = FIXED
     track[:, START, SPARE] = 1.0  # no denormal number, whatever the layers are
-    dof = _aligned((n_nodes * LANES, COLUMNS))
+    dof = zeros((n_nodes * LANES, COLUMNS))
     dof[:, TIME] = dof[:, LATER] = np.inf
     return Tracks(
         track=track,
         layer=track.reshape(n_nodes, 4 * LANES).view(np.int8),
-        site=_aligned((n_nodes, 2 * LANES)),
-        gap=np.zeros(dim * LANES * len(tables.star), np.int8),
+        site=zeros((n_nodes, 2 * LANES)),
+        gap=zeros((dim * LANES * len(tables.star),), np.int8),
         dof=dof,
         next=dof.view(np.int32),
         calendar=empty_calendar(n_nodes * dim),
         count=np.zeros(N_COUNTS, np.int64),
         epoch=np.zeros(1),
     )
-
-
-def _aligned(shape: tuple[int, ...]) -> Array:
-    """Return zeros that begin at a pair of cache lines."""
-    size, line = int(np.prod(shape)), 128
-    memory = np.zeros(8 * size + line, np.uint8)
-    start = -memory.ctypes.data % line
-    return memory[start : start + 8 * size].view(np.float64).reshape(shape)
 
 
 def place(z: Array, mirrored: NDArray[np.bool_]) -> tuple[Array, Array, Array]:

@@ -11,6 +11,7 @@ from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit.small_steps import Scheme
 from symplex.time.solvers.newton import Newton
 
 
@@ -132,6 +133,7 @@ class GeneralizedAlphaMotion(ImplicitMotion):
     """
 
     symmetric = True
+    _by_ends = False
 
     def __init__(
         self,
@@ -147,11 +149,20 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         super().__init__(system, t0, dt, n, newton)
         self.coefficients = coefficients
         self._own_a = np.zeros_like(self._a)
+        self._own_accelerations = self._a, self._own_a
         self._given_a = np.zeros_like(self._given_dv)  # accelerations of the supports at the end of the step
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the accelerations of the method's own."""
         return super().arrays() | {"own_a": self._own_a}
+
+    def _scheme(self, h: float, momentum: Array) -> Scheme:
+        alpha_m, alpha_f, beta, gamma = self.coefficients
+        size = abs(h)
+        inertia, rest = (1.0 - alpha_m) / (beta * size), 1.0 / (1.0 - alpha_m)
+        by = inertia * h, size * alpha_f, inertia * h * h * (0.5 - beta) - size * alpha_m
+        own_of = (1.0 - alpha_f) * rest, alpha_f * rest, -alpha_m * rest
+        return Scheme(1.0, inertia, (1.0 - alpha_f) * size, True, h, *by, own_of, gamma, momentum)
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""

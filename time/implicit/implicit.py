@@ -13,6 +13,7 @@ from symplex.errors import StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
+from symplex.time.implicit.small_steps import Scheme, SmallSteps
 from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS
@@ -33,6 +34,9 @@ class ImplicitMotion(FixedStepMotion):
     filters_steps = True
     _h: float  # the step that is being taken, in s
     _seen_at: float = 1.0  # after which part of the step inelastic parts are seen, if not by their mean forces
+    _own_accelerations: tuple[Array, Array] | None = None  # those at the end of a step and the method's, if it has them
+    _by_ends: bool | None = None  # if compiled loops can take steps: whether of discrete gradients
+    _small: SmallSteps | None = None
     _secant = False  # whether loads give secants for their derivatives with the velocity
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
@@ -46,6 +50,7 @@ class ImplicitMotion(FixedStepMotion):
         # Of supports that move, zero elsewhere: increments and changes of velocity in the step
         self._given_dq, self._given_dv = (np.zeros(shape if self._moving else 0) for _ in range(2))
         self.symmetric = self.symmetric and not system.differentiable_loads
+        self._newton = newton
 
     @abstractmethod
     def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
@@ -67,6 +72,10 @@ class ImplicitMotion(FixedStepMotion):
     def _begin(self, t: float, h: float) -> None:
         """Set up the equations of a step of size h in s from the time t."""
 
+    def _scheme(self, h: float, momentum: Array) -> Scheme:
+        """Return a step of size h in s as compiled loops take it, with room for momenta, where `_by_ends` is set."""
+        raise NotImplementedError
+
     @abstractmethod
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
         """Move by the increment Δq with the forces there (zero where fixed), which may be overwritten."""
@@ -81,7 +90,7 @@ class ImplicitMotion(FixedStepMotion):
 
         Then what the linear solver did: ``factorisations``, incomplete ones included, and, if there were any,
         ``linear_iterations`` and the matrices that were ``shifted`` to have incomplete factors, ``indefinite`` though
-        symmetric, or solved with complete factors (``direct``) where iterations failed.
+        symmetric, or factorised completely (``direct``) where iterations failed or would have cost more.
         """
         counts: dict[str, float] = {"steps": self.n, "corrections": int(self._corrections[0])}
         if self._halvings:
@@ -98,8 +107,37 @@ class ImplicitMotion(FixedStepMotion):
         counts.update(dict.fromkeys(COUNTS, 0))
         return self._linear
 
+    def _run(self, n_steps: int) -> None:
+        """Take n_steps steps, in compiled loops where the system is a small one and as far as they go."""
+        target = self.n + n_steps
+        while self.n < target:
+            self.n += self._small_steps(target - self.n, self.dt)
+            if self.n < target:
+                self.substep(self.t, self.dt)
+                self.n += 1
+        if n_steps:
+            self.observe(self.t)
+
     def _step(self, t: float, h: float) -> None:
-        self._halved += in_parts(self._attempt, t, h, self._halvings)
+        if not self._small_steps(1, h):
+            self._halved += in_parts(self._attempt, t, h, self._halvings)
+
+    def _small_steps(self, n: int, h: float) -> int:
+        """Take up to n steps of size h in s in compiled loops; return how many they took."""
+        if self._by_ends is None:
+            return 0
+        if self._small is None:  # looked for at the first step: of many motions none is ever taken
+            self._small = SmallSteps(self.system, self._newton, self._by_ends)
+        small = self._small
+        if not small:
+            return 0
+        scheme = self._scheme(h, small.momentum)
+        before = small.counts.copy()
+        taken = small.take(n, scheme, self._q, self._v, self._own_accelerations)
+        corrections, factorisations = small.counts - before
+        self._corrections += corrections
+        self._solver.counts["factorisations"] += int(factorisations)
+        return taken
 
     def _attempt(self, t: float, h: float) -> None:
         """Move by a step, or by none if its equations cannot be solved."""

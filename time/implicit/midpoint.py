@@ -11,6 +11,7 @@ from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit.small_steps import Scheme, impulsive
 from symplex.time.solvers.newton import Newton
 from symplex.time.traits import Trait
 
@@ -123,3 +124,9 @@ class MidpointRuleMotion(ImplicitMotion):
 @final
 class MidpointMotion(MidpointRuleMotion):
     """A motion by the midpoint rule; see `Midpoint`."""
+
+    _by_ends = False
+
+    def _scheme(self, h: float, momentum: Array) -> Scheme:
+        size = abs(h)
+        return impulsive(momentum, h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, symmetric=True)

@@ -12,19 +12,19 @@ from symplex.base.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.kernels import uncounted_kernel
 from symplex.fem.system import System
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear, linear_solver
 
-_EPS = float(np.finfo(float).eps)
+EPS = float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
-_FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
-_DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
+FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
+DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
 _HALVINGS = 12
 _LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
-_STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
-_FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
+STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
+FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
 _PATIENCE = 20  # corrections: where fewer are allowed, it is not tried to follow the root instead
 _CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
 _FOLLOWED = 8  # where it takes so many at most
@@ -46,7 +46,8 @@ class Newton:
         or five are usual.
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
-        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns.
+        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by what each would cost, with the steps of
+        small trusses and the like in one compiled loop (`symplex.time.solvers.small_newton`).
     halvings : int, optional
         How often a step that fails may be halved; default: 6 where bodies must not pass through each other, else 0. Its
         parts are then steps of the method of their own. They keep what
@@ -185,6 +186,7 @@ class NewtonSolver:
             If there is none to be found.
         """
         self._follow_pattern()
+        self._linear.begin()
         limit = self.settings.iterations
         self._q0 = q0
         if not follow or self.system.impassable:  # on what is followed, things might pass through
@@ -220,7 +222,7 @@ class NewtonSolver:
             if norm > floor:
                 floor = self._linearise(equations, q0)
             at_floor = norm <= floor
-            if len(history) > limit and not at_floor and norm > _FALLING * history[-2]:
+            if len(history) > limit and not at_floor and norm > FALLING * history[-2]:
                 self._impatient = limit < _PATIENCE
                 raise self._failure(equations, history, floor)
             correction = self._linear.solve(self._residual, self._tolerance(history, floor))
@@ -233,7 +235,7 @@ class NewtonSolver:
                 raise self._failure(equations, history, floor)
             self._accept()
             history.append(improved)
-            if at_floor and improved > _STAGNATION * norm:
+            if at_floor and improved > STAGNATION * norm:
                 break
             norm = improved
         return len(history) - 1
@@ -242,7 +244,7 @@ class NewtonSolver:
         """Set the forces and the residual of the trial increment; return the norm of the residual."""
         system, dq = self.system, self._trial
         equations.forces(dq, self._trial_forces)
-        squared = _residual(
+        squared = residual(
             equations.inertia,
             self._factor,
             dq if system.is_lumped else system.apply_mass(dq),
@@ -269,7 +271,7 @@ class NewtonSolver:
             system.cover(error.ends)
             self._follow_pattern()
             equations.blocks(self.increment, self._blocks)
-        squared = _tangent(
+        squared = tangent(
             equations.inertia,
             self._held(equations),
             system.mass_values,
@@ -288,7 +290,7 @@ class NewtonSolver:
             raise StepFailed("the stiffness is not finite within the step.")
         self._linear.update(self._blocks, equations.symmetric, q0)
         self._linearised = True
-        return _FLOOR * _EPS * float(np.sqrt(squared))
+        return FLOOR * EPS * float(np.sqrt(squared))
 
     def _held(self, equations: StepEquations) -> float:
         """Return the factor of the masses of fixed coordinates in the matrix; without inertia one by its stiffness."""
@@ -318,7 +320,7 @@ class NewtonSolver:
             self._smooth &= part == 1.0
         for _ in range(1 if at_floor else _HALVINGS + 1):
             improved = self._try(equations, correction, part)
-            if improved < (1.0 - _DESCENT * part) * norm:
+            if improved < (1.0 - DESCENT * part) * norm:
                 return improved
             self._smooth &= at_floor
             if isfinite(improved) and not at_floor:
@@ -427,8 +429,8 @@ class _Part:
         self.impulse, self.constant = part * part * self._whole.impulse, part * self._whole.constant
 
 
-@kernel
-def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
+@uncounted_kernel
+def residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     """Write inertia · factor · x + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
     squared = 0.0
     for n in range(out.shape[0]):
@@ -441,8 +443,8 @@ def _residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
     return squared
 
 
-@kernel
-def _tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
+@uncounted_kernel
+def tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
     """Turn the blocks K into impulse · K + inertia · M, the masses times a factor where fixed.
 
     Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse (|G| + |K||q|) what the residual's round-off

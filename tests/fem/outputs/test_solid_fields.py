@@ -198,6 +198,24 @@ def test_the_factor_of_three_beside_a_hole():
     assert sigma[at(points, 1, 0, 0), 1] == pytest.approx(-1.0, rel=0.035)
 
 
+@pytest.mark.parametrize(("cells", "within"), [((4, 6, 4), 0.02), ((6, 8, 4), 0.01)])
+def test_a_thick_plate_under_pressure(cells, within):
+    """NAFEMS LE10: an elliptic plate, clamped outside but for turning; σ_yy is -5.38 MPa above the inner end of x."""
+    mesh = box_of("hexahedron20", (1.0, 1.0, 1.0), cells)
+    s, angle = mesh.points[:, 0], 0.5 * np.pi * mesh.points[:, 1]
+    x, y = (2.0 + 1.25 * s) * np.cos(angle), (1.0 + 1.75 * s) * np.sin(angle)
+    points, fixed = np.column_stack([x, y, 0.6 * mesh.points[:, 2]]), np.zeros((len(s), 3), bool)
+    outer = mesh.nodes_of("x_max")
+    fixed[mesh.nodes_of("y_min"), 1] = fixed[mesh.nodes_of("y_max"), 0] = fixed[outer, :2] = True
+    fixed[outer[np.isclose(points[outer, 2], 0.3)], 2] = True
+    forces = sx.actions.Pressure(mesh.faces_of("z_max"), 1.0)(0.0, points, np.zeros_like(points))
+    system, state = solved(points, mesh.cells["hexahedron20"], fixed, 0.0, forces)
+    here = at(points, 2.0, 0.0, 0.6)
+    fields = sx.outputs.SolidFields(system, near=[here])
+    probe = sx.outputs.SolidProbe("D", fields, places=[here], components=["yy"])
+    assert probe.of(system, state) == {"stress_yy": pytest.approx(-5.38, rel=within)}
+
+
 # -- points in cells ------------------------------------------------------------------------------------------------
 
 

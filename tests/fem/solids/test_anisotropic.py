@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.errors import MaterialError
+from symplex.errors import InvalidSystem, MaterialError
 
 E, NU, G = (60e9, 30e9, 10e9), (0.2, 0.3, 0.4), (9e9, 6e9, 4e9)
 
@@ -64,6 +64,15 @@ def test_the_work_of_the_discrete_stress_is_the_change_of_energy():
     C0, C1 = strains(3), strains(6)[3:]
     work = 0.5 * np.einsum("pij,pij->p", material.discrete_stress(C0, C1), C1 - C0)
     assert np.allclose(work, material.energy_density(C1) - material.energy_density(C0), rtol=1e-10)
+
+
+def test_its_directions_are_its_own():
+    mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1))
+    material = sx.AnisotropicElastic.orthotropic(E, NU, G, 1000.0, axes=turn().T)
+    assert np.allclose(np.linalg.norm(material.directions, axis=1), 1.0, rtol=1e-15)
+    assert not len(sx.AnisotropicElastic.orthotropic(E, NU, G, 1000.0, small=True).directions)
+    with pytest.raises(InvalidSystem, match="AnisotropicElastic has no fibres, but is given their directions"):
+        sx.Solid(mesh.points, mesh.cells["tetra"], material, fibres=np.ones((6, len(mesh.cells["tetra"]), 3)))
 
 
 @pytest.mark.parametrize(

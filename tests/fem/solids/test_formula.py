@@ -414,7 +414,7 @@ def test_it_runs_under_every_integrator(integrator):
 # -- text and cache -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", formula_built_in.ENERGIES)
+@pytest.mark.parametrize("name", formula_built_in.NAMES)
 def test_shipped_text_is_what_is_generated(name):
     module = shipped(name)
     assert Path(module.__file__ or "").read_text("utf-8") == formula_built_in.text(name)

@@ -1,0 +1,204 @@
+"""Reading I-DEAS universal files (.unv): nodes, elements, groups, and the unit of length.
+
+Datasets by their numbers: nodes 2411 and 781, elements 2412, groups 2467, 2477, 2452, 2435 and 2432, units 164. All
+others say nothing about the mesh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import MeshError
+from symplex.meshes.formats.numbering import Numbering, is_number
+from symplex.meshes.formats.raw import RawCells, RawMesh
+
+# Solid elements by their descriptor: the type of cells, and where its nodes are among those of the file, in which the
+# nodes in the middle of edges stand between the corners.
+_SOLIDS: dict[int, tuple[str, tuple[int, ...]]] = {
+    111: ("tetra", (0, 1, 2, 3)),
+    112: ("wedge", (0, 1, 2, 3, 4, 5)),
+    113: ("wedge15", (0, 2, 4, 9, 11, 13, 1, 3, 5, 10, 12, 14, 6, 7, 8)),
+    115: ("hexahedron", (0, 1, 2, 3, 4, 5, 6, 7)),
+    116: ("hexahedron20", (0, 2, 4, 6, 12, 14, 16, 18, 1, 3, 5, 7, 13, 15, 17, 19, 8, 9, 10, 11)),
+    118: ("tetra10", (0, 2, 4, 9, 1, 3, 5, 6, 7, 8)),
+}
+# Flat elements and shells have descriptors from 41 to 105, the last digit of which is their shape.
+_FLAT: dict[int, tuple[str, tuple[int, ...]]] = {
+    1: ("triangle", (0, 1, 2)),
+    2: ("triangle6", (0, 2, 4, 1, 3, 5)),
+    4: ("quad", (0, 1, 2, 3)),
+    5: ("quad8", (0, 2, 4, 6, 1, 3, 5, 7)),
+}
+_LINES: dict[int, tuple[str, tuple[int, ...]]] = {
+    11: ("line", (0, 1)),
+    21: ("line", (0, 1)),
+    22: ("line", (0, 1)),
+    23: ("line3", (0, 2, 1)),
+    24: ("line3", (0, 2, 1)),
+    121: ("line", (0, 1)),
+    136: ("line", (0, 1)),
+    161: ("vertex", (0,)),
+}
+_WITH_ORIENTATION = (11, 21, 22, 23, 24)  # beams have a line more, before their nodes
+_GROUPS = {"2467": 4, "2477": 4, "2452": 4, "2435": 4, "2432": 2}  # how many numbers there are of each member
+_NODE, _ELEMENT = 7, 8  # types of members of groups
+
+
+def read_universal(path: Path) -> RawMesh:
+    """Return nodes in m, elements, and groups of both as sets.
+
+    Without a dataset of units coordinates are as the file has them. The nodes of a group that has elements as well are
+    the set ``name.nodes``.
+
+    Raises
+    ------
+    MeshError
+        If it has elements of another type, or refers to what is not there.
+    ValueError
+        If a line is not what its dataset asks for.
+    """
+    numbers: list[int] = []
+    points: list[NDArray[np.float64]] = []
+    elements: dict[str, list[list[int]]] = {}
+    groups: dict[str, list[tuple[int, int]]] = {}
+    per_metre = 1.0
+    for dataset, lines in _datasets(path):
+        if dataset in ("2411", "781"):
+            numbers += [_whole(line[:10]) for line in lines[::2]]
+            points.append(_reals(lines[1::2]).reshape(-1, 3))
+        elif dataset == "2412":
+            _take_elements(elements, lines)
+        elif dataset in _GROUPS:
+            _take_groups(groups, lines, _GROUPS[dataset])
+        elif dataset == "164" and len(lines) > 1:
+            per_metre = float(_reals(lines[1:2])[0])
+            if not 0.0 < per_metre < np.inf:
+                raise ValueError(f"its unit of length is 1/{per_metre:g} m")
+    coordinates = np.concatenate([np.empty((0, 3)), *points])
+    if len(coordinates) != len(numbers):
+        raise ValueError(f"it has {len(numbers)} nodes, and coordinates of {len(coordinates)}")
+    return _mesh(np.array(numbers, np.int64), coordinates / per_metre, elements, groups)
+
+
+def _mesh(
+    numbers: NDArray[np.int64],
+    points: NDArray[np.float64],
+    elements: dict[str, list[list[int]]],
+    groups: dict[str, list[tuple[int, int]]],
+) -> RawMesh:
+    nodes = Numbering("node", numbers)
+    tables = {kind: np.array(rows, np.int64) for kind, rows in elements.items()}
+    known = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for table in tables.values())])
+    every = Numbering("element", known)
+    cells = [RawCells(kind, nodes.places(table[:, 1:], f"a {kind} cell")) for kind, table in tables.items()]
+    point_sets: dict[str, NDArray[np.int64]] = {}
+    cell_sets: dict[str, list[NDArray[np.intp] | None]] = {}
+    for name, members in groups.items():
+        of_nodes, of_elements = (
+            np.array([number for kind, number in members if kind == wanted], np.int64) for wanted in (_NODE, _ELEMENT)
+        )
+        if len(of_elements):
+            every.places(of_elements, f"group '{name}'")
+            cell_sets[name] = [np.flatnonzero(np.isin(table[:, 0], of_elements)) for table in tables.values()]
+        if len(of_nodes):
+            unique = f"{name}.nodes" if len(of_elements) else name
+            point_sets[unique] = np.unique(nodes.places(of_nodes, f"group '{name}'"))
+    return RawMesh(points, cells, point_sets, cell_sets)
+
+
+def _datasets(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the numbers of datasets with their lines; each stands between two lines of -1."""
+    dataset: str | None = None
+    lines: list[str] = []
+    inside = False
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        for text in file:
+            line = text.rstrip()
+            if line.strip() == "-1":
+                if inside and dataset is not None:
+                    yield dataset, lines
+                inside, dataset, lines = not inside, None, []
+            elif inside and dataset is None:
+                dataset = line.strip()
+            elif inside:
+                lines.append(line)
+    if inside:
+        raise ValueError(f"dataset {dataset or ''} has no end, a line of -1")
+
+
+def _take_elements(elements: dict[str, list[list[int]]], lines: list[str]) -> None:
+    rows = iter(lines)
+    for line in rows:
+        head = _wholes(line)
+        if len(head) < 6:
+            raise ValueError(f"the line of an element is '{line[:60]}'")
+        number, descriptor, count = head[0], head[1], head[5]
+        if descriptor in _WITH_ORIENTATION:
+            next(rows, "")
+        nodes: list[int] = []
+        while len(nodes) < count:
+            more = _wholes(next(rows, ""))
+            if not more:
+                raise ValueError(f"element {number} has {len(nodes)} nodes, not {count}")
+            nodes += more
+        kind, order = _cell(descriptor, number)
+        if len(nodes) != len(order):
+            raise ValueError(
+                f"element {number} of the descriptor {descriptor} has {len(nodes)} nodes, not {len(order)}"
+            )
+        elements.setdefault(kind, []).append([number, *(nodes[k] for k in order)])
+
+
+def _cell(descriptor: int, number: int) -> tuple[str, Sequence[int]]:
+    found = _SOLIDS.get(descriptor) or _LINES.get(descriptor)
+    if found is None and 41 <= descriptor <= 105:
+        found = _FLAT.get(descriptor % 10)
+    if found is None:
+        raise MeshError(f"element {number} has the descriptor {descriptor}, which is not known.")
+    return found
+
+
+def _take_groups(groups: dict[str, list[tuple[int, int]]], lines: list[str], width: int) -> None:
+    """Take groups: a line of eight numbers, the last of which counts members, one of the name, and the members."""
+    rows = iter(lines)
+    for line in rows:
+        head = _wholes(line)
+        if len(head) < 8:
+            raise ValueError(f"the line of a group is '{line[:60]}'")
+        name = " ".join(next(rows, "").split()) or f"group_{head[0]}"
+        found: list[int] = []
+        while len(found) < width * head[7]:
+            more = _wholes(next(rows, ""))
+            if not more:
+                raise ValueError(f"group '{name}' has {len(found) // width} members, not {head[7]}")
+            found += more
+        groups.setdefault(name, []).extend(zip(found[::width], found[1::width], strict=True))
+
+
+def _wholes(line: str) -> list[int]:
+    """Return whole numbers in columns of ten."""
+    fields = [line[k : k + 10] for k in range(0, len(line), 10)]
+    return [int(word) for field in fields if (word := field.strip()) and _is_whole(word)]
+
+
+def _is_whole(word: str) -> bool:
+    if not is_number(word.removeprefix("-")):
+        raise ValueError(f"'{word[:20]}' stands where a whole number must be")
+    return True
+
+
+def _whole(field: str) -> int:
+    found = _wholes(field)
+    if len(found) != 1:
+        raise ValueError(f"'{field[:20]}' stands where the number of a node must be")
+    return found[0]
+
+
+def _reals(lines: list[str]) -> NDArray[np.float64]:
+    """Return all numbers of lines of three, in columns of 25, with D or E for exponents."""
+    fields = [line[k : k + 25] for line in lines for k in (0, 25, 50)]
+    return np.array([float(field.replace("D", "E").replace("d", "e")) for field in fields])

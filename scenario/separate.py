@@ -1,0 +1,116 @@
+"""The separate parts of a scenario: bodies, trusses and masses that ties, springs and the like join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from symplex.errors import ScenarioError, SymplexError
+from symplex.fem.energy import IntArray
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.methods import METHODS
+from symplex.scenario.sampling import timeline
+from symplex.scenario.start import Beginning, RotationStart, Start
+from symplex.scenario.tables import Tables
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Built
+
+
+def separate_parts(tables: Tables) -> list[set[str]]:
+    """Return the names of what hangs together, part by part: joined by ties, springs, dashpots, constraints."""
+    names = tables.names
+    if not names:
+        return []
+    place = {name: k for k, name in enumerate(names)}
+    joined = [(tie.body, tie.to) for tie in tables.tie]
+    joined += [(spring.body, spring.to_body) for spring in tables.spring if spring.to_body is not None]
+    joined += [(constraint.bodies[0], other) for constraint in tables.constraint for other in constraint.bodies]
+    joined += [(dashpot.ends[0].body, end.body) for dashpot in tables.dashpot for end in dashpot.ends]
+    i, j = np.array([(place[one], place[other]) for one, other in joined], int).reshape(-1, 2).T
+    count, labels = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(len(names),) * 2), directed=False)
+    return [{name for name, label in zip(names, labels, strict=True) if label == part} for part in range(count)]
+
+
+def rotating_apart(
+    tables: Tables, table: RotationStart, beginning: Beginning, build: Callable[[Tables], Built]
+) -> Start:
+    """Return the state in which each separate part is in steady rotation about its own centre of mass.
+
+    Parameters
+    ----------
+    tables : Tables
+    table : RotationStart
+        Whose angular velocity or momentum each part has.
+    beginning : Beginning
+        Of the whole scenario; all that is rigid and has nodes of its own stays as it is there.
+    build : callable
+        Returns what tables describe.
+
+    Raises
+    ------
+    SymplexError
+        If a part has no such state; with its names.
+    """
+    q, v = beginning.q.copy(), beginning.v.copy()
+    if not (parts := separate_parts(tables)):
+        raise ScenarioError(
+            'kind = "relative-equilibrium" is for bodies and trusses, which rotation stretches; rigid bodies begin '
+            "with their own angular_velocity."
+        )
+    for names in parts:
+        called = " and ".join(f"'{name}'" for name in tables.names if name in names)
+        try:
+            part = build(_only(tables, names))
+            nodes = _nodes_of(beginning.mesh, part.mesh, names)
+            # What moves steadily as a whole is the same in all that turns: its velocity is added afterwards.
+            velocity = beginning.v[nodes].mean(axis=0)
+            own = Beginning(beginning.folder, part.mesh, part.system, part.state.q, part.state.v - velocity)
+            found = own.state(table)
+        except SymplexError as error:
+            raise ScenarioError(f"{called}: {error}") from error
+        q[nodes], v[nodes] = found.q, found.v + velocity
+    return Start(q, v)
+
+
+def _only(tables: Tables, names: set[str]) -> Tables:
+    """Return the tables of some bodies, trusses and masses, of what joins them, and of what acts on them."""
+    step = min(leg.interval for leg in timeline(replace(tables, stage=[])).legs)
+    return replace(
+        tables,
+        # Nothing moves by it; that of the scenario may depend on what is left out here.
+        integrator=METHODS["midpoint"].model_validate({"kind": "midpoint", "dt": step}),
+        body=[body for body in tables.body if body.name in names],
+        truss=[truss for truss in tables.truss if truss.name in names],
+        point_mass=[mass for mass in tables.point_mass if (mass.name if mass.has_node else mass.body) in names],
+        spring=[spring for spring in tables.spring if spring.body in names],
+        tie=[tie for tie in tables.tie if tie.body in names],
+        constraint=[constraint for constraint in tables.constraint if constraint.bodies[0] in names],
+        velocity=[velocity for velocity in tables.velocity if velocity.body in names],
+        support=[support for support in tables.support if support.body in names],
+        load=[load for load in tables.load if load.body in names],
+        damping=[damping for damping in tables.damping if damping.bodies is None or names & set(damping.bodies)],
+        dashpot=[dashpot for dashpot in tables.dashpot if dashpot.ends[0].body in names],
+        drag=[drag for drag in tables.drag if drag.body in names],
+        obstacle=[],
+        rigid_body=[],
+        contact=[],
+        rod=[],
+        stage=[],
+        probe=[],
+        thermostat=None,
+        response=None,
+        start=None,
+    )
+
+
+def _nodes_of(whole: Mesh, part: Mesh, names: set[str]) -> IntArray:
+    """Return the nodes of a part in the mesh of all: both have them in the same order."""
+    nodes = np.unique(np.concatenate([whole.nodes_of(name) for name in names]))
+    assert np.array_equal(whole.points[nodes], part.points), "the same tables give the same nodes"
+    return nodes

@@ -1,0 +1,134 @@
+"""Scenarios of rigid bodies and nothing else: free flight, pivots, collisions, results and mistakes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+from scipy.special import ellipk
+
+import symplex as sx
+from symplex.errors import ScenarioError
+from symplex.runs.check import check_report
+from symplex.runs.history import read_history
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+BLOCK = '[[rigid_body]]\nname = "a"\nmesh = { box = [0.1, 0.1, 0.1] }\n'
+REST = '[integrator]\nkind = "energy-momentum"\ndt = 1e-3\n[run]\nduration = 0.01\nframes = 2\nsamples = 10\n'
+
+
+def motion_of(scenario, times):
+    """The states at some times, with the energies there, and the problem."""
+    problem = scenario.build()
+    motion = problem.integrator.start(problem.system, problem.state)
+    states = [motion.advance(t) for t in times]
+    return problem, states, motion.energies(states[-1])
+
+
+def test_a_run_in_free_flight_keeps_all_and_draws_what_moved(tmp_path):
+    scenario = Scenario.read(EXAMPLES / "tennis_racket.toml").with_values(
+        {"run.duration": 0.02, "run.frames": 2, "run.samples": 4, "rigid_body.block.velocity": [1, 0, 0]}
+    )
+    report, failure = check_report(scenario.build())
+    assert not failure
+    assert "rigid 'block'  0.3888 kg" in report
+    summary = simulate(scenario, tmp_path / "out", progress=False, pictures=False)
+    assert summary["status"] == "finished"
+    history = read_history(tmp_path / "out" / "history.csv")
+    assert history["position_block_x"][-1] == pytest.approx(0.02, abs=1e-12)
+    for name in ("total", "momentum_x", "angular_momentum_y"):
+        assert np.ptp(history[name]) < 1e-11 * abs(history[name][0])
+    frame = sx.read_series(tmp_path / "out" / "motion.vtkhdf").frame(2)
+    assert frame.displacement[:, 0].mean() == pytest.approx(0.02, abs=1e-7)
+    simulate(scenario.with_values({"run.until": 0.03}), tmp_path / "out", resume=True, progress=False, pictures=False)
+    assert read_history(tmp_path / "out" / "history.csv")["position_block_x"][-1] == pytest.approx(0.03, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_block_turns_over_when_eulers_equations_say():
+    errors = []
+    (x, y, z), spin = (0.02, 0.06, 0.12), np.array([0.0, 20.0, 0.02])
+    I3, I2, I1 = np.array([y * y + z * z, x * x + z * z, x * x + y * y]) / 12.0
+    energy, momentum = [I3, I2, I1] @ spin**2, np.array([I3, I2, I1]) ** 2 @ spin**2  # 2 T and L² per mass
+    rate = np.sqrt((I2 - I1) * (energy * I3 - momentum) / (I1 * I2 * I3))
+    k2 = (I3 - I2) * (momentum - energy * I1) / ((I2 - I1) * (energy * I3 - momentum))
+    exact = ellipk(k2) / rate  # half of the time from one turn to the next
+    assert 2.0 * exact == pytest.approx(1.185, abs=1e-4)
+    for dt in (8e-3, 4e-3):
+        scenario = Scenario.read(EXAMPLES / "tennis_racket.toml").with_values(
+            {"integrator.dt": dt, "run.duration": 0.8, "run.frames": 1, "run.samples": 100}
+        )
+        problem, states, _ = motion_of(scenario, scenario.times)
+        rider = problem.riders.riders["block"]
+        along = problem.system.angular_momentum(problem.state)
+        spins = np.array([rider.pose(state.q, state.v)[2] for state in states])
+        across = CubicSpline(scenario.times, np.sum(np.cross(spins, along / np.linalg.norm(along)) ** 2, axis=1))
+        peaks = across.derivative().roots(extrapolate=False)
+        errors.append(abs(peaks[np.argmax(across(peaks))] - exact))
+    assert errors[1] < 2e-3 * exact
+    assert 3.0 < errors[0] / errors[1] < 5.5
+
+
+@pytest.mark.slow
+def test_a_heavy_top_precesses_steadily_and_comes_round():
+    scenario = Scenario.read(EXAMPLES / "heavy_top.toml").with_values({"integrator.dt": 8e-4})
+    times = np.linspace(0.0, scenario.times[-1], 5)
+    problem, states, energies = motion_of(scenario, times)
+    top = problem.riders.riders["top"]
+    places = np.array([top.pose(state.q, state.v)[0] for state in states])
+    np.testing.assert_allclose(np.linalg.norm(places, axis=1), 0.05, rtol=2e-3)
+    np.testing.assert_allclose(places[:, 2], 0.05 * np.cos(0.5), rtol=2e-3)
+    np.testing.assert_allclose(places[-1], places[0], atol=2e-3 * 0.05)  # once round, in the time that theory has
+    np.testing.assert_allclose(places[2, :2], -places[0, :2], atol=2e-3 * 0.05)
+    assert abs(energies["total"] - problem.system.energies_of(problem.state)["total"]) < 1e-11 * energies["kinetic"]
+
+
+def test_a_pivot_stays_where_it_is():
+    text = BLOCK + "density = 1000\npivot = [0.05, 0.05, 0.05]\nangular_velocity = [3, 0, 4]\n"
+    scenario = Scenario.parse(text + "[gravity]\nacceleration = [0, 0, -9.81]\n" + REST)
+    problem, states, energies = motion_of(scenario, scenario.times)
+    rider, points = problem.riders.riders["a"], [problem.riders.points(state.q) for state in states]
+    corner = np.flatnonzero(np.abs(points[0] - 0.05).max(axis=1) < 1e-12)
+    assert len(corner) == 1
+    drift = np.abs([x[corner[0]] - 0.05 for x in points]).max()
+    assert 0.0 < drift < 1e-5
+    np.testing.assert_allclose(rider.pose(states[0].q, states[0].v)[1], np.cross([3, 0, 4], [-0.05] * 3), atol=1e-14)
+    assert abs(energies["total"] - problem.system.energies_of(problem.state)["total"]) < 1e-12
+
+
+def test_equal_blocks_that_collide_exchange_their_velocities():
+    other = BLOCK.replace('"a"', '"b"') + "translate = [0.12, 0, 0]\nmass = 2.0\n"
+    text = BLOCK + "mass = 2.0\nvelocity = [1, 0, 0]\n" + other + "[[contact]]\nstiffness = 1e7\ndistance = 0.01\n"
+    scenario = Scenario.parse(text + REST.replace("1e-3", "5e-4").replace("0.01\n", "0.04\n"))
+    problem, states, energies = motion_of(scenario, scenario.times)
+    told = [problem.riders.riders[name].pose(states[-1].q, states[-1].v)[1] for name in "ab"]
+    np.testing.assert_allclose(told, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], atol=1e-3)
+    assert abs(energies["total"] - 1.0) < 1e-11
+
+
+MISTAKES = {
+    "all at rest": (BLOCK, "no [[rigid_body]] has a mass, so nothing can move; give one a mass or density."),
+    "pivot without mass": (BLOCK + "pivot = [0, 0, 0]\n", "pivot goes with a mass or density"),
+    "pivot that moves": (BLOCK + "mass = 1\npivot = [0, 0, 0]\nvelocity = [1, 0, 0]\n", "leave velocity out"),
+    "no stiffness": (
+        BLOCK + "mass = 1\n" + BLOCK.replace('"a"', '"b"') + "translate = [0, 0, 1]\n[[contact]]\n",
+        "all bodies are rigid, so that no material says how stiff the contact is; give a stiffness.",
+    ),
+    "no place": (BLOCK + 'mass = 1\n[[support]]\nbody = "a"\n', "there is no body 'a'"),
+    "name": (BLOCK.replace('"a"', '"pivots"') + "mass = 1\npivot = [0, 0, 0]\n", "the name 'pivots' is reserved"),
+    "inside": (
+        BLOCK + 'mass = 1\n[[obstacle]]\nname = "floor"\nkind = "half-space"\npoint = [0, 0, 0]\nnormal = [0, 0, 1]\n'
+        "stiffness = 1e5\n",
+        "body 'a' starts inside it: 4 nodes",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_told(mistake):
+    text, told = MISTAKES[mistake]
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(text + REST).build()
+    assert told in str(caught.value)

@@ -1,0 +1,207 @@
+"""Implicit steps of small systems in one compiled loop, beside those of the general method."""
+
+import numpy as np
+import pytest
+
+from symplex.contact.obstacles import HalfSpace, Sphere
+from symplex.contact.rigid import RigidContact
+from symplex.errors import StepFailed
+from symplex.fem.actions.loads import Gravity, NodalForce
+from symplex.fem.assembly import Pattern
+from symplex.fem.kernels import kernel
+from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
+from symplex.fem.system import System
+from symplex.time.composition import Composition
+from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit import small_steps
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.solvers.kept_factors import factorise, kept_factors, products, substitute
+from symplex.time.solvers.newton import Newton
+
+GENERAL = Newton(linear="dense")
+METHODS = [EnergyMomentum, Midpoint, Newmark.trapezoidal, GeneralizedAlpha, HilberHughesTaylor]
+
+
+def swinging(dim=3, stiffness=1e4):
+    """A truss of six nodes that hangs from one, with gravity, a floor and a ball that it meets."""
+    x = np.array(
+        [[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.2], [0.5, 0.8, 0.4], [1.5, 0.9, -0.1], [2.4, 0.7, 0.5]]
+    )
+    x, down = x[:, :dim].copy(), np.eye(dim)[-1]
+    pairs = np.array([[0, 1], [1, 2], [0, 3], [3, 1], [1, 4], [3, 4], [4, 2], [5, 4], [2, 5]])
+    lengths = np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1)
+    fixed = np.zeros(x.shape, bool)
+    fixed[0] = fixed[5, 0] = True
+    mass = np.array([1.0, 2.0, 0.5, 1.0, 0.3, 0.7])
+    energies = {
+        "push": NodalForce([2], 3.0 * down),
+        "bars": Bars(pairs[:5], GreenStrain(stiffness, lengths[:5]), dim=dim),
+        "gravity": Gravity(mass, -9.81 * down),
+        "springs": Bars(pairs[5:], EngineeringStrain(0.3 * stiffness, lengths[5:]), dim=dim),
+        "floor": RigidContact([1, 2, 4], HalfSpace(-0.3 * down, down), 2e4),
+    }
+    if dim == 3:
+        energies["ball"] = RigidContact([2], Sphere((2.0, 0.0, -1.0), 0.6), 1e4)
+    system = System(mass, energies, dim=dim, fixed=fixed)
+    return system, system.state(x, 0.5 * down)
+
+
+# -- the same motions ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", METHODS)
+def test_steps_are_those_of_the_general_method(make):
+    system, state = swinging()
+    general, small = make(0.004, newton=GENERAL).start(system, state), make(0.004).start(system, state)
+    for t in (0.004, 0.1, 0.2):
+        expected, found = general.advance(t), small.advance(t)
+        np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.a, expected.a, rtol=0, atol=1e-6)
+    assert small._small
+    assert not general._small
+    counts = [motion.statistics() for motion in (small, general)]
+    assert counts[0]["corrections"] == pytest.approx(counts[1]["corrections"], rel=0.1)
+    assert counts[0]["factorisations"] == pytest.approx(counts[1]["factorisations"], rel=0.1)
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("make", [EnergyMomentum, lambda dt, **more: Midpoint(dt, 0.3, **more)])
+def test_in_lower_dimensions(make, dim):
+    system, state = swinging(dim)
+    expected = make(0.002, newton=GENERAL).start(system, state).advance(0.1)
+    motion = make(0.002).start(system, state)
+    found = motion.advance(0.1)
+    assert motion._small
+    np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-11)
+
+
+def test_energy_and_momenta_stay_to_round_off():
+    system, state = swinging()
+    motion = EnergyMomentum(0.004).start(system, state)
+    before = motion.energies(state)["total"]
+    touched = [motion.advance(0.02 * n) for n in range(1, 51)]
+    assert any(system.energies["floor"].total(at.q) > 0.0 for at in touched)
+    energies = [motion.energies(at)["total"] for at in touched]
+    np.testing.assert_allclose(energies, before, rtol=0, atol=1e-10)
+    pairs = Bars([[0, 1], [1, 2], [0, 2]], GreenStrain(100.0, 1.0))
+    free = System([1.0, 2.0, 3.0], {"pairs": pairs})
+    state = free.state([[0, 0, 0], [1, 0, 0], [0.4, 0.9, 0]], [[0, 0, 1], [0, 2.0, 0], [1, 0, 0.5]])
+    end = EnergyMomentum(0.05).start(free, state).advance(50.0)
+    np.testing.assert_allclose(free.momentum(end), free.momentum(state), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(free.angular_momentum(end), free.angular_momentum(state), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("make", METHODS)
+def test_motions_do_not_depend_on_where_they_are_looked_at_or_resumed(make, monkeypatch):
+    system, state = swinging()
+    integrator = make(0.004)
+    whole = integrator.start(system, state).advance(0.4)
+    monkeypatch.setattr(small_steps, "_WORK_AT_ONCE", 500)
+    motion = integrator.start(system, state)
+    for t in (0.004, 0.02, 0.2):
+        motion.advance(t)
+    resumed = integrator.resume(system, motion.checkpoint())
+    assert resumed.approach(0.4, 1e-9) is False
+    found = resumed.advance(0.4)
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+
+
+def test_compositions_and_steps_back():
+    system, state = swinging()
+    end = Midpoint(0.004).start(system, state).advance(0.1)
+    motion = Midpoint(0.004).start(system, end)
+    for n in range(25):
+        motion.substep(0.1 - 0.004 * n, -0.004)
+    np.testing.assert_allclose(motion.arrays()["q"], state.q, rtol=0, atol=1e-9)
+    fourth = Composition(EnergyMomentum(0.01)).start(system, state).advance(0.1)
+    same = Composition(EnergyMomentum(0.01, newton=GENERAL)).start(system, state).advance(0.1)
+    np.testing.assert_allclose(fourth.q, same.q, rtol=0, atol=1e-10)
+
+
+# -- where the general method takes over ---------------------------------------------------------------------------
+
+
+def test_a_step_that_whole_corrections_do_not_solve_is_one_of_the_general_method(monkeypatch):
+    system, state = swinging()
+    small, general = (EnergyMomentum(0.05, newton=newton).start(system, state) for newton in (Newton(), GENERAL))
+    found, taken = [], []
+    take = small_steps.SmallSteps.take
+    monkeypatch.setattr(small_steps.SmallSteps, "take", lambda *given: taken.append(take(*given)) or taken[-1])
+    for n in range(1, 21):
+        found.append((small.advance(0.05 * n).q, general.advance(0.05 * n).q))
+    assert 0 in taken, "no step needs a part of a correction"
+    assert 1 in taken
+    np.testing.assert_allclose(found[5][0], found[5][1], rtol=0, atol=1e-9)
+    assert small.energies(small.advance(1.0))["total"] == pytest.approx(small.energies(state)["total"], abs=1e-9)
+
+
+def test_a_step_that_fails_says_so_as_the_general_method_does():
+    system, state = swinging()
+    told = []
+    for linear in ("auto", "dense"):
+        motion = EnergyMomentum(0.05, newton=Newton(iterations=2, linear=linear)).start(system, state)
+        with pytest.raises(
+            StepFailed, match=r"stopped in the step .* did not converge: after 2 corrections"
+        ) as failure:
+            motion.advance(1.0)
+        told.append(str(failure.value).split("residual is")[0])
+    assert told[0] == told[1]
+
+
+def with_load():
+    system, state = swinging()
+    return System(system.mass, system.energies, fixed=system.fixed, loads={"wind": lambda t, q, v: -0.1 * v}), state
+
+
+def with_many_pairs():
+    n = 60
+    x = np.random.default_rng(0).random((n, 3))
+    system = System(np.ones(n), {"pull": Bars(np.column_stack(np.triu_indices(n, 1)), GreenStrain(1.0, 1.0))})
+    return system, system.state(x)
+
+
+@pytest.mark.parametrize("make", [with_load, with_many_pairs])
+def test_other_systems_are_stepped_by_the_general_method(make):
+    system, state = make()
+    motion = EnergyMomentum(1e-3).start(system, state)
+    motion.advance(2e-3)
+    assert not motion._small
+
+
+def test_two_digits_and_a_solver_by_name_are_those_of_the_general_method():
+    system, state = swinging()
+    for integrator in (EnergyMomentum(1e-3, compensated=True), EnergyMomentum(1e-3, newton=Newton(linear="sparse"))):
+        motion = integrator.start(system, state)
+        motion.advance(2e-3)
+        assert not motion._small
+
+
+# -- factors on a kept pattern ---------------------------------------------------------------------------------------
+
+
+@kernel
+def solved(factors, blocks, b, out):
+    regular = factorise(factors, blocks)
+    if regular:
+        substitute(factors, b, out)
+    return regular
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_factors_fill_in_what_elimination_does(dim):
+    rng = np.random.default_rng(dim)
+    pattern = Pattern(30, [rng.integers(0, 30, (45, 2)).astype(np.int32)])
+    factors = kept_factors(pattern)
+    blocks, b = rng.standard_normal((len(pattern.indices), dim, dim)), rng.standard_normal((30, dim))
+    blocks[pattern.diagonal()] += 20.0 * np.eye(dim)
+    x = np.empty_like(b)
+    assert solved(factors, blocks, b, x)
+    np.testing.assert_allclose(pattern.matrix(blocks) @ x.ravel(), b.ravel(), rtol=0, atol=1e-12)
+    assert len(factors.source) > len(pattern.indices), "nothing was filled in"
+    assert products(factors) > 0
+    blocks[pattern.diagonal()[factors.nodes[0]]] = 0.0
+    assert not solved(factors, blocks, b, x)

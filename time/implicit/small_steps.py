@@ -1,0 +1,134 @@
+"""Implicit steps of small systems, many of them in one compiled loop."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from symplex.fem.assembly import Array
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.system import System
+from symplex.time.solvers.newton import Newton
+from symplex.time.solvers.small_newton import FORCES, INCREMENT, find_increment, small_newton
+
+_WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
+
+
+class Scheme(NamedTuple):
+    """A step of a method, h its size: an increment, and what follows from the forces F at it.
+
+    inertia M Δq + impulse F − momentum = 0,  momentum = M (by_v v0 + by_a a0 + by_own α0)
+    a1 = −M⁻¹F,  α1 = own_of[0] a1 + own_of[1] a0 + own_of[2] α0,  v1 = v0 + h [(1 − γ) α0 + γ α1]
+
+    Attributes
+    ----------
+    alpha, inertia, impulse : float
+        F is the gradient at q0 + alpha Δq, or the discrete one from q0 to there; inertia in 1/s, impulse in s.
+    symmetric : bool
+        Whether the derivative of F is.
+    h, by_v, by_a, by_own, gamma : float
+    own_of : (float, float, float)
+    momentum : float64 [n, dim]
+        In kg m/s; steps write to it.
+    """
+
+    alpha: float
+    inertia: float
+    impulse: float
+    symmetric: bool
+    h: float
+    by_v: float
+    by_a: float
+    by_own: float
+    own_of: tuple[float, float, float]
+    gamma: float
+    momentum: Array
+
+
+def impulsive(momentum: Array, h: float, alpha: float, inertia: float, impulse: float, symmetric: bool) -> Scheme:
+    """Return a scheme with v1 = v0 − h M⁻¹F, of a step h of either sign, whose equations have inertia M v0."""
+    side = float(np.copysign(1.0, h))
+    by_v = inertia * abs(h) * side
+    return Scheme(alpha, inertia, impulse, symmetric, h, by_v, 0.0, 0.0, (1.0, 0.0, 0.0), 1.0, momentum)
+
+
+@final
+class SmallSteps:
+    """Steps of a system whose Newton iterations are compiled, as long as these take whole corrections.
+
+    Parameters
+    ----------
+    system : System
+    newton : Newton
+    by_ends : bool
+        Whether forces are discrete gradients.
+
+    Attributes
+    ----------
+    counts : int64 [2]
+        Corrections and factorisations since the start.
+    """
+
+    def __init__(self, system: System, newton: Newton, by_ends: bool):
+        self._newton = small_newton(system, by_ends) if newton.linear == "auto" else None
+        self._limit = newton.iterations
+        self.counts = np.zeros(2, np.int64)
+        if self._newton is None:
+            return
+        self.momentum, self._spare = (np.zeros((system.n_nodes, system.dim)) for _ in range(2))
+        self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
+        stencils = sum(len(energy.nodes) for energy in system.energies.values())
+        self._at_once = max(_WORK_AT_ONCE // (stencils + 10 * system.n_nodes), 1)
+
+    def __bool__(self) -> bool:
+        """Whether the system is one for them."""
+        return self._newton is not None
+
+    def take(self, n: int, scheme: Scheme, q: Array, v: Array, accelerations: tuple[Array, Array] | None) -> int:
+        """Take up to n steps from positions, velocities and accelerations [n, dim]; return how many were taken.
+
+        All is before the next one then, which the general method has to take. The accelerations are a0 and α0, for
+        schemes that have them.
+        """
+        a, own = accelerations or (self._spare, self._spare)
+        taken = 0
+        while self._newton is not None and taken < n:
+            system, factors, vectors, blocks, _ = self._newton
+            wanted = min(self._at_once, n - taken)
+            state = q, v, a, own, self._inverse_mass
+            done = _steps(wanted, scheme, system, factors, vectors, blocks, self._limit, *state, self.counts)
+            taken += done
+            if done < wanted:
+                break
+        return taken
+
+
+@kernel
+def _steps(n, scheme, system, factors, vectors, blocks, limit, q, v, a, own, inverse_mass, counts):
+    """Take n steps; return how many were possible."""
+    for step in range(n):
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                impulse = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
+                scheme.momentum[i, k] = system.mass[i] * impulse
+        corrections, matrices = find_increment(system, factors, scheme, q, vectors, blocks, limit)
+        if corrections < 0:
+            return step
+        counts[0] += corrections
+        counts[1] += matrices
+        _finish(scheme, vectors, inverse_mass, q, v, a, own)
+    return n
+
+
+@formula
+def _finish(scheme, vectors, inverse_mass, q, v, a, own):
+    """Move by the increment, with velocities from the forces and not from it: their sum is zero to round-off."""
+    h, gamma = scheme.h, scheme.gamma
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            q[i, k] += vectors[INCREMENT, i, k]
+            a1 = -vectors[FORCES, i, k] * inverse_mass[i, k]
+            own1 = scheme.own_of[0] * a1 + scheme.own_of[1] * a[i, k] + scheme.own_of[2] * own[i, k]
+            v[i, k] += h * ((1.0 - gamma) * own[i, k] + gamma * own1)
+            a[i, k], own[i, k] = a1, own1

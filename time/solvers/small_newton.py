@@ -1,0 +1,211 @@
+"""Newton's method for the steps of small systems, all of it compiled.
+
+It is that of `symplex.time.solvers.newton` as long as that takes whole corrections: the same residual, norms, floors
+and criteria. Where one does not help, or forces are not finite, there is no increment: the step is begun anew by the
+general method, which halves corrections, follows roots, and says why a step fails.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.gradient_table import (
+    FormTable,
+    GradientTable,
+    form_table,
+    gradient_table,
+    write_derivative,
+    write_forces,
+)
+from symplex.fem.kernels import uncounted_formula as formula
+from symplex.fem.system import System
+from symplex.time.solvers.kept_factors import KeptFactors, factorise, kept_factors, products, substitute
+from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, STAGNATION, residual, tangent
+
+_PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
+
+
+class SmallSystem(NamedTuple):
+    """A system as compiled Newton iterations take it.
+
+    Attributes
+    ----------
+    form
+        See `symplex.fem.gradient_table`.
+    mass, mass_values : float64 [n], [nnz]
+        In kg, of nodes and on the pattern.
+    fixed : bool [n, dim]
+    indptr, indices : int32 [n + 1], [nnz]
+        The pattern.
+    """
+
+    form: FormTable
+    mass: Array
+    mass_values: Array
+    fixed: NDArray[np.bool_]
+    indptr: IntArray
+    indices: IntArray
+
+
+# Vectors [n, dim] that compiled Newton iterations write to, as places in one array: the increment, its forces and its
+# residual, those of the trial increment, the correction, and positions.
+INCREMENT, FORCES, _RESIDUAL, _TRIAL, _TRIAL_FORCES, _TRIAL_RESIDUAL, _CORRECTION, _POSITIONS = range(8)
+
+
+class SmallNewton(NamedTuple):
+    """All that belongs to the Newton iterations of a small system.
+
+    Attributes
+    ----------
+    system : SmallSystem
+    factors : KeptFactors
+    vectors : float64 [8, n, dim]
+        The increment that was found in m, the forces there in N, and others.
+    blocks : float64 [nnz, dim, dim]
+    kept : tuple
+        What addresses lead to.
+    """
+
+    system: SmallSystem
+    factors: KeptFactors
+    vectors: Array
+    blocks: Array
+    kept: tuple[GradientTable, Pattern]
+
+
+def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
+    """Return what compiled iterations for (discrete, if ``by_ends``) gradients take of a system, if it is for them.
+
+    It is for lumped masses without loads, and energies of laws of measures and constant forces on a pattern whose
+    factors are small.
+    """
+    if (
+        system.n_nodes > _PRODUCTS
+        or not system.is_lumped
+        or system.massless.any()
+        or system.changing
+        or system.impassable
+    ):
+        return None
+    if system.loads or system.inelastic or system.moving:
+        return None
+    table = gradient_table(system)
+    if table is None:
+        return None
+    pattern = system.pattern
+    if len(pattern.indices) - system.n_nodes > _PRODUCTS:  # at least so many, without looking for what fills in
+        return None
+    factors = kept_factors(pattern)
+    if products(factors) > _PRODUCTS:
+        return None
+    mass, form = np.array(system.mass), form_table(system, table, by_ends)
+    # Copies, so that addresses and layouts are those of arrays that nothing else changes.
+    fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
+    small = SmallSystem(form, mass, np.array(system.mass_values), fixed, indptr, indices)
+    vectors = np.zeros((8, system.n_nodes, system.dim))
+    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, pattern))
+
+
+@formula
+def _position(scheme, q, vectors, increment):
+    """Set the positions where an increment has its forces."""
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            vectors[_POSITIONS, i, k] = q[i, k] + scheme.alpha * vectors[increment, i, k]
+
+
+@formula
+def _evaluate(system, scheme, q, vectors):
+    """Set the forces and the residual of the trial increment; return the norm of the residual."""
+    _position(scheme, q, vectors, _TRIAL)
+    forces = vectors[_TRIAL_FORCES]
+    if not np.isfinite(write_forces(system.form, q, vectors[_POSITIONS], forces)):
+        return np.inf
+    mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
+    inertia, impulse, momentum = scheme.inertia, scheme.impulse, scheme.momentum
+    return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, momentum, fixed, mass, out))
+
+
+@formula
+def _linearise(system, factors, scheme, q, vectors, blocks):
+    """Factorise the tangent matrix; return the floor of the residual's norm, −1 if it has no factors."""
+    _position(scheme, q, vectors, INCREMENT)
+    write_derivative(system.form, q, vectors[_POSITIONS], blocks)
+    for s in range(blocks.shape[0]):
+        for i in range(blocks.shape[1]):
+            for k in range(blocks.shape[2]):
+                blocks[s, i, k] *= scheme.alpha
+    squared = tangent(
+        scheme.inertia,
+        scheme.inertia,
+        system.mass_values,
+        scheme.impulse,
+        vectors[FORCES],
+        scheme.momentum,
+        vectors[INCREMENT],
+        q,
+        system.mass,
+        system.fixed,
+        system.indptr,
+        system.indices,
+        blocks,
+    )
+    if not np.isfinite(squared) or not factorise(factors, blocks):
+        return -1.0
+    return FLOOR * EPS * np.sqrt(squared)
+
+
+@formula
+def find_increment(system, factors, scheme, q, vectors, blocks, limit):
+    """Find the increment from q [n, dim] by whole corrections; return their number and that of matrices.
+
+    The first is −1 if there is none.
+
+    Parameters
+    ----------
+    system, factors, vectors, blocks
+        Those of a `SmallNewton`.
+    scheme
+        With the attributes ``inertia``, ``impulse``, ``symmetric`` of `symplex.time.solvers.newton.StepEquations`,
+        ``momentum``, its constant, and ``alpha``, at which part of the increment forces are.
+    q : float64 [n, dim]
+    limit : int
+        Corrections after which there is none.
+    """
+    floor, norm, before, improved = -1.0, np.inf, np.inf, np.inf
+    corrections, matrices, at_floor = -1, 0, False
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            vectors[_TRIAL, i, k] = 0.0
+    while True:
+        improved = _evaluate(system, scheme, q, vectors)
+        if not improved < (1.0 - DESCENT) * norm:
+            return (corrections if at_floor else -1), matrices
+        for place in range(INCREMENT, _TRIAL):
+            for i in range(q.shape[0]):
+                for k in range(q.shape[1]):
+                    vectors[place, i, k] = vectors[place + _TRIAL, i, k]
+        corrections += 1
+        if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
+            return corrections, matrices
+        before, norm = norm, improved
+        if norm > floor:
+            floor = _linearise(system, factors, scheme, q, vectors, blocks)
+            matrices += 1
+            if floor < 0.0:
+                return -1, matrices
+        at_floor = norm <= floor
+        if corrections >= limit and not at_floor and norm > FALLING * before:
+            return -1, matrices
+        substitute(factors, vectors[_RESIDUAL], vectors[_CORRECTION])
+        product = 0.0
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - vectors[_CORRECTION, i, k]
+                product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
+        if scheme.symmetric and product < 0.0:
+            return -1, matrices
