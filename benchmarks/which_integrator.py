@@ -222,7 +222,7 @@ def stiff() -> Problem:
         "A pendulum on a stiff rod: step 0.01 s, ω = 1000 /s",
         ("energy", "distance from the rigid pendulum in m", "s"),
         [Curve(one.name, one.cells[:1] + one.cells[2:], one.t, one.y) for one in curves],
-        "distance from the rigid pendulum in m", "time in s", logarithmic=True,
+        "distance from the rigid pendulum in m", "time in s",
     )  # fmt: skip
 
 

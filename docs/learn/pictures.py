@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 
 import matplotlib
@@ -59,18 +60,20 @@ def swinging_bar() -> None:
     """Draw what in-python.md draws."""
     Path("tutorial.py").write_text("\n".join(blocks("in-python.md", "python")), "utf-8")
     runpy.run_path("tutorial.py")
-    with Image.open("bar.png") as picture:
-        picture.convert("RGB").quantize(256).save(PICTURES / "learn_in_python.png", optimize=True)
+    copyfile("bar.png", PICTURES / "learn_in_python.png")
+    small(PICTURES / "learn_in_python.png")
 
 
 def main() -> None:
     """Draw all, with what is written on the way in a folder that is removed."""
     home = Path.cwd()
     with TemporaryDirectory() as folder:
-        os.chdir(folder)
         try:
-            falling_bar()
-            swinging_bar()
+            for draw in (falling_bar, swinging_bar):
+                place = Path(folder, draw.__name__)
+                place.mkdir()
+                os.chdir(place)
+                draw()
         finally:
             os.chdir(home)
 
