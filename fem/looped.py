@@ -13,7 +13,6 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
 from symplex.fem.forms import CompiledLoops, Form
 
-
 _NONE = np.zeros(4)  # in place of the end of a law
 
 

@@ -28,6 +28,7 @@ from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
 from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, SHORTER, STAGNATION, residual, tangent
 
+_WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
 _PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
 
 
@@ -77,6 +78,12 @@ class SmallNewton(NamedTuple):
     vectors: Array
     blocks: Array
     kept: tuple[GradientTable, Pattern]
+
+
+def steps_at_once(system: System) -> int:
+    """Return how many steps to take in one call of a compiled loop."""
+    stencils = sum(len(energy.nodes) for energy in system.energies.values())
+    return max(_WORK_AT_ONCE // (stencils + 10 * system.n_nodes), 1)
 
 
 def small_newton(system: System, by_ends: bool) -> SmallNewton | None:

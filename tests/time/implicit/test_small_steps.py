@@ -19,8 +19,10 @@ from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit import small_steps
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.solvers import small_newton
 from symplex.time.solvers.kept_factors import factorise, is_definite, kept_factors, products, substitute
 from symplex.time.solvers.newton import Newton
+from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 GENERAL = Newton(linear="dense")
 METHODS = [EnergyMomentum, Midpoint, Newmark.trapezoidal, GeneralizedAlpha, HilberHughesTaylor]
@@ -96,12 +98,12 @@ def test_energy_and_momenta_stay_to_round_off():
     np.testing.assert_allclose(free.angular_momentum(end), free.angular_momentum(state), rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("make", METHODS)
+@pytest.mark.parametrize("make", [*METHODS, ZhangSkeel])
 def test_motions_do_not_depend_on_where_they_are_looked_at_or_resumed(make, monkeypatch):
     system, state = swinging()
     integrator = make(0.004)
     whole = integrator.start(system, state).advance(0.4)
-    monkeypatch.setattr(small_steps, "_WORK_AT_ONCE", 500)
+    monkeypatch.setattr(small_newton, "_WORK_AT_ONCE", 500)
     motion = integrator.start(system, state)
     for t in (0.004, 0.02, 0.2):
         motion.advance(t)
@@ -122,6 +124,34 @@ def test_compositions_and_steps_back():
     fourth = Composition(EnergyMomentum(0.01)).start(system, state).advance(0.1)
     same = Composition(EnergyMomentum(0.01, newton=GENERAL)).start(system, state).advance(0.1)
     np.testing.assert_allclose(fourth.q, same.q, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("variant", "dim"), [("full", 3), ("simplified", 3), ("full", 2)])
+def test_zhang_and_skeels_steps_are_those_of_the_general_method(variant, dim):
+    system, state = swinging(dim)
+    general = ZhangSkeel(0.004, variant=variant, newton=GENERAL).start(system, state)
+    small = ZhangSkeel(0.004, variant=variant).start(system, state)
+    for t in (0.004, 0.1, 0.2):
+        expected, found = general.advance(t), small.advance(t)
+        np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.a, expected.a, rtol=0, atol=1e-6)
+        assert small.energies(found) == pytest.approx(general.energies(expected), abs=1e-9)
+    assert small._small
+    assert not general._small
+
+
+def test_zhang_and_skeels_method_says_where_a_matrix_is_not_definite():
+    pair = Bars([[0, 1]], GreenStrain(1e3, 1.0))
+    system = System([1.0, 1.0], {"bar": pair})
+    state = system.state([[0, 0, 0], [1.0, 0, 0]], [[0, 0, 0], [-4.0, 0, 0]])  # until the bar has hardly a length
+    told = []
+    for newton in (Newton(), GENERAL):
+        motion = ZhangSkeel(0.1, variant="simplified", newton=newton).start(system, state)
+        with pytest.raises(StepFailed) as failure:
+            motion.advance(2.0)
+        told.append(str(failure.value))
+    assert told[0] == told[1]
 
 
 def spinning_top(h):
