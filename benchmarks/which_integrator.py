@@ -98,7 +98,7 @@ def runs(
             curves.append(Curve(name, ("refused: " + found.rstrip("."),), np.empty(0), np.empty(0)))
             continue
         energy = energy_change(method, found).max()
-        turning = change(found.angular_momentum, np.linalg.norm(found.angular_momentum[0]) or np.inf).max()
+        turning = change(found.angular_momentum, float(np.linalg.norm(found.angular_momentum[0])) or np.inf).max()
         came = "" if len(found.t) == len(times) else f" (stopped at {found.t[-1]:.3g} s)"
         curves.append(
             Curve(
@@ -325,7 +325,7 @@ def draw(problem: Problem, file: Path) -> None:
 
 def main() -> None:
     """Run, print, and write what is wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Five small problems that tell integrators apart.")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--docs", type=Path, help="write the tables and pictures of learn/which-integrator.md here")
     arguments = parser.parse_args()
