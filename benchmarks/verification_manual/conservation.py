@@ -40,7 +40,9 @@ WHAT = ("energy", "momentum", "angular momentum")
 
 @problem(KEPT, "Tumbling block of every element", source="exact: energy and momenta of a free body stay", within=1e-11)
 def tumbling_elements() -> Iterator[Row]:
-    """One cell of 1 × 0.8 × 0.6, Mooney–Rivlin, large strains, energy–momentum with 50 steps of 0.1; largest relative changes."""
+    """One cell of 1 × 0.8 × 0.6, Mooney–Rivlin, large strains, energy–momentum with 50 steps of 0.1; largest relative
+    changes.
+    """
     for kind in KINDS:
         block = Block(kind, (1.0, 0.8, 0.6), (1, 1, 1), sx.MooneyRivlin(0.3, 0.2, 4.0, 1.0))
         found = _changes(*_tumbling(block), sx.EnergyMomentum(0.1), 0.1 * np.arange(51))
@@ -50,8 +52,9 @@ def tumbling_elements() -> Iterator[Row]:
 
 @problem(KEPT, "Tumbling block of every law", source="exact: energy and momenta of a free body stay", within=1e-10)
 def tumbling_laws() -> Iterator[Row]:
-    """2 × 1 × 1 hexahedra of 1 × 0.8 × 0.6, large strains, energy–momentum with 50 steps of 0.1; largest relative changes. Linear elasticity
-    is not objective, and does not keep the angular momentum."""
+    """2 × 1 × 1 hexahedra of 1 × 0.8 × 0.6, large strains, energy–momentum with 50 steps of 0.1; largest relative
+    changes. Linear elasticity is not objective, and does not keep the angular momentum.
+    """
     stiff = {"K": 4.0, "density": 1.0}
     laws = {
         "NeoHookean": sx.NeoHookean(3.0, 1.0, 1.0),
@@ -63,7 +66,9 @@ def tumbling_laws() -> Iterator[Row]:
         "gent": sx.material("gent", mu=1.0, Jm=20.0, **stiff),
         "arruda-boyce": sx.material("arruda-boyce", mu=1.0, N=8.0, **stiff),
         "blatz-ko": sx.material("blatz-ko", mu=1.0, density=1.0),
-        "holzapfel-gasser-ogden": sx.material("holzapfel-gasser-ogden", mu=1.0, k1=1.0, k2=0.5, fibres=(1, 0, 0), **stiff),
+        "holzapfel-gasser-ogden": sx.material(
+            "holzapfel-gasser-ogden", mu=1.0, k1=1.0, k2=0.5, fibres=(1, 0, 0), **stiff
+        ),
     }
     for name, law in laws.items():
         block = Block("hexahedron", (1.0, 0.8, 0.6), (2, 1, 1), law)
@@ -73,9 +78,16 @@ def tumbling_laws() -> Iterator[Row]:
             yield Row(name, f"change of {what}", 0.0, value, scale=1.0, within=np.inf if known else None)
 
 
-@problem(KEPT, "Tumbling block by every method", source="exact: energy and momenta stay; each method is judged by what it keeps", within=1e-10)
+@problem(
+    KEPT,
+    "Tumbling block by every method",
+    source="exact: energy and momenta stay; each method is judged by what it keeps",
+    within=1e-10,
+)
 def tumbling_methods() -> Iterator[Row]:
-    """2 × 1 × 1 hexahedra, neo-Hookean, 200 steps of 0.05; what a method does not claim to keep is shown, not judged."""
+    """2 × 1 × 1 hexahedra, neo-Hookean, 200 steps of 0.05; what a method does not claim to keep is shown, not
+    judged.
+    """
     block = Block("hexahedron", (1.0, 0.8, 0.6), (2, 1, 1), sx.NeoHookean(3.0, 1.0, 1.0))
     system, state = _tumbling(block)
     for method in (
@@ -87,7 +99,9 @@ def tumbling_methods() -> Iterator[Row]:
         sx.GeneralizedAlpha(0.05),
     ):
         found = _changes(system, state, method, 0.05 * np.arange(0, 201, 5))
-        name = type(method).__name__ + (", trapezoidal" if getattr(method, "beta", 0.0) == 0.25 and isinstance(method, sx.Newmark) else "")
+        name = type(method).__name__ + (
+            ", trapezoidal" if getattr(method, "beta", 0.0) == 0.25 and isinstance(method, sx.Newmark) else ""
+        )
         for what, value in zip(WHAT, found, strict=True):
             kept = what in method.conserves
             yield Row(name, f"change of {what}", 0.0, value, scale=1.0, within=None if kept else np.inf)
@@ -100,8 +114,10 @@ def tumbling_methods() -> Iterator[Row]:
     within=1e-9,
 )
 def l_shaped_block() -> Iterator[Row]:
-    """An L of 3 × 3 × 10 and 3 × 10 × 3 blocks in hexahedra of 3, E = 50 046, ν = 0.3, ρ = 1000; forces ±(150, 300, 450)·f(t) on two ends,
-    f rising to 1 at 2.5 and back to 0 at 5, spread evenly; energy–momentum with steps of 0.1, looked at from 5 to 25."""
+    """An L of 3 × 3 × 10 and 3 × 10 × 3 blocks in hexahedra of 3, E = 50 046, ν = 0.3, ρ = 1000; forces ±(150, 300,
+    450)·f(t) on two ends, f rising to 1 at 2.5 and back to 0 at 5, spread evenly; energy–momentum with steps of 0.1,
+    looked at from 5 to 25.
+    """
     full = sx.box((3.0, 9.0, 9.0), (1, 3, 3), split="hexahedra")
     cells = full.cells["hexahedron"]
     centre = full.points[cells].mean(axis=1)
@@ -139,15 +155,25 @@ def l_shaped_block() -> Iterator[Row]:
         yield Row("EnergyMomentum", f"change of {what}", 0.0, value, scale=1.0)
 
 
-@problem(KEPT, "Two particles over a thousand orbits", source="exact: energy and angular momentum; symplectic methods do not drift", within=1e-9)
+@problem(
+    KEPT,
+    "Two particles over a thousand orbits",
+    source="exact: energy and angular momentum; symplectic methods do not drift",
+    within=1e-9,
+)
 def long_orbit() -> Iterator[Row]:
-    """Kepler's problem, e = 0.3, a = 1: 1000 turns in steps of a 200th. Energy: its mean over the last ten turns against that over the first
-    ten."""
+    """Kepler's problem, e = 0.3, a = 1: 1000 turns in steps of a 200th. Energy: its mean over the last ten turns
+    against that over the first ten.
+    """
     bars = sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)
     system = sx.System(np.ones(2), {"pair": bars}, dim=2, fixed=np.array([[True, True], [False, False]]))
     start = system.state([[0.0, 0.0], [0.7, 0.0]], [[0.0, 0.0], [0.0, np.sqrt(1.3 / 0.7)]])
     dt = 2.0 * np.pi / 200
-    for method, limit in ((sx.Newmark(dt), 1e-6), (sx.EnergyMomentum(dt), None), (sx.Composition(sx.Newmark(dt), 4), 1e-9)):
+    for method, limit in (
+        (sx.Newmark(dt), 1e-6),
+        (sx.EnergyMomentum(dt), None),
+        (sx.Composition(sx.Newmark(dt), 4), 1e-9),
+    ):
         motion = method.start(system, start)
         means, momenta = [], []
         for first in (0, 990):

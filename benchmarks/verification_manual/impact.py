@@ -47,12 +47,17 @@ def _forces(system: sx.System, state: sx.State, wall: sx.RigidContact, dt: float
 @problem(
     IMPACT,
     "Elastic bar hits a rigid wall (SDNV100)",
-    source="Code_Aster v5.03.100 and closed form: force ρ c v A = 1 856 381.9 N from 2·10⁻⁵ s to 8.8951329·10⁻⁵ s, whole rebound",
+    source=(
+        "Code_Aster v5.03.100 and closed form: force ρ c v A = 1 856 381.9 N from 2·10⁻⁵ s to 8.8951329·10⁻⁵ "
+        "s, whole rebound"
+    ),
     within=0.01,
 )
 def bar_on_wall() -> Iterator[Row]:
-    """L = 0.2 m, 2 cm × 2 cm, steel (E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³), free to move along itself alone, 100 m/s, gap 2 mm.
-    200 bars with the modulus λ + 2μ, massless contact node, energy–momentum. Here the strain is 1.7 %, and nominal stresses are linear."""
+    """L = 0.2 m, 2 cm × 2 cm, steel (E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³), free to move along itself alone, 100 m/s,
+    gap 2 mm. 200 bars with the modulus λ + 2μ, massless contact node, energy–momentum. Here the strain is 1.7 %, and
+    nominal stresses are linear.
+    """
     modulus = 200e9 * 0.7 / (1.3 * 0.4)
     c = np.sqrt(modulus / 8000.0)
     n, dt = 200, 0.2 / 200 / c
@@ -74,11 +79,16 @@ def bar_on_wall() -> Iterator[Row]:
 @problem(
     IMPACT,
     "Bouncing bar",
-    source="exact, problem of Doyen, Ern and Piperno 2011: first contact at 1, for 2L/c = 2/3; the stress begins with ρcv = 300 and grows as ρc(v + gτ)",
+    source=(
+        "exact, problem of Doyen, Ern and Piperno 2011: first contact at 1, for 2L/c = 2/3; the stress "
+        "begins with ρcv = 300 and grows as ρc(v + gτ)"
+    ),
     within=0.03,
 )
 def bouncing_bar() -> Iterator[Row]:
-    """E = 900, ρ = 1, A = 1, L = 10, dropped from h = 5 under g = 10, so that c = 30 and it lands with 10. 200 bars, energy–momentum."""
+    """E = 900, ρ = 1, A = 1, L = 10, dropped from h = 5 under g = 10, so that c = 30 and it lands with 10. 200 bars,
+    energy–momentum.
+    """
     system, state, wall = _bar(200, 10.0, 900.0, 1.0, 1.0, 5.0, 0.0, 1e8, gravity=10.0)
     dt = 10.0 / 200 / 30.0
     t, force, _ = _forces(system, state, wall, dt, round(2.0 / dt))
@@ -96,7 +106,9 @@ def bouncing_bar() -> Iterator[Row]:
     within=0.02,
 )
 def two_bars() -> Iterator[Row]:
-    """E = ρ = A = L = 1, one at rest and one at v = 0.01; 200 bars each, and between them a stiff strut that only pushes. Explicit Newmark."""
+    """E = ρ = A = L = 1, one at rest and one at v = 0.01; 200 bars each, and between them a stiff strut that only
+    pushes. Explicit Newmark.
+    """
     n, gap = 200, 0.05
     first = np.linspace(0.0, 1.0, n + 1)
     x = np.concatenate([first, first + 1.0 + gap])[:, None]
@@ -123,11 +135,13 @@ def two_bars() -> Iterator[Row]:
 @problem(
     IMPACT,
     "Ball on an elastic floor",
-    source="closed form: depth mg/k + √((mg/k)² + mv²/k), time together (2π − 2 arctan(v √(mk)/mg)) √(m/k), whole rebound",
+    source=(
+        "closed form: depth mg/k + √((mg/k)² + mv²/k), time together (2π − 2 arctan(v √(mk)/mg)) √(m/k), whole rebound"
+    ),
     within=2e-3,
 )
 def elastic_floor() -> Iterator[Row]:
-    """m = 1 kg meets a floor of k = 1000 N/m with 1 m/s under g = 10 m/s²; several methods with steps of 0.5 ms."""
+    """M = 1 kg meets a floor of k = 1000 N/m with 1 m/s under g = 10 m/s²; several methods with steps of 0.5 ms."""
     floor = sx.RigidContact([0], sx.HalfSpace([0.0], [1.0]), 1000.0)
     system = sx.System([1.0], {"floor": floor, "weight": sx.Gravity(np.ones(1), [-10.0])}, dim=1)
     omega = np.sqrt(1000.0)
@@ -152,8 +166,9 @@ def elastic_floor() -> Iterator[Row]:
     within=0.06,
 )
 def hertz_static() -> Iterator[Row]:
-    """A rigid sphere at the depth δ = a²/R, a = R/20, on an elastic block whose far sides move as by a point force (Boussinesq); two
-    elements along a. The model of `examples/hertz.py`, which converges as they become more."""
+    """A rigid sphere at the depth δ = a²/R, a = R/20, on an elastic block whose far sides move as by a point force
+    (Boussinesq); two elements along a. The model of `examples/hertz.py`, which converges as they become more.
+    """
     from hertz import static
 
     found = static(2)
@@ -168,8 +183,9 @@ def hertz_static() -> Iterator[Row]:
     within=0.02,
 )
 def incline() -> Iterator[Row]:
-    """A rubber block on a slope of 1 : 2, μ = 0.2 (slides) and 0.6 (pushed uphill with 1.5 m/s, it stops), energy–momentum; the model of
-    `examples/friction.py`. Deviations are parts of the whole way."""
+    """A rubber block on a slope of 1 : 2, μ = 0.2 (slides) and 0.6 (pushed uphill with 1.5 m/s, it stops),
+    energy–momentum; the model of `examples/friction.py`. Deviations are parts of the whole way.
+    """
     from friction import block, way_expected
 
     for name, coefficient, speed in (("slides", 0.2, 0.0), ("stops", 0.6, 1.5)):

@@ -29,7 +29,10 @@ def _elastica(load: float) -> tuple[float, float]:
 @problem(
     LARGE,
     "Elastica",
-    source="elliptic integrals (Bisshopp and Drucker 1945): w/L = 0.30172, 0.71379, 0.81061, u/L = 0.05643, 0.38763, 0.55500",
+    source=(
+        "elliptic integrals (Bisshopp and Drucker 1945): w/L = 0.30172, 0.71379, 0.81061, u/L = 0.05643, "
+        "0.38763, 0.55500"
+    ),
     within=5e-3,
 )
 def elastica() -> Iterator[Row]:
@@ -70,8 +73,9 @@ def euler_column() -> Iterator[Row]:
     LARGE, "Torsion of a rubber cylinder", source="Rivlin: M = πμψa⁴/2, N = −πμψ²a⁴/4 (incompressible)", within=0.02
 )
 def rivlin_torsion() -> Iterator[Row]:
-    """a = 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends that keep their distance and their radius; the section
-    is a square of 6 × 6 elements mapped to a disc; moment and axial force from reactions."""
+    """A = 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends that keep their distance and their
+    radius; the section is a square of 6 × 6 elements mapped to a disc; moment and axial force from reactions.
+    """
 
     def disc(u: Array) -> Array:
         x, y = u[:, 0], u[:, 1]
@@ -101,8 +105,9 @@ def rivlin_torsion() -> Iterator[Row]:
     within=0.03,
 )
 def thick_sphere() -> Iterator[Row]:
-    """Radii 1 and 2, the inner one stretched by λ: a third of an octant, with reactions of the inner surface as the pressure; K = 1000 μ.
-    Three such thirds meet along planes of symmetry, where nodes move in them."""
+    """Radii 1 and 2, the inner one stretched by λ: a third of an octant, with reactions of the inner surface as the
+    pressure; K = 1000 μ. Three such thirds meet along planes of symmetry, where nodes move in them.
+    """
 
     def third(u: Array) -> Array:
         # A cube's face in a cone: y/x and z/x from −1 to 1, one sixth of the sphere; r from 1 to 2.
@@ -128,7 +133,9 @@ def thick_sphere() -> Iterator[Row]:
         start = x * (grown / radius)[:, None]
         planes = {
             f"plane {k}": sx.measures.Penalty(
-                sx.measures.OnPlane(np.flatnonzero(mesh.box[:, k] == 1.0), (0.0, 0.0, 0.0), np.eye(3)[k] - np.eye(3)[0]),
+                sx.measures.OnPlane(
+                    np.flatnonzero(mesh.box[:, k] == 1.0), (0.0, 0.0, 0.0), np.eye(3)[k] - np.eye(3)[0]
+                ),
                 1e4,
             )
             for k in (1, 2)

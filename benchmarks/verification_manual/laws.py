@@ -36,10 +36,18 @@ def _stretched(kind: str, law: sx.Material, stretches: dict[int, float], start: 
     return far, np.array([state.q[x[:, a] == 1.0, a].mean() for a in range(3)])
 
 
+def _free_stretch(lmbda: float, given: float, axes: int) -> float:
+    """Return the stretch of the free axes without stress, λ ln J − 1 + t² = 0 with J = given t^axes."""
+    return brentq(lambda t: lmbda * np.log(given * t**axes) - 1.0 + t * t, 0.05, 5.0, xtol=1e-15)
+
+
 @problem(
     LAWS,
     "Neo-Hookean, uniaxial and equibiaxial",
-    source="the scalar equation for the free stretch, solved by bisection (ν = 0.3: −2.4319153, 0.98352846, 1.6815361 at 0.5, 1.5, 2)",
+    source=(
+        "the scalar equation for the free stretch, solved by bisection (ν = 0.3: −2.4319153, 0.98352846, "
+        "1.6815361 at 0.5, 1.5, 2)"
+    ),
     within=1e-8,
 )
 def neo_hookean() -> Iterator[Row]:
@@ -48,13 +56,13 @@ def neo_hookean() -> Iterator[Row]:
         lmbda = 2.0 * nu / (1.0 - 2.0 * nu)
         law = sx.NeoHookean(lmbda, 1.0, 1.0)
         for stretch in (0.5, 1.5, 2.0):
-            t = brentq(lambda t: lmbda * np.log(stretch * t * t) - 1.0 + t * t, 0.1, 5.0, xtol=1e-15)
+            t = _free_stretch(lmbda, stretch, 2)
             target = (lmbda * np.log(stretch * t * t) - 1.0 + stretch**2) / stretch
             found, free = _stretched("hexahedron", law, {0: stretch}, (1.0, 0.95 * t, 0.95 * t))
             yield Row(f"ν = {nu}", f"uniaxial P/μ at {stretch}", target, found[0])
             yield Row(f"ν = {nu}", f"transverse stretch at {stretch}", t, free[1])
         for stretch in (1.5, 2.0):
-            t = brentq(lambda t: lmbda * np.log(stretch**2 * t) - 1.0 + t * t, 0.05, 5.0, xtol=1e-15)
+            t = _free_stretch(lmbda, stretch**2, 1)
             target = (lmbda * np.log(stretch**2 * t) - 1.0 + stretch**2) / stretch
             found, free = _stretched("hexahedron", law, {0: stretch, 1: stretch}, (1.0, 1.0, 1.05 * t))
             yield Row(f"ν = {nu}", f"equibiaxial P/μ at {stretch}", target, found[0])
@@ -77,7 +85,9 @@ def simple_shear() -> Iterator[Row]:
 def _incompressible(
     law: sx.Material, by: str, slopes: Callable[[float, float], tuple[float, float]], scale: float, stretches: tuple
 ) -> Iterator[Row]:
-    """Yield uniaxial, equibiaxial and planar tension of a law against its incompressible limit; W_1, W_2 are its slopes."""
+    """Yield uniaxial, equibiaxial and planar tension of a law against its incompressible limit; W_1, W_2 are its
+    slopes.
+    """
     for x in stretches:
         w1, w2 = slopes(x**2 + 2.0 / x, 2.0 * x + x**-2)
         found, _ = _stretched("hexahedron full", law, {0: x}, (1.0, x**-0.5, x**-0.5))
@@ -90,12 +100,17 @@ def _incompressible(
         yield Row(by, f"planar, {x:g}", 2.0 * (x - x**-3) * (w1 + w2) / scale, found[0] / scale)
 
 
-INCOMPRESSIBLE = "closed forms of the incompressible law, P = 2(λ − λ⁻²)(W₁ + W₂/λ) and the like; K = 10⁵ μ, so that 10⁻⁴ is due to it"
+INCOMPRESSIBLE = (
+    "closed forms of the incompressible law, P = 2(λ − λ⁻²)(W₁ + W₂/λ) and the like; here K = 10⁵ μ, to which up to "
+    "10⁻⁴ is due"
+)
 
 
 @problem(LAWS, "Rubber: isochoric neo-Hookean", source=INCOMPRESSIBLE, within=1e-4)
 def isochoric_neo_hookean() -> Iterator[Row]:
-    """c10 = ½, nominal stresses by μ = 1. At 1.5364867 the true uniaxial stress is that of a bar of μ = 280 709 Pa under 480 kPa."""
+    """c10 = ½, nominal stresses by μ = 1. At 1.5364867 the true uniaxial stress is that of a bar of μ = 280 709 Pa
+    under 480 kPa.
+    """
     law = sx.material("isochoric-neo-hookean", c10=0.5, K=1e5, density=1.0)
     yield from _incompressible(law, "isochoric-neo-hookean", lambda a, b: (0.5, 0.0), 1.0, (0.7, 1.5364867, 2.0))
     found, _ = _stretched("hexahedron full", law, {0: 1.53648668}, (1.0, 0.8, 0.8))
@@ -171,8 +186,9 @@ def saint_venant() -> Iterator[Row]:
     within=1e-8,
 )
 def lamina() -> Iterator[Row]:
-    """E₁ = 140 GPa, E₂ = E₃ = 10 GPa, G = 5 GPa, ν₁₂ = ν₁₃ = 0.3, ν₂₃ = 0.4, fibres at an angle θ to the pull; small strains; the cube is
-    free to shear."""
+    """E₁ = 140 GPa, E₂ = E₃ = 10 GPa, G = 5 GPa, ν₁₂ = ν₁₃ = 0.3, ν₂₃ = 0.4, fibres at an angle θ to the pull; small
+    strains; the cube is free to shear.
+    """
     nu12, nu23 = 0.3, 0.4
     S = np.diag([1 / 140e9, 1 / 10e9, 1 / 10e9, 1 / 5e9, 1 / 5e9, 2 * (1 + nu23) / 10e9])
     S[0, 1] = S[1, 0] = S[0, 2] = S[2, 0] = -nu12 / 140e9
@@ -198,7 +214,9 @@ def lamina() -> Iterator[Row]:
     within=1e-9,
 )
 def artery() -> Iterator[Row]:
-    """μ = 1, K = 100, k1 = 2, k2 = 0.5, fibres along x: all three stretches given, the reaction along fibres; pressed fibres are slack."""
+    """μ = 1, K = 100, k1 = 2, k2 = 0.5, fibres along x: all three stretches given, the reaction along fibres; pressed
+    fibres are slack.
+    """
     law = sx.material("holzapfel-gasser-ogden", mu=1.0, K=100.0, k1=2.0, k2=0.5, density=1.0, fibres=(1.0, 0.0, 0.0))
 
     def energy(a: float, t: float) -> float:

@@ -40,7 +40,7 @@ def largest(one: Problem, rows: list[Row]) -> Row:
 
 def limit(value: float) -> str:
     """Return how far a number may be off, as it is printed."""
-    return f"{100.0 * value:g} %" if 1e-4 <= value else f"{value:g}"
+    return f"{100.0 * value:g} %" if value >= 1e-4 else f"{value:g}"
 
 
 def entry(one: Problem, record: Mapping) -> str:
@@ -56,7 +56,7 @@ def entry(one: Problem, record: Mapping) -> str:
     judged = f"Accepted within {limit(one.within)}"
     others = sorted({row.within for row in rows_of(record) if row.within not in (None, float("inf"), one.within)})
     judged += f", {' and '.join(map(limit, others))} where that is known to be so" * bool(others)
-    lines += ["", f"{judged}.{note} Computed in {record['seconds']:.1f} s of processor time.", ""]
+    lines += ["", f"{judged}.{note}", ""]
     lines += [f"    {COMMAND} --only {one.name}", ""]
     return "\n".join(lines)
 
@@ -81,15 +81,16 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known answers, {numbers} numbers beside their targets. Each has its model, the source of the target,",
-        "and what every element, law or method gives that was tried. The largest deviation of each stands in the table; the pages have all.",
-        "All is computed and written anew by",
+        f"{count} problems with known answers, {numbers} numbers beside their targets. Each has its model, the source of",
+        "the target, and what every element, law or method gives that was tried. The largest deviation of each stands in",
+        "the table; the pages have all. All is computed and written anew by",
         "",
         f"    {COMMAND}                      all",
         f"    {COMMAND} --only NAME ...      some of them",
         f"    {COMMAND} --list               their names",
         "",
-        "which also says which numbers are not within what is accepted. Numbers are kept in `records.json`, from which these pages are written.",
+        "which also says which numbers are not within what is accepted. Numbers are kept in `records.json`, from which",
+        "these pages are written.",
         "",
         "| problem | largest deviation | of | accepted |",
         "| --- | --- | --- | --- |",

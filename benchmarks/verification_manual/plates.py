@@ -17,13 +17,17 @@ PLATES = "Modes of plates and solids"
 @problem(
     PLATES,
     "NAFEMS FV52, thick plate on its lower edges",
-    source="hexahedra of 20 nodes in other codes, 4 × 4 × 1 (VMC5, OS-V:0455): 44.762, 110.52 ×2, 169.08, 193.93, 206.64 ×2 Hz",
+    source=(
+        "hexahedra of 20 nodes in other codes, 4 × 4 × 1 (VMC5, OS-V:0455): 44.762, 110.52 ×2, 169.08, "
+        "193.93, 206.64 ×2 Hz"
+    ),
     within=1e-3,
 )
 def nafems_fv52() -> Iterator[Row]:
-    """10 m × 10 m × 1 m, E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³, no deflection along the four lower edges, 4 × 4 × 1 elements.
+    """10 m × 10 m × 1 m, E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³, no deflection along the four lower edges, 4 × 4 × 1
 
-    The 45.897 Hz of plate theory is not a target for solids, which soften on such a line as they are refined."""
+    The 45.897 Hz of plate theory is not a target for solids, which soften on such a line as they are refined.
+    """
     codes = [44.762, 110.52, 110.52, 169.08, 193.93, 206.64, 206.64]
     for kind, limit in (("hexahedron20", None), ("hexahedron27", 3e-2)):
         block = Block(kind, (10.0, 10.0, 1.0), (4, 4, 1), STEEL)
@@ -42,7 +46,9 @@ def nafems_fv52() -> Iterator[Row]:
     within=1e-3,
 )
 def nafems_fv32() -> Iterator[Row]:
-    """10 m long, 5 m deep at the clamped end and 1 m at the other, 5 cm thick (half of it, on its plane of symmetry)."""
+    """10 m long, 5 m deep at the clamped end and 1 m at the other, 5 cm thick (half of it, on its plane of
+    symmetry).
+    """
     nafems = [44.623, 130.03, 162.70, 246.05, 379.90, 391.44]
     for kind, limit in (("hexahedron20", None), ("hexahedron", 4e-2)):
         block = Block(
@@ -89,7 +95,9 @@ def _plate(kind: str, cells: tuple, thickness: float, skew: float, clamped: bool
         (10.0, 10.0, thickness),
         cells,
         STEEL,
-        shape=lambda x: np.column_stack([x[:, 0] + c * x[:, 1] if skew else x[:, 0], (s if skew else 1.0) * x[:, 1], x[:, 2]]),
+        shape=lambda x: np.column_stack(
+            [x[:, 0] + c * x[:, 1] if skew else x[:, 0], (s if skew else 1.0) * x[:, 1], x[:, 2]]
+        ),
     )
     edge = (np.abs(block.box[:, :2] - 5.0) > 4.999).any(axis=1)
     return block, np.repeat((edge & clamped)[:, None], 3, axis=1)

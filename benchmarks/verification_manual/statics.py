@@ -14,10 +14,13 @@ STATICS = "Deflections"
 STRAIN = sx.measures.EngineeringStrain
 
 
-@problem(STATICS, "Patch test", source="exact: a uniform deformation of the surface is that of the inside", within=1e-12)
+@problem(
+    STATICS, "Patch test", source="exact: a uniform deformation of the surface is that of the inside", within=1e-12
+)
 def patch_test() -> Iterator[Row]:
-    """A box of 2 × 2 × 2 cells whose inner nodes are moved at random by up to a fifth of a cell. Its surface has a large uniform
-    deformation; what inner nodes are away from it, in parts of the size of the box. Neo-Hookean."""
+    """A box of 2 × 2 × 2 cells whose inner nodes are moved at random by up to a fifth of a cell. Its surface has a
+    large uniform deformation; what inner nodes are away from it, in parts of the size of the box. Neo-Hookean.
+    """
     F = np.eye(3) + np.array([[0.1, 0.05, 0.0], [0.0, -0.06, 0.08], [0.03, 0.0, 0.02]])
     for kind in KINDS:
         block = Block(kind, (1.0, 1.2, 0.8), (2, 2, 2), sx.NeoHookean(3.0, 1.0, 1.0), shake=0.2)
@@ -54,8 +57,9 @@ def bar_under_weight() -> Iterator[Row]:
     within=1e-7,
 )
 def hanging_prism() -> Iterator[Row]:
-    """1 m × 1 m × 3 m, E = 1 GPa, ν = 0.3; the top is pulled with ρgL, and held at its middle. Linear elasticity; quadratic elements
-    have the solution exactly."""
+    """1 m × 1 m × 3 m, E = 1 GPa, ν = 0.3; the top is pulled with ρgL, and held at its middle. Linear elasticity;
+    quadratic elements have the solution exactly.
+    """
     law = sx.LinearElastic.from_young(1e9, 0.3, 1000.0)
     c = 1000.0 * 9.81 / 2e9
     for kind in ("hexahedron20", "hexahedron27"):
@@ -93,12 +97,15 @@ def three_bars() -> Iterator[Row]:
 @problem(
     STATICS,
     "Shallow truss of von Mises",
-    source="closed forms; Green's strain: limit at the height h/√3, P = EA h³/(3√3 L³)·2; engineering strain: P(y) exact",
+    source=(
+        "closed forms; Green's strain: limit at the height h/√3, P = EA h³/(3√3 L³)·2; engineering strain: P(y) exact"
+    ),
     within=1e-4,
 )
 def von_mises_truss() -> Iterator[Row]:
-    """Half span 2 m, height 1 m, E = 210 GPa, A = 0.01 m² (Green's strain, half of P is 3.6148·10⁷ N), and a flat one of 1 m by 0.1 m
-    (engineering strain): the path by arc length past the limit points."""
+    """Half span 2 m, height 1 m, E = 210 GPa, A = 0.01 m² (Green's strain, half of P is 3.6148·10⁷ N), and a flat one
+    of 1 m by 0.1 m (engineering strain): the path by arc length past the limit points.
+    """
     points = np.array([[-2.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
     fixed = np.ones((3, 2), bool)
     fixed[1] = False
@@ -113,9 +120,7 @@ def von_mises_truss() -> Iterator[Row]:
     length = np.hypot(1.0, 0.1)
     points = np.array([[-1.0, 0.0], [0.0, 0.1], [1.0, 0.0]])
     bars = sx.Bars([[0, 1], [1, 2]], STRAIN(1000.0 / length, length), dim=2)
-    system = sx.System(
-        np.ones(3), {"bars": bars, "load": sx.actions.NodalForce([1], [0.0, -1.0])}, dim=2, fixed=fixed
-    )
+    system = sx.System(np.ones(3), {"bars": bars, "load": sx.actions.NodalForce([1], [0.0, -1.0])}, dim=2, fixed=fixed)
     path = sx.equilibria.equilibrium_path(system, points, step=0.005)
     y = path.q[:, 1, 1]
     now = np.hypot(1.0, y)
@@ -131,8 +136,9 @@ def von_mises_truss() -> Iterator[Row]:
     within=0.013,
 )
 def thin_cantilever() -> Iterator[Row]:
-    """1 m × 1 m, one element through the thickness, L/h = 10 and 100, ν up to 0.4999; the root is free to contract, and bears the shear
-    force. Hexahedra of full integration lock, and are shown beside."""
+    """1 m × 1 m, one element through the thickness, L/h = 10 and 100, ν up to 0.4999; the root is free to contract,
+    and bears the shear force. Hexahedra of full integration lock, and are shown beside.
+    """
     for length, count in ((10.0, 10), (100.0, 20)):
         for nu in (0.0, 0.3, 0.4999):
             exact = 4.0 * length**3 / 1e7 + 1.2 * length * 2.0 * (1.0 + nu) / 1e7
@@ -161,8 +167,9 @@ def _clamped_beam(block: Block, axes: dict[int, float]) -> Iterator[tuple[int, f
     within=0.04,
 )
 def macneal_straight() -> Iterator[Row]:
-    """6 × 0.2 × 0.1, E = 10⁷, ν = 0.3, unit forces at the tip; 6 elements: regular, parallelograms and trapezia of 45°. What 8 nodes
-    lose on distorted meshes is a theorem of MacNeal; these are shown, not judged."""
+    """6 × 0.2 × 0.1, E = 10⁷, ν = 0.3, unit forces at the tip; 6 elements: regular, parallelograms and trapezia of
+    45°. What 8 nodes lose on distorted meshes is a theorem of MacNeal; these are shown, not judged.
+    """
     targets = {0: 3e-5, 1: 0.1081, 2: 0.4321}
     law = sx.LinearElastic.from_young(1e7, 0.3, 1.0)
 
@@ -197,8 +204,10 @@ def macneal_straight() -> Iterator[Row]:
     within=0.03,
 )
 def macneal_curved() -> Iterator[Row]:
-    """A quarter of a ring of radii 4.12 and 4.32, 0.1 thick, E = 10⁷, ν = 0.25, unit forces at the tip, in plane along the radius.
-    One quadratic element across twists too stiffly, as it warps as xy alone (16 % for this section); it is shown, not judged."""
+    """A quarter of a ring of radii 4.12 and 4.32, 0.1 thick, E = 10⁷, ν = 0.25, unit forces at the tip, in plane
+    along the radius. One quadratic element across twists too stiffly, as it warps as xy alone (16 % for this
+    section); it is shown, not judged.
+    """
 
     def ring(x: Array) -> Array:
         r, angle = 4.12 + x[:, 1], 0.5 * np.pi * x[:, 0]
@@ -207,8 +216,8 @@ def macneal_curved() -> Iterator[Row]:
     law = sx.LinearElastic.from_young(1e7, 0.25, 1.0)
     # The tip is on the x axis: its radius is along x.
     for kind, cells, limit in (
-        ("hexahedron20", (6, 1, 1), np.inf), ("hexahedron20", (12, 2, 2), None), ("hexahedron20 reduced", (12, 2, 2), None),
-        ("hexahedron", (24, 4, 3), None),
+        ("hexahedron20", (6, 1, 1), np.inf), ("hexahedron20", (12, 2, 2), None),
+        ("hexahedron20 reduced", (12, 2, 2), None), ("hexahedron", (24, 4, 3), None),
     ):  # fmt: skip
         block = Block(kind, (1.0, 0.2, 0.1), cells, law, shape=ring)
         targets = {0: 0.08734, 2: 0.5022}
@@ -239,7 +248,9 @@ def macneal_twisted() -> Iterator[Row]:
 
 
 def _cook(kind: str, n: int, law: sx.Material, plane_strain: bool, force: float, height: float) -> float:
-    """Return the rise at a part of the height of the right side of Cook's membrane, 1 thick (half of it where z contracts)."""
+    """Return the rise at a part of the height of the right side of Cook's membrane, 1 thick (half of it where z
+    contracts).
+    """
     block = Block(
         kind,
         (1.0, 1.0, 1.0),
@@ -254,9 +265,16 @@ def _cook(kind: str, n: int, law: sx.Material, plane_strain: bool, force: float,
     return float((q - block.points)[(x[:, 0] == 1.0) & (x[:, 1] == height), 1].mean())
 
 
-@problem(STATICS, "Cook's membrane", source="converged value of the literature, 23.96 at the middle of the right side", within=0.01)
+@problem(
+    STATICS,
+    "Cook's membrane",
+    source="converged value of the literature, 23.96 at the middle of the right side",
+    within=0.01,
+)
 def cook_linear() -> Iterator[Row]:
-    """Corners (0, 0), (48, 44), (48, 60), (0, 44), E = 1, ν = ⅓, shear force 1 on the right, plane stress: free to contract."""
+    """Corners (0, 0), (48, 44), (48, 60), (0, 44), E = 1, ν = ⅓, shear force 1 on the right, plane stress: free to
+    contract.
+    """
     law = sx.LinearElastic.from_young(1.0, 1.0 / 3.0, 1.0)
     for kind, n, limit in (
         ("hexahedron", 8, 0.03), ("hexahedron", 16, None), ("hexahedron20", 8, None), ("tetra10", 8, None),
@@ -274,4 +292,6 @@ def cook_incompressible() -> Iterator[Row]:
     """μ = 80.1938, κ = 400 889.8 (E = 240.565, ν = 0.4999), force 100, plane strain, neo-Hookean."""
     law = sx.NeoHookean.from_young(240.565, 0.4999, 1.0)
     for kind, n, limit in (("hexahedron", 8, None), ("hexahedron mean-dilatation", 8, np.inf)):
-        yield Row(f"{kind}, {n} × {n}", "rise of the corner", 6.906, _cook(kind, n, law, True, 100.0, 1.0), within=limit)
+        yield Row(
+            f"{kind}, {n} × {n}", "rise of the corner", 6.906, _cook(kind, n, law, True, 100.0, 1.0), within=limit
+        )

@@ -73,7 +73,7 @@ def lame_cylinder() -> Iterator[Row]:
     within=0.012,
 )
 def spinning_disc() -> Iterator[Row]:
-    """b = 0.2 m, 4 mm thick, 100 rad/s, steel; a quarter of one half of it, from a square by a map without a hole."""
+    """B = 0.2 m, 4 mm thick, 100 rad/s, steel; a quarter of one half of it, from a square by a map without a hole."""
 
     def disc(u: Array) -> Array:
         x, y = u[:, 0], u[:, 1]
@@ -91,7 +91,9 @@ def spinning_disc() -> Iterator[Row]:
 
 @problem(STRESSES, "Hole in a wide plate", source="Kirsch: largest stress 3 σ, −σ across", within=0.02)
 def kirsch() -> Iterator[Row]:
-    """A quarter ring from the hole, r = a, to r = 4a, where displacements are those of Kirsch's solution in plane strain, ν = 0.3."""
+    """A quarter ring from the hole, r = a, to r = 4a, where displacements are those of Kirsch's solution in plane
+    strain, ν = 0.3.
+    """
     nu, mu, a = 0.3, STEEL.mu, 1.0
     kappa = 3.0 - 4.0 * nu
 
@@ -141,8 +143,9 @@ NAFEMS = sx.LinearElastic.from_young(210e9, 0.3, 7800.0)
 
 @problem(STRESSES, "NAFEMS LE1, elliptic membrane", source="NAFEMS: σ_yy(2, 0) = 92.7 MPa", within=0.02)
 def nafems_le1() -> Iterator[Row]:
-    """A quarter between ellipses of half axes 2 × 1 m and 3.25 × 2.75 m, 0.1 m thick, E = 210 GPa, ν = 0.3, pulled outward with 10 MPa
-    on the outer edge; one half of the thickness, free to contract."""
+    """A quarter between ellipses of half axes 2 × 1 m and 3.25 × 2.75 m, 0.1 m thick, E = 210 GPa, ν = 0.3, pulled
+    outward with 10 MPa on the outer edge; one half of the thickness, free to contract.
+    """
     for kind, cells, limit in (
         ("hexahedron20", (4, 6, 1), 0.05), ("hexahedron20", (8, 12, 1), None), ("tetra10", (8, 12, 1), 0.05),
     ):  # fmt: skip
@@ -156,8 +159,9 @@ def nafems_le1() -> Iterator[Row]:
 
 @problem(STRESSES, "NAFEMS LE10, thick plate", source="NAFEMS: σ_yy(D) = −5.38 MPa", within=0.03)
 def nafems_le10() -> Iterator[Row]:
-    """The ellipses of LE1, 0.6 m thick, 1 MPa on top; symmetry, the outer face held in its plane and its middle line against sinking.
-    D is at x = 2 m, y = 0 on top. Linear hexahedra are shown, not judged."""
+    """The ellipses of LE1, 0.6 m thick, 1 MPa on top; symmetry, the outer face held in its plane and its middle line
+    against sinking. D is at x = 2 m, y = 0 on top. Linear hexahedra are shown, not judged.
+    """
     for kind, cells, limit in (
         ("hexahedron20", (4, 6, 2), 0.05), ("hexahedron20", (8, 12, 4), None), ("hexahedron", (8, 12, 4), np.inf),
     ):  # fmt: skip

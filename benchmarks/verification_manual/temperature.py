@@ -30,7 +30,9 @@ def _oscillators(n: int, masses: tuple[float, float] = (1.0, 1.0)) -> tuple[sx.S
     within=0.04,
 )
 def canonical() -> Iterator[Row]:
-    """400 oscillators of 1 kg and 4 N/m, k_BT = 0.02 J, γ/m = 1/s, h = 0.5 s, means over 180 s: some 1 % of statistical error."""
+    """400 oscillators of 1 kg and 4 N/m, k_BT = 0.02 J, γ/m = 1/s, h = 0.5 s, means over 180 s: some 1 % of
+    statistical error.
+    """
     system, state = _oscillators(400)
     for method, of_positions in ((sx.Newmark(0.5), 1.0 / 0.75), (sx.Midpoint(0.5), 1.0)):
         motion = sx.Langevin(method, 0.02, rate=1.0, boltzmann=1.0, seed=3).start(system, state)
@@ -57,7 +59,12 @@ def equipartition() -> Iterator[Row]:
     yield Row("3 kg", "⟨v²⟩ m/k_BT", 1.0, means[3::4].mean() / 0.02)
 
 
-@problem(THERMAL, "Free particles", source="closed forms: v = v₀e^(−γt) at T = 0; ⟨v²⟩ = k_BT/m (1 − e^(−2γt)) from rest", within=0.03)
+@problem(
+    THERMAL,
+    "Free particles",
+    source="closed forms: v = v₀e^(−γt) at T = 0; ⟨v²⟩ = k_BT/m (1 − e^(−2γt)) from rest",
+    within=0.03,
+)
 def free_particles() -> Iterator[Row]:
     """20 000 particles without forces, m = 1 kg, γ/m = 0.5/s, h = 0.1 s."""
     system = sx.System(np.ones(20000), {}, dim=1)

@@ -72,7 +72,12 @@ def resonance() -> Iterator[Row]:
         yield Row(type(method).__name__, "u in m after 10 periods (0.02 N)", target, found)
 
 
-@problem(TRANSIENT, "Oscillator on an accelerated base", source="closed form, relative to the base −a/ω²(1 − cos ωt): at most 2a/ω²", within=2e-4)
+@problem(
+    TRANSIENT,
+    "Oscillator on an accelerated base",
+    source="closed form, relative to the base −a/ω²(1 − cos ωt): at most 2a/ω²",
+    within=2e-4,
+)
 def accelerated_base() -> Iterator[Row]:
     """ω = 2 rad/s; the base moves with the acceleration of 0.1 m/s² from rest on."""
     up = sx.actions.TimeFunction(lambda t: t * t, lambda t: 2.0 * t, lambda t: 2.0)
@@ -88,10 +93,16 @@ def accelerated_base() -> Iterator[Row]:
         yield Row(type(method).__name__, "largest error in m", 0.0, np.abs(relative - exact).max(), scale=0.05)
 
 
-@problem(TRANSIENT, "Step force on a bar", source="exact: front at c t, velocity σ₀/ρc behind it, doubled at the free end", within=0.02)
+@problem(
+    TRANSIENT,
+    "Step force on a bar",
+    source="exact: front at c t, velocity σ₀/ρc behind it, doubled at the free end",
+    within=0.02,
+)
 def step_on_a_bar() -> Iterator[Row]:
-    """E = ρ = L = 1, 200 bars, a small dead stress at one end from t = 0 on, by central differences near the limit of stability
-    and at half of it, where fronts ripple more: means over the part behind the front."""
+    """E = ρ = L = 1, 200 bars, a small dead stress at one end from t = 0 on, by central differences near the limit of
+    stability and at half of it, where fronts ripple more: means over the part behind the front.
+    """
     stress = 1e-4
     system, state = rod(200, 1.0, 1.0, 1.0, 1.0, energies={"push": sx.actions.NodalForce([0], [stress])})
     material = state.q[:, 0]
@@ -105,4 +116,6 @@ def step_on_a_bar() -> Iterator[Row]:
         yield Row(f"Newmark, {part:g} of the limit", "v ρc/σ₀ ahead of it", 0.0, ahead, scale=1.0)
         later = motion.advance(1.5)
         back = (material > 0.6) & (material < 0.95)
-        yield Row(f"Newmark, {part:g} of the limit", "v ρc/σ₀ after the free end", 2.0, later.v[back, 0].mean() / stress)
+        yield Row(
+            f"Newmark, {part:g} of the limit", "v ρc/σ₀ after the free end", 2.0, later.v[back, 0].mean() / stress
+        )

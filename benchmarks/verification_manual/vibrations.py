@@ -18,7 +18,10 @@ MODES = "Modes and frequency response"
 
 
 @problem(
-    MODES, "Fixed–free rod", source="closed form, f = c/4L = 1261.886 Hz; lumped masses: 2N sin(π/4N) c/2πL", within=1e-9
+    MODES,
+    "Fixed–free rod",
+    source="closed form, f = c/4L = 1261.886 Hz; lumped masses: 2N sin(π/4N) c/2πL",
+    within=1e-9,
 )
 def fixed_free_rod() -> Iterator[Row]:
     """Steel rod, L = 1 m, E = 200 GPa, ρ = 7850 kg/m³, of N bars with lumped masses, and with consistent ones."""
@@ -60,11 +63,11 @@ def string_of_beads() -> Iterator[Row]:
         yield Row("bars", f"ω{k} in rad/s", target, found[k - 1])
 
 
-@problem(
-    MODES, "Hanging chain", source="zeros of J₀(2ω√(L/g)): ω√(L/g) = 1.2024128, 2.7600391, 4.3268640", within=6e-3
-)
+@problem(MODES, "Hanging chain", source="zeros of J₀(2ω√(L/g)): ω√(L/g) = 1.2024128, 2.7600391, 4.3268640", within=6e-3)
 def hanging_chain() -> Iterator[Row]:
-    """A chain of 100 and of 200 bars hangs by its upper end; its weight alone, which stretches it by 10⁻⁴ at most, holds it straight."""
+    """A chain of 100 and of 200 bars hangs by its upper end; its weight alone, which stretches it by 10⁻⁴ at most,
+    holds it straight.
+    """
     for n in (100, 200):
         points = np.zeros((n + 1, 2))
         points[:, 1] = -np.linspace(0.0, 1.0, n + 1)
@@ -144,9 +147,7 @@ def damped_oscillator() -> Iterator[Row]:
         yield Row(by, "phase at ω in rad", -0.5 * np.pi, np.angle(u[1]))
 
 
-@problem(
-    MODES, "Oscillator shaken at its base", source="closed form, (1 + 2iζr)/(1 − r² + 2iζr), ζ = 0.1", within=1e-9
-)
+@problem(MODES, "Oscillator shaken at its base", source="closed form, (1 + 2iζr)/(1 − r² + 2iζr), ζ = 0.1", within=1e-9)
 def shaken_base() -> Iterator[Row]:
     """1 Hz with a damper along the spring; the base moves by 1 mm at r = 0.3, 1 and 2 times that frequency."""
     system, state = _oscillator(damper=sx.actions.Dashpots([[0, 1]], 0.4 * np.pi))
@@ -178,7 +179,9 @@ def _clamped(x: np.ndarray) -> np.ndarray:
 @problem(
     MODES,
     "Slender cantilever",
-    source="Euler and Bernoulli, cos βL cosh βL = −1: βL = 1.8751041, 4.6941, 7.8548; effective masses 61.31 %, 18.83 %",
+    source=(
+        "Euler and Bernoulli, cos βL cosh βL = −1: βL = 1.8751041, 4.6941, 7.8548; effective masses 61.31 %, 18.83 %"
+    ),
     within=2.5e-3,
 )
 def cantilever() -> Iterator[Row]:
@@ -209,7 +212,9 @@ def free_beam() -> Iterator[Row]:
 
 @problem(MODES, "Beam under axial load", source="closed form, ω² = ω₀²(1 + T/P), P = π²EI/L² of Euler", within=2e-3)
 def beam_under_axial_load() -> Iterator[Row]:
-    """Pinned at both ends, L/h = 100, stretched with 3 P, and pressed with −½ P and −0.99 P; deviations are parts of P."""
+    """Pinned at both ends, L/h = 100, stretched with 3 P, and pressed with −½ P and −0.99 P; deviations are parts of
+    P.
+    """
     beam = _beam()
     x = beam.points
     ends, axis = (x[:, 0] == 0.0) | (x[:, 0] == 1.0), np.abs(x[:, 2]) < 1e-9
@@ -245,7 +250,9 @@ def _flap(speed: float) -> float:
 @problem(
     MODES,
     "Rotating cantilever",
-    source="the equation of the rotating beam by Galerkin's method (3.681647, 4.797279, 7.360373); lag: ω² = ω_flap² − Ω²",
+    source=(
+        "the equation of the rotating beam by Galerkin's method (3.681647, 4.797279, 7.360373); lag: ω² = ω_flap² − Ω²"
+    ),
     within=6e-4,
 )
 def rotating_beam() -> Iterator[Row]:
@@ -278,16 +285,16 @@ def whirl() -> Iterator[Row]:
         yield Row("natural modes", f"√(1 − Ω²), Hz, at Ω = {spin:g}", np.sqrt(1.0 - spin**2), soft)
 
 
-@problem(
-    MODES, "Clusters of Lennard-Jones particles", source="closed form: φ″ = 72 ε/r₀², r₀ = 2^(1/6) σ", within=1e-7
-)
+@problem(MODES, "Clusters of Lennard-Jones particles", source="closed form: φ″ = 72 ε/r₀², r₀ = 2^(1/6) σ", within=1e-7)
 def lennard_jones_cluster() -> Iterator[Row]:
     """Two particles, ω² = 2φ″/m, and an equilateral triangle, ω² = 3φ″/m and 3φ″/2m twice; ε = σ = m = 1."""
     r = 2.0 ** (1.0 / 6.0)
     stiff = 72.0 / r**2
     for n, targets in ((2, [2.0]), (3, [1.5, 1.5, 3.0])):
         angle = 2.0 * np.pi * np.arange(n) / n
-        points = r / np.linalg.norm([np.cos(angle[1]) - 1.0, np.sin(angle[1])]) * np.array([np.cos(angle), np.sin(angle)])
+        points = (
+            r / np.linalg.norm([np.cos(angle[1]) - 1.0, np.sin(angle[1])]) * np.array([np.cos(angle), np.sin(angle)])
+        )
         bars = sx.Bars(sx.measures.all_pairs(n), sx.measures.LennardJones(1.0, 1.0), dim=2)
         system = sx.System(np.ones(n), {"pairs": bars}, dim=2)
         found = natural_modes(system, system.state(points.T), 2 * n).angular[3:]
