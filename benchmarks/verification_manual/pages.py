@@ -81,9 +81,9 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known answers, {numbers} numbers beside their targets. Each has its model, the source of",
-        "the target, and what every element, law or method gives that was tried. The largest deviation of each stands in",
-        "the table; the pages have all. All is computed and written anew by",
+        f"{count} problems with known answers, {numbers} numbers beside their targets. Each has its model, the source",
+        "of the target, and what every element, law or method gives that was tried. The largest deviation of each",
+        "stands in the table; the pages have all. All is computed and written anew by",
         "",
         f"    {COMMAND}                      all",
         f"    {COMMAND} --only NAME ...      some of them",
