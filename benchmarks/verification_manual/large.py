@@ -73,7 +73,7 @@ def euler_column() -> Iterator[Row]:
     LARGE, "Torsion of a rubber cylinder", source="Rivlin: M = πμψa⁴/2, N = −πμψ²a⁴/4 (incompressible)", within=0.02
 )
 def rivlin_torsion() -> Iterator[Row]:
-    """A = 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends that keep their distance and their
+    """Radius a = 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends that keep their distance and their
     radius; the section is a square of 6 × 6 elements mapped to a disc; moment and axial force from reactions.
     """
 

@@ -13,7 +13,7 @@ COMMAND = "python benchmarks/verification_manual"
 
 def rows_of(record: Mapping) -> list[Row]:
     """Return the rows of a record."""
-    return [Row(**row) for row in record["rows"]]
+    return [Row(**row | ({"within": float(row["within"])} if "within" in row else {})) for row in record["rows"]]
 
 
 def file_of(family: str) -> str:
@@ -39,26 +39,26 @@ def largest(one: Problem, rows: list[Row]) -> Row:
 
 
 def limit(value: float) -> str:
-    """Return how far a number may be off, as it is printed."""
-    return f"{100.0 * value:g} %" if value >= 1e-4 else f"{value:g}"
+    """Return how far a number may be off, as it is printed; a dash where it is shown only."""
+    if value == float("inf"):
+        return "–"
+    return f"{100.0 * value:g} %" if value >= 1e-4 else f"{value:g}".replace("-", "−")
+
+
+def cell(text: str) -> str:
+    """Return text that may stand in a table."""
+    return text.replace("|", "\\|")
 
 
 def entry(one: Problem, record: Mapping) -> str:
     """Return the section of a problem."""
     lines = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}", ""]
-    lines += ["| by | quantity | target | found | deviation |", "| --- | --- | --- | --- | --- |"]
+    lines += ["| by | quantity | target | found | deviation | accepted |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows_of(record):
-        shown = "" if one.limit(row) < float("inf") else " (not judged)"
-        cells = [row.by, row.what, number(row.target), number(row.found), deviation(row) + shown]
-        lines.append("| " + " | ".join(cells) + " |")
-    scales = any(row.scale is not None for row in rows_of(record))
-    note = " Where the target is zero, deviations are what was found as part of the scale that the text names." * scales
-    judged = f"Accepted within {limit(one.within)}"
-    others = sorted({row.within for row in rows_of(record) if row.within not in (None, float("inf"), one.within)})
-    judged += f", {' and '.join(map(limit, others))} where that is known to be so" * bool(others)
-    lines += ["", f"{judged}.{note}", ""]
-    lines += [f"    {COMMAND} --only {one.name}", ""]
-    return "\n".join(lines)
+        scaled = f" of {number(row.scale)}" if row.scale not in (None, 1.0) else ""
+        cells = [row.by, row.what, number(row.target), number(row.found), deviation(row) + scaled, limit(one.limit(row))]
+        lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    return "\n".join([*lines, "", f"    {COMMAND} --only {one.name}", ""])
 
 
 def anchor(title: str) -> str:
@@ -83,7 +83,8 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
         "",
         f"{count} problems with known answers, {numbers} numbers beside their targets. Each has its model, the source",
         "of the target, and what every element, law or method gives that was tried. The largest deviation of each",
-        "stands in the table; the pages have all. All is computed and written anew by",
+        "stands in the table; the pages have all. A dash for what is accepted: a number that is shown, but not judged,",
+        "as of elements that are known to lock. All is computed and written anew by",
         "",
         f"    {COMMAND}                      all",
         f"    {COMMAND} --only NAME ...      some of them",
@@ -100,6 +101,7 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
         for one in members:
             row = largest(one, rows_of(records[one.name]))
             link = f"[{one.title}]({file_of(family)}#{anchor(one.title)})"
-            lines.append(f"| {link} | {deviation(row)} | {row.by}: {row.what} | {limit(one.limit(row))} |")
+            of = cell(f"{row.by}: {row.what}")
+            lines.append(f"| {link} | {deviation(row)} | {of} | {limit(one.limit(row))} |")
     pages[INDEX] = "\n".join(lines) + "\n"
     return pages

@@ -151,7 +151,7 @@ def heavy_top() -> Iterator[Row]:
 
 @problem(ROTATION, "Kepler's orbit", source="exact: back at the start after the period 2π a^(3/2)", within=1e-4)
 def kepler() -> Iterator[Row]:
-    """A = 1, γ = 1, e = 0.5, from the pericentre; the planet after one period in 2000 steps, deviations in parts of
+    """Half axis a = 1, γ = 1, e = 0.5, from the pericentre; the planet after one period in 2000 steps, deviations in parts of
     a. (Methods of second order lag, and the apsides turn.)
     """
     bars = sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)
@@ -175,7 +175,7 @@ def kepler() -> Iterator[Row]:
 
 @problem(ROTATION, "Two masses on a spring", source="exact: k(r − r₀) = ½ m Ω² r in steady rotation", within=1e-9)
 def two_masses() -> Iterator[Row]:
-    """M = 1 kg each, k = 100 N/m, r₀ = 1 m, Ω = 5 rad/s: the length found, and kept over ten turns by
+    """Masses of 1 kg, k = 100 N/m, r₀ = 1 m, Ω = 5 rad/s: the length found, and kept over ten turns by
     energy–momentum.
     """
     bars = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(100.0, 1.0), dim=2)
