@@ -10,8 +10,9 @@ from symplex.errors import OutputError, ScenarioError
 from symplex.fem.system import State, System
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import RotationStart
-from symplex.time.modes.rigid_motions import center_of_mass, rigid_motions
+from symplex.time.modes.rigid_motions import rigid_motions
 from symplex.time.modes.rotating import CORIOLIS, rotating_frame
+from symplex.time.rigid_rotation import centre_of_mass
 
 _STILL = 1e-9  # of the largest velocity that a frame may leave
 
@@ -93,7 +94,7 @@ def _later(problem: Problem, at: str | float) -> tuple[System, State]:
 
 def _in_its_frame(system: System, state: State) -> tuple[System, State]:
     """Return a free body that rotates steadily as it is in the frame that rotates with it."""
-    center = center_of_mass(system, state.q)
+    center = centre_of_mass(system, state.q)
     moving = state.v - system.momentum(state) / system.apply_mass(np.ones((system.n_nodes, 1))).sum()
     turns = rigid_motions(state.q, center)[3:]
     omega, *_ = np.linalg.lstsq(turns.reshape(3, -1).T, moving.ravel())

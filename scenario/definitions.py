@@ -17,22 +17,10 @@ _SIGN = "="
 _PI = "pi"
 _TEXTS = ("title",)  # which may begin with any sign
 _NUMBER = number("")
+_OF_MATH = ("exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor", "ceil")
 _FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    "exp": (1, math.exp),
-    "log": (1, math.log),
-    "sqrt": (1, math.sqrt),
-    "sin": (1, math.sin),
-    "cos": (1, math.cos),
-    "tan": (1, math.tan),
-    "asin": (1, math.asin),
-    "acos": (1, math.acos),
-    "atan": (1, math.atan),
-    "sinh": (1, math.sinh),
-    "cosh": (1, math.cosh),
-    "tanh": (1, math.tanh),
+    **{name: (1, getattr(math, name)) for name in _OF_MATH},
     "abs": (1, abs),
-    "floor": (1, math.floor),
-    "ceil": (1, math.ceil),
     "round": (1, round),
     "max": (2, max),
     "min": (2, min),

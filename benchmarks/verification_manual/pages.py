@@ -56,7 +56,14 @@ def entry(one: Problem, record: Mapping) -> str:
     lines += ["| by | quantity | target | found | deviation | accepted |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows_of(record):
         scaled = f" of {number(row.scale)}" if row.scale not in (None, 1.0) else ""
-        cells = [row.by, row.what, number(row.target), number(row.found), deviation(row) + scaled, limit(one.limit(row))]
+        cells = [
+            row.by,
+            row.what,
+            number(row.target),
+            number(row.found),
+            deviation(row) + scaled,
+            limit(one.limit(row)),
+        ]
         lines.append("| " + " | ".join(map(cell, cells)) + " |")
     return "\n".join([*lines, "", f"    {COMMAND} --only {one.name}", ""])
 

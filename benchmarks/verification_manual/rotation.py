@@ -175,9 +175,7 @@ def kepler() -> Iterator[Row]:
 
 @problem(ROTATION, "Two masses on a spring", source="exact: k(r − r₀) = ½ m Ω² r in steady rotation", within=1e-9)
 def two_masses() -> Iterator[Row]:
-    """Masses of 1 kg, k = 100 N/m, r₀ = 1 m, Ω = 5 rad/s: the length found, and kept over ten turns by
-    energy–momentum.
-    """
+    """Masses of 1 kg, k = 100 N/m, r₀ = 1 m, Ω = 5 rad/s: the length found."""
     bars = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(100.0, 1.0), dim=2)
     system = sx.System(np.ones(2), {"spring": bars}, dim=2)
     found = sx.equilibria.relative_equilibrium(system, np.array([[-0.5, 0.0], [0.5, 0.0]]), omega=5.0)

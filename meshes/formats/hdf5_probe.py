@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+from math import ceil
 from pathlib import Path
 
 from symplex.errors import MeshError
 
 _SECONDS = 10.0
 _BYTES_PER_SECOND = 2e6
+# Seconds are those of the processor, so that a busy machine damages no file; elsewhere there is the clock only.
+_IS_POSIX = os.name == "posix"
+_LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_CPU, ({}, {}))\n"
+_PATIENCE = 60  # by which a clock may show more
 # In a process of its own, which knows nothing of the folder it is in: all attributes, and all data.
 _PROGRAM = """
 import sys
@@ -38,20 +45,21 @@ def require_readable(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(4) != b"\x89HDF" or not sys.executable:
             return
-    seconds = _SECONDS + path.stat().st_size / _BYTES_PER_SECOND
+    seconds = ceil(_SECONDS + path.stat().st_size / _BYTES_PER_SECOND)
+    program = _LIMIT.format(seconds, seconds + 1) + _PROGRAM if _IS_POSIX else _PROGRAM
     try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-c", _PROGRAM, str(path.resolve())],
+        status = subprocess.run(
+            [sys.executable, "-I", "-c", program, str(path.resolve())],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=seconds,
+            timeout=seconds * (_PATIENCE if _IS_POSIX else 1),
             check=False,
-        )
+        ).returncode
     except subprocess.TimeoutExpired:
-        raise MeshError(
-            f"it is damaged: HDF5's library reads it for more than {seconds:.0f} s; write it anew."
-        ) from None
+        status = None
     except OSError:  # no other process can be started here
         return
-    if done.returncode < 0:
+    if status is None or (_IS_POSIX and status == -signal.SIGXCPU):
+        raise MeshError(f"it is damaged: HDF5's library reads it for more than {seconds} s; write it anew.")
+    if status < 0:
         raise MeshError("it is damaged: HDF5's library crashes on it; write it anew.")

@@ -1,16 +1,19 @@
 """Cached kernels: valid as long as no source that they are made from has changed."""
 
 import ast
+import gc
 import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-from numba.core import caching
+from numba import njit
+from numba.core import caching, event
 
 import symplex
 from symplex.fem import kernels
@@ -77,10 +80,21 @@ def test_signatures_of_classes_that_are_gone_are_no_longer_known(tmp_path, monke
     assert index.load("another") is None
 
 
+@cache
+def parsed():
+    """Return the imports and names in each file of the package."""
+    kept = ast.Import, ast.ImportFrom, ast.Name
+    return {
+        path: [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kept)]
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+    }
+
+
 def test_the_stamp_covers_all_that_a_module_imports():
-    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+    for path, nodes in parsed().items():
         found = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "symplex":
                 assert node.module is not None
                 found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
@@ -92,9 +106,9 @@ def test_the_stamp_covers_all_that_a_module_imports():
 
 def test_compiled_functions_are_declared_in_one_place():
     """But for one that is never called: it asks numba whether it finds a place."""
-    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+    for path, nodes in parsed().items():
         if path.name not in ("kernels.py", "kernel_cache.py"):
-            names = {name.id for name in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(name, ast.Name)}
+            names = {node.id for node in nodes if isinstance(node, ast.Name)}
             assert not names & {"njit", "jit", "cfunc", "vectorize", "guvectorize"}, path
 
 
@@ -114,3 +128,60 @@ def test_a_formula_called_from_python_is_what_kernels_compute():
     assert squares(np.full(3, 2, np.int32)) == 12
     with pytest.raises(TypeError, match="not enough arguments"):
         squares()
+
+
+def test_a_formula_is_compiled_once_for_all_constants():
+    @kernels.formula
+    def doubled(number):
+        return 2 * number
+
+    @njit
+    def called(number):
+        return doubled(1) + doubled(2) + doubled(number)
+
+    assert called(3) == 12
+    assert [str(arguments) for arguments in doubled.overloads] == ["(int64,)"]
+
+
+def test_a_formula_that_needs_the_constant_itself_has_it():
+    @kernels.formula
+    def part(of, number):
+        return of[number]
+
+    @njit
+    def called():
+        values = 1, 2.5, True
+        return part(values, 1), part(values, 2)
+
+    assert called() == (2.5, True)
+
+
+@pytest.mark.parametrize("threshold", [0, 321, 10**6])
+def test_garbage_is_looked_for_less_often_only_while_compiling(threshold):
+    seen = []
+
+    class Watch(event.Listener):
+        def on_start(self, event):
+            seen.append(gc.get_threshold()[0])
+
+        def on_end(self, event):
+            seen.append(gc.get_threshold()[0])
+
+    @njit
+    def inner(number):
+        return number + 1
+
+    @njit
+    def outer(number):
+        return inner(number) + 1
+
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(threshold, *before[1:])
+        with event.install_listener("numba:compile", Watch()):
+            assert outer(1) == 3
+        assert gc.get_threshold() == (threshold, *before[1:])
+    finally:
+        gc.set_threshold(*before)
+    while_compiling = threshold and max(200_000, threshold)
+    assert seen == [while_compiling] * 3 + [threshold]

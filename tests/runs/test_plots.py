@@ -143,8 +143,9 @@ def test_formats_that_are_no_pictures_are_refused(tmp_path):
         with pytest.raises(OutputError, match=r"a picture is written as \.png"):
             plot_history(history(), tmp_path / name)
     assert not list(tmp_path.iterdir())
+    small = {name: history()[name] for name in ("t", "kinetic", "total")}
     for suffix in FORMATS:
-        assert plot_history(history(), tmp_path / f"plot{suffix}").stat().st_size > 1000
+        assert plot_history(small, tmp_path / f"plot{suffix}").stat().st_size > 1000
 
 
 def test_lines_mark_where_stages_begin():

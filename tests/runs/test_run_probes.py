@@ -340,7 +340,8 @@ support = "third"
 
 
 def test_a_support_that_does_not_act_has_no_reaction(tmp_path):
-    sx.simulate(sx.Scenario.parse(BASE + TURNS, tmp_path / "turns.toml"), tmp_path / "run", progress=False)
+    scenario = sx.Scenario.parse(BASE + TURNS, tmp_path / "turns.toml")
+    sx.simulate(scenario, tmp_path / "run", progress=False, pictures=False)
     probes = sx.read_result(tmp_path / "run").probes
     told = probes["all"]
     t, late = told["t"], told["t"] > 0.01 * (1.0 + 1e-6)

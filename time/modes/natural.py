@@ -14,8 +14,9 @@ from symplex.fem.energy import Array
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest, scale
-from symplex.time.modes.rigid_motions import MECHANISM, allowed_motions, center_of_mass, rigid_motions, sorted_rigid
+from symplex.time.modes.rigid_motions import MECHANISM, allowed_motions, rigid_motions, sorted_rigid
 from symplex.time.modes.small_motions import SmallMotions
+from symplex.time.rigid_rotation import centre_of_mass
 from symplex.time.solvers.linear import Linear
 
 
@@ -110,7 +111,7 @@ def natural_modes(system: System, state: State, n: int, *, solver: Linear = "aut
     flat = shapes.reshape(n, -1)
     largest = np.argmax(np.abs(flat) > (1.0 - 1e-6) * np.abs(flat).max(axis=1, keepdims=True), axis=1)
     shapes = shapes * np.sign(flat[np.arange(n), largest])[:, None, None]
-    center = center_of_mass(system, state.q)
+    center = centre_of_mass(system, state.q)
     rigid = rigid_motions(state.q, center)
     weighed = np.array([system.apply_mass(motion) for motion in rigid])
     participation = np.einsum("kni,dni->kd", shapes, weighed)

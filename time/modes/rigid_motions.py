@@ -7,6 +7,7 @@ import numpy as np
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.modes.small_motions import SmallMotions
+from symplex.time.rigid_rotation import centre_of_mass
 
 _ZERO = 1e-12  # of the largest ω², below which that of a rigid motion is zero to rounding
 _NOTHING = 1e-14  # below which those of other motions are: slender bodies have vibrations between the two
@@ -15,12 +16,6 @@ _HELD = 1e-9  # of a motion that supports may see
 _ALONG = 1e-6  # by which a direction may differ from an axis
 AXES = "xyz"
 MECHANISM = "mechanism"  # what a mode without stiffness is that is not rigid
-
-
-def center_of_mass(system: System, q: Array) -> Array:
-    """Return the centre of mass [dim] in m."""
-    weights = system.apply_mass(np.ones((system.n_nodes, 1)))[:, 0]
-    return weights @ q / weights.sum()
 
 
 def rigid_motions(q: Array, center: Array) -> Array:
@@ -105,7 +100,7 @@ def _complement(system: System, squares: Array, basis: Array, rigid: Array) -> t
 def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:
     """Return the rigid motions [r, n, dim] that no support sees, shifts first, and their names."""
     system, dim = motions.system, motions.system.dim
-    every = rigid_motions(motions.q, center_of_mass(system, motions.q))
+    every = rigid_motions(motions.q, centre_of_mass(system, motions.q))
     size = float(np.abs(motions.q - motions.q.mean(axis=0)).max(initial=0.0)) or 1.0
     every[dim:] /= size
     at_supports = every[:, system.fixed].T  # [held, d]
