@@ -193,7 +193,8 @@ def long_orbit() -> Iterator[Row]:
 )
 def oblique_impact() -> Iterator[Row]:
     """A cube of aluminium, 0.1 m, 1000 m/s along each axis, meets a rigid wall; 60 µs, lattice of
-    0.5 mm. Force-stepping keeps momenta up to its lattice only."""
+    0.5 mm. Force-stepping keeps momenta up to its lattice only.
+    """
     mesh = sx.cube_mesh("I", size=0.1)
     aluminium = sx.NeoHookean(lmbda=60.5e9, mu=26e9, density=2700.0)
     wall = sx.HalfSpace(point=(0.101, 0.101, 0.101), normal=(0, -1, -1), normalize=False)

@@ -151,8 +151,8 @@ def heavy_top() -> Iterator[Row]:
 
 @problem(ROTATION, "Kepler's orbit", source="exact: back at the start after the period 2π a^(3/2)", within=1e-4)
 def kepler() -> Iterator[Row]:
-    """Half axis a = 1, γ = 1, e = 0.5, from the pericentre; the planet after one period in 2000 steps, deviations in parts of
-    a. (Methods of second order lag, and the apsides turn.)
+    """Half axis a = 1, γ = 1, e = 0.5, from the pericentre; the planet after one period in 2000 steps, deviations in
+    parts of a. (Methods of second order lag, and the apsides turn.)
     """
     bars = sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)
     fixed = np.array([[True, True], [False, False]])

@@ -73,7 +73,7 @@ def lame_cylinder() -> Iterator[Row]:
     within=0.012,
 )
 def spinning_disc() -> Iterator[Row]:
-    """Radius b = 0.2 m, 4 mm thick, 100 rad/s, steel; a quarter of one half of it, from a square by a map without a hole."""
+    """Radius b = 0.2 m, 4 mm thick, 100 rad/s, steel; an eighth, its quarter from a square."""
 
     def disc(u: Array) -> Array:
         x, y = u[:, 0], u[:, 1]
