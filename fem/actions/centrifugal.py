@@ -69,7 +69,7 @@ def _pairs(who: str, mass: sp.csr_array) -> tuple[IntArray, Array]:
     # Those that no mass joins with others are in pairs too, the last of an odd number with any other node.
     partner = np.append(alone, (alone[-1] + 1) % len(own)) if len(alone) % 2 else alone
     if len(own) == 1 and len(alone):
-        return np.zeros((1, 1), np.int32), own[:, None, None]
+        return np.zeros((1, 1), np.int32), np.asarray(own, float)[:, None, None]
     pairs = np.concatenate([np.stack([a, b], axis=1), partner.reshape(-1, 2)])
     weights = np.zeros((len(pairs), 2, 2))
     weights[: len(a), 0, 1] = weights[: len(a), 1, 0] = m_ab

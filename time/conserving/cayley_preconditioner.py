@@ -92,6 +92,7 @@ class CayleyPreconditioner:
             self._blocks[self._supported] = 0.0
             node, axis = np.nonzero(system.fixed)
             self._blocks[self._diagonal[node], axis, axis] = mass[self._diagonal[node]]
+        self._solver.begin()
         self._solver.update(self._blocks, True, self._at)
 
     @property

@@ -104,6 +104,7 @@ class _Tangent:
         balance = self._balance
         try:
             blocks, by_part = balance.stiffness(q)
+            self._solver.begin()
             self._solver.update(blocks, balance.symmetric, q)
             return balance.way - self._solver.solve(by_part, _BALANCED)
         except StepFailed:

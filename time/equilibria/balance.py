@@ -140,7 +140,7 @@ class StaticBalance:
         path of equilibria ends, or a second one begins. It is not known of a tangent that is so nearly singular that a
         little more stiffness makes them positive, as with elements of reduced integration in a row.
         """
-        from symplex.time.solvers.iterative import LARGEST_DIRECT  # compiled when first needed
+        from symplex.time.solvers.automatic import LARGEST_DIRECT  # compiled when first needed
 
         if q.size > LARGEST_DIRECT:
             return None

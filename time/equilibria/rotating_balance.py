@@ -140,7 +140,7 @@ def loaded(balance: RotatingBalance, q: Array, newton: Newton) -> tuple[Array, i
 
     Where only iterations can solve linear equations, the definite tangent is tried first.
     """
-    from symplex.time.solvers.iterative import LARGEST_DIRECT  # compiled when first needed
+    from symplex.time.solvers.automatic import LARGEST_DIRECT  # compiled when first needed
 
     solver = NewtonSolver(balance.system, newton)
     if q.size > LARGEST_DIRECT:

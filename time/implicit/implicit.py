@@ -90,7 +90,7 @@ class ImplicitMotion(FixedStepMotion):
 
         Then what the linear solver did: ``factorisations``, incomplete ones included, and, if there were any,
         ``linear_iterations`` and the matrices that were ``shifted`` to have incomplete factors, ``indefinite`` though
-        symmetric, or solved with complete factors (``direct``) where iterations failed.
+        symmetric, or factorised completely (``direct``) where iterations failed or would have cost more.
         """
         counts: dict[str, float] = {"steps": self.n, "corrections": int(self._corrections[0])}
         if self._halvings:

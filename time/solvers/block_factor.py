@@ -328,7 +328,8 @@ def lu_backward(indptr, indices, diagonal, factor, inverses, z, first, last):
     for row in range(last - 1, first - 1, -1):
         i = THREE * np.uint64(row)
         y0, y1, y2 = z[i], z[i + np.uint64(1)], z[i + np.uint64(2)]
-        for s in range(diagonal[row] + 1, indptr[row + 1]):
+        # The nearest rows, which were solved last, come last: what needs no waiting for them is then done meanwhile.
+        for s in range(indptr[row + 1] - 1, diagonal[row], -1):
             j = THREE * np.uint64(indices[s])
             d0, d1, d2 = block_times(factor, s, z[j], z[j + np.uint64(1)], z[j + np.uint64(2)])
             y0 -= d0

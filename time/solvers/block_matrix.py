@@ -24,6 +24,7 @@ from symplex.fem.kernels import inlined, kernel
 from symplex.time.solvers.node_order import two_sided_order
 
 THREE, NINE = np.uint64(3), np.uint64(9)
+_ROUNDING = 1e-12  # of numbers on the diagonal: what two numbers that should be equal may differ by
 WORTH_A_THREAD = 10_000  # nodes
 
 
@@ -99,6 +100,20 @@ class BlockPattern:
         diagonal = self.lower.source[self.lower.indptr[1:] - 1]
         return float(np.max(np.abs(np.einsum("nii->ni", blocks)[diagonal]), initial=0.0))
 
+    def is_symmetric(self, blocks: Array) -> bool:
+        """Return whether a matrix given by its blocks [nnz, dim, dim] is symmetric to rounding."""
+        return bool(_is_symmetric(self._indptr, self._indices, self._transposed, blocks, _ROUNDING))
+
+    @cached_property
+    def _transposed(self) -> NDArray[np.int64]:
+        """The place [nnz] of the block on the other side of the diagonal of each block, in the given order."""
+        places = sp.csr_array(
+            (np.arange(1, len(self._indices) + 1), self._indices, self._indptr), shape=(self.n, self.n)
+        )
+        other = sp.csr_array(places.T)
+        other.sort_indices()
+        return np.asarray(other.data, np.int64) - 1
+
     def take(self, rows: BlockRows, blocks: Array, scale: float, out: Array) -> None:
         """Write the blocks [nnz, dim, dim] of a matrix in the given order, times a factor, to out [nnz', 9]."""
         flat = blocks.reshape(len(blocks), -1)
@@ -126,6 +141,28 @@ def _rows_of(places: sp.csr_array) -> BlockRows:
     places.sort_indices()
     source = (places.data - 1).astype(np.uint32)
     return BlockRows(places.indptr.astype(np.int64), places.indices.astype(np.uint32), source)
+
+
+@kernel
+def _is_symmetric(indptr, indices, transposed, blocks, tolerance):
+    """Return whether |A_ij − A_ji| ≤ tolerance (|A_ii| |A_jj|)^½ for all numbers of blocks i and j."""
+    n, dim = len(indptr) - 1, blocks.shape[1]
+    size = np.zeros(n)
+    for a in range(n):
+        for s in range(indptr[a], indptr[a + 1]):
+            if indices[s] == a:
+                size[a] = np.abs(blocks[s]).max()
+    for a in range(n):
+        for s in range(indptr[a], indptr[a + 1]):
+            b, t = indices[s], transposed[s]
+            if b > a:
+                break
+            most = tolerance * np.sqrt(size[a] * size[b])
+            for i in range(dim):
+                for j in range(dim):
+                    if not abs(blocks[s, i, j] - blocks[t, j, i]) <= most:
+                        return False
+    return True
 
 
 @kernel

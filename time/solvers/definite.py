@@ -136,7 +136,7 @@ def _solver(kind: Linear, pattern: Pattern, dim: int) -> _NodeByNode | _Banded |
         return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE_OF_MULTIGRID)
     if kind == "krylov":
         return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE)
-    from symplex.time.solvers.iterative import AutomaticSolver  # compiled when first needed
+    from symplex.time.solvers.automatic import AutomaticSolver  # compiled when first needed
 
     return _Iterative(AutomaticSolver(pattern, dim), _TOLERANCE)
 
@@ -220,6 +220,7 @@ class _Iterative(LinearSolver):
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim]."""
+        self._solver.begin()
         self._solver.update(blocks, symmetric, positions)
 
     def solve(self, b: Array, tolerance: float) -> Array:

@@ -7,8 +7,10 @@ from typing import final
 import numpy as np
 import scipy.sparse as sp
 
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.kernels import kernel
+from symplex.time.solvers.conjugate_residuals import conjugate_residuals
+from symplex.time.solvers.fill import coordinates_of, minimum_degree_order
 from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import loose_part, singular
 
@@ -67,27 +69,26 @@ class SparseSolver(LinearSolver):
     pivot : float, default 0.1
         Which part of the largest one of its column a diagonal pivot may be. With 0 there is no pivoting, which
         symmetric positive definite matrices do not need.
+    nodes : int32 [n], optional
+        The nodes in their order of elimination; by default one of least degree.
     """
 
-    def __init__(self, pattern: Pattern, dim: int, pivot: float = _PIVOT):
+    def __init__(self, pattern: Pattern, dim: int, pivot: float = _PIVOT, nodes: IntArray | None = None):
         self._pattern, self._pivot = pattern, pivot
         blocks = np.arange(len(pattern.indices) * dim * dim, dtype=float).reshape(-1, dim, dim)
-        self._places = sp.csc_array(pattern.matrix(blocks))  # where each entry is in the blocks
-        self._order = None
-        self._test = np.random.default_rng(0).standard_normal(len(self._places.indptr) - 1)
+        places = sp.csc_array(pattern.matrix(blocks))  # where each entry is in the blocks
+        self._order = coordinates_of(minimum_degree_order(pattern) if nodes is None else nodes, dim)
+        self._places = sp.csc_array(places[self._order][:, self._order])
+        self._places.sort_indices()
+        self._definite: bool | None = None
+        self._test = np.random.default_rng(0).standard_normal(len(self._order))
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         from scipy.sparse.linalg import splu
 
-        self._blocks = blocks
+        self._blocks, self._definite = blocks, None
         options = {"diag_pivot_thresh": self._pivot, "options": {"SymmetricMode": True}}
-        if self._order is None:
-            self._matrix = self._with_values(blocks)
-            self._lu = self._guarded(splu, permc_spec="MMD_AT_PLUS_A", **options)
-            self._order = np.argsort(self._lu.perm_c)
-            self._places = sp.csc_array(self._places[self._order][:, self._order])
-            self._places.sort_indices()
         self._matrix = self._with_values(blocks)
         self._lu = self._guarded(splu, permc_spec="NATURAL", **options)
         self.counts["factorisations"] += 1
@@ -99,6 +100,11 @@ class SparseSolver(LinearSolver):
     @property
     def definite(self) -> bool:
         """Whether the matrix, if symmetric, is positive definite: all pivots on its diagonal are."""
+        if self._definite is None:
+            self._definite = self._has_positive_pivots()
+        return self._definite
+
+    def _has_positive_pivots(self) -> bool:
         lu = self._lu
         if not np.array_equal(lu.perm_r, lu.perm_c):  # which positive matrices do not need, but may have got
             from scipy.sparse.linalg import splu
@@ -117,9 +123,24 @@ class SparseSolver(LinearSolver):
             x += self._lu.solve(residual)
             if not np.linalg.norm(rhs - self._matrix @ x) <= _BROKEN * size:
                 x = self._with_full_pivoting(rhs)
+        return self._in_given_order(x, b.shape)
+
+    def solve_near(self, blocks: Array, b: Array, tolerance: float, limit: int) -> tuple[Array | None, int]:
+        """Return x [n, dim] with |A x − b| at most tolerance · |b| for another matrix A of blocks [nnz, dim, dim].
+
+        The factors precondition generalised conjugate residuals. None is returned for x if more than ``limit``
+        iterations are needed; the second is how many there were.
+        """
+        matrix = self._with_values(blocks)
+        x, iterations = conjugate_residuals(
+            lambda p: matrix @ p, self._lu.solve, b.reshape(-1)[self._order], tolerance, limit
+        )
+        return (None if x is None else self._in_given_order(x, b.shape)), iterations
+
+    def _in_given_order(self, x: Array, shape: tuple[int, ...]) -> Array:
         out = np.empty_like(x)
         out[self._order] = x
-        return out.reshape(b.shape)
+        return out.reshape(shape)
 
     def _with_values(self, blocks: Array) -> sp.csc_array:
         places = self._places

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
-from symplex.time.solvers.direct import SparseSolver
-from symplex.time.solvers.krylov import Solution, bicgstab, conjugate_gradients
+from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab, conjugate_gradients
 from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import floating_part, loose_part, singular
 
 EXACT_ENOUGH = 1e-3  # a residual at which rounding may end an iteration; solutions of singular systems leave about 1
-LARGEST_DIRECT = 60_000  # unknowns up to which sparse factors are tried where iterations fail: some 4 GB
 
 _ENDS = {
     "rounding": "could not improve it",
@@ -56,6 +53,8 @@ class KrylovSolver(LinearSolver):
             raise StepFailed(f"the largest number on the diagonal of the matrix of the step is {largest}.")
         # A power of two that makes it about 1: factors in single precision hold whatever the units are.
         self._scale = 2.0 ** -np.frexp(largest)[1]
+        # Of energy-momentum the matrix at the start of a step is symmetric, though not those that follow.
+        symmetric = symmetric or self._rows.is_symmetric(blocks)
         self._definite = symmetric and self._factorize_symmetric()
         self._factorized = self._definite or self._factorize_any()
 
@@ -81,6 +80,16 @@ class KrylovSolver(LinearSolver):
         return factor.factorize(values) < 0
 
     @property
+    def nodes(self) -> IntArray:
+        """The nodes [n] in the order in which incomplete factors eliminate them, which has a narrow band."""
+        return self._rows.nodes
+
+    @property
+    def progress(self) -> tuple[int, float]:
+        """The iterations of the last solution, and the residual that it left as a part of the right-hand side."""
+        return (0, 1.0) if self._last is None else (self._last.iterations, self._last.residual)
+
+    @property
     def definite(self) -> bool:
         """Whether the matrix is symmetric, and no direction was met along which it is not positive."""
         return self._definite
@@ -98,8 +107,11 @@ class KrylovSolver(LinearSolver):
             raise self.failure(tolerance)
         return x
 
-    def attempt(self, b: Array, tolerance: float) -> Array | None:
-        """Return x as `solve` does, or None if the tolerance is not reached: then `failure` says why."""
+    def attempt(self, b: Array, tolerance: float, worth: Worth = always) -> Array | None:
+        """Return x as `solve` does, or None if the tolerance is not reached: then `failure` says why.
+
+        Iterations end where they are no longer ``worth`` while (see `symplex.time.solvers.krylov`).
+        """
         self._last: Solution | None = None
         size = float(np.max(np.abs(b), initial=0.0))
         if size == 0.0:
@@ -108,13 +120,13 @@ class KrylovSolver(LinearSolver):
             raise StepFailed("the right-hand side of the equations of the step is not finite.")
         rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
         if self._definite and self._cholesky:
-            self._last = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance))
+            self._last = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance, worth=worth))
             if self._last.outcome == "indefinite":
                 self.counts["indefinite"] += 1
                 self._definite = False
                 self._factorized = self._factorize_any()
         if not self._definite and self._factorized and self._lu:
-            self._last = self._note(bicgstab(self._rows, *self._lu, rhs, tolerance))
+            self._last = self._note(bicgstab(self._rows, *self._lu, rhs, tolerance, worth=worth))
         if self._last is None or not _is_solved(self._last):
             return None
         return self._rows.scatter(self._last.x) * (self._scale * size)
@@ -143,60 +155,3 @@ def _is_solved(solution: Solution) -> bool:
 
 def _room(rows: BlockRows) -> Array:
     return np.empty((len(rows.indices), 9))
-
-
-@final
-class AutomaticSolver(LinearSolver):
-    """`KrylovSolver`, and sparse factors for a matrix that it doesn't get done with, if they fit into memory.
-
-    Parameters
-    ----------
-    pattern : Pattern
-    dim : int
-    """
-
-    def __init__(self, pattern: Pattern, dim: int):
-        self._pattern, self._dim = pattern, dim
-        self._krylov = KrylovSolver(pattern, dim)
-        self._sparse: SparseSolver | None = None
-
-    @cached_property
-    def counts(self) -> dict[str, int]:
-        """Those of `KrylovSolver`, which counts on."""
-        return self._krylov.counts
-
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
-        """Take the matrix with the given blocks [nnz, dim, dim]."""
-        self._matrix = blocks, symmetric, positions
-        self._direct = False
-        self._krylov.update(blocks, symmetric, positions)
-
-    @property
-    def definite(self) -> bool:
-        """Whether the matrix is symmetric, and no direction was met along which it is not positive."""
-        return self._krylov.definite
-
-    def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim] with |A x − b| at most tolerance · |b|.
-
-        Raises
-        ------
-        StepFailed
-            If the tolerance is not reached.
-        """
-        if not self._direct:
-            x = self._krylov.attempt(b, tolerance)
-            if x is not None:
-                return x
-            if self._pattern.n_nodes * self._dim > LARGEST_DIRECT:
-                raise self._krylov.failure(tolerance)
-        return self._factors().solve(b, tolerance)
-
-    def _factors(self) -> SparseSolver:
-        """Return the direct solver with the present matrix."""
-        self._sparse = self._sparse or SparseSolver(self._pattern, self._dim)
-        if not self._direct:
-            self._sparse.update(*self._matrix)
-            self._direct = True
-            self.counts["direct"] += 1
-        return self._sparse

@@ -6,6 +6,7 @@ number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
@@ -22,6 +23,7 @@ PATIENCE = 1000  # iterations in which the residual must halve: thin bodies in l
 _STALLED = 0.9  # beginning anew from the true residual must do better than this factor
 _BREAKDOWN = 1e-14  # BiCGStab begins anew where its two residuals are orthogonal to rounding
 
+Worth = Callable[[int], bool]
 Outcome = Literal["converged", "rounding", "stagnated", "indefinite", "broken down", "out of iterations"]
 
 
@@ -49,6 +51,11 @@ class Solution:
     outcome: Outcome
 
 
+def always(iterations: int) -> bool:
+    """Return True: iterations are worth while however many there were."""
+    return True
+
+
 def conjugate_gradients(
     pattern: BlockPattern,
     values: Array,
@@ -56,6 +63,7 @@ def conjugate_gradients(
     b: Array,
     tolerance: float,
     limit: int = LIMIT,
+    worth: Worth = always,
 ) -> Solution:
     """Solve A x = b with A symmetric positive definite, to |b − A x| ≤ tolerance |b|.
 
@@ -72,6 +80,8 @@ def conjugate_gradients(
     b : float64 [3 n]
     tolerance : float
     limit : int
+    worth : callable
+        Whether to go on after so many iterations.
     """
     x, p, q, z = (np.zeros_like(b) for _ in range(4))
     r = b.copy()
@@ -106,6 +116,8 @@ def conjugate_gradients(
             best, best_at = rr, iteration
         elif iteration - best_at >= PATIENCE:
             return finish(iteration, "stagnated")
+        if not worth(iteration):
+            return finish(iteration, "out of iterations")
         factor.backward(z)
         curvature = product_with(z, 0.0 if fresh else rz / rz_before)
         if not curvature > 0.0:
@@ -115,7 +127,13 @@ def conjugate_gradients(
 
 
 def bicgstab(
-    pattern: BlockPattern, values: Array, factor: IncompleteLU, b: Array, tolerance: float, limit: int = LIMIT
+    pattern: BlockPattern,
+    values: Array,
+    factor: IncompleteLU,
+    b: Array,
+    tolerance: float,
+    limit: int = LIMIT,
+    worth: Worth = always,
 ) -> Solution:
     """Solve A x = b to |b − A x| ≤ tolerance |b| by BiCGStab (van der Vorst 1992), preconditioned on the right.
 
@@ -131,6 +149,8 @@ def bicgstab(
     b : float64 [3 n]
     tolerance : float
     limit : int
+    worth : callable
+        Whether to go on after so many iterations.
     """
     x, y, z, p, v, t = (np.zeros_like(b) for _ in range(6))
     r = b.copy()
@@ -164,6 +184,8 @@ def bicgstab(
             best, best_at = rr, iterations
         elif iterations - best_at >= PATIENCE:
             return finish(iterations, "stagnated")
+        if not worth(iterations):
+            return finish(iterations, "out of iterations")
         pattern.run(_turn, beta, omega, r, v, p)
         factor.solve(p, y)
         multiply(y, v)

@@ -9,7 +9,7 @@ from symplex.time.solvers.direct import DenseSolver, SparseSolver
 from symplex.time.solvers.linear_solver import LinearSolver
 
 # Which solver: "dense" and "sparse" are direct, "krylov" and "multigrid" iterate; "auto" takes the one for the size,
-# and a direct one where iterations fail.
+# and a direct one where iterations fail or would cost more.
 Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 
 DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
@@ -27,6 +27,10 @@ def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
         from symplex.time.solvers.multigrid import MultigridSolver
 
         return MultigridSolver(pattern, dim)
-    from symplex.time.solvers.iterative import AutomaticSolver, KrylovSolver  # compiled when first needed
+    if kind == "krylov":
+        from symplex.time.solvers.iterative import KrylovSolver  # compiled when first needed
 
-    return KrylovSolver(pattern, dim) if kind == "krylov" else AutomaticSolver(pattern, dim)
+        return KrylovSolver(pattern, dim)
+    from symplex.time.solvers.automatic import AutomaticSolver
+
+    return AutomaticSolver(pattern, dim)

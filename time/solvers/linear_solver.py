@@ -9,7 +9,7 @@ from symplex.fem.assembly import Array
 
 # What solvers count: matrices that were factorised (incompletely, or for which multigrid was set up), iterations of all
 # solutions; and of the matrices those that were shifted to have incomplete factors, those that are symmetric but not
-# positive definite, and those that had to be factorised completely where iterations failed.
+# positive definite, and those that were factorised completely where iterations failed or would have cost more.
 COUNTS = ("factorisations", "iterations", "shifted", "indefinite", "direct")
 
 
@@ -29,6 +29,9 @@ class LinearSolver(ABC):
     def counts(self) -> dict[str, int]:
         """How often each of `COUNTS` was since the start."""
         return dict.fromkeys(COUNTS, 0)
+
+    def begin(self) -> None:  # noqa: B027 - most solvers keep nothing
+        """Forget what was learned from the matrices before: a step begins, perhaps of a run that is resumed."""
 
     @abstractmethod
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from symplex.errors import MissingPackage, StepFailed
 from symplex.fem.assembly import Array, Pattern
+from symplex.time.solvers.automatic import LARGEST_DIRECT
+from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.krylov import LIMIT
 from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import loose_part, singular
@@ -20,7 +22,8 @@ _ROUNDING = 0.5  # of the tolerance is asked for, since the residual that is car
 class MultigridSolver(LinearSolver):
     """Conjugate gradients (or BiCGStab) with smoothed aggregation that keeps the rigid motions as near null space.
 
-    The hierarchy is made anew for each matrix, which takes as long as some ten iterations.
+    The hierarchy is made anew for each matrix, which takes as long as some ten iterations. What they do not get done is
+    solved with sparse factors, if these fit into memory.
 
     Parameters
     ----------
@@ -40,7 +43,8 @@ class MultigridSolver(LinearSolver):
             raise MissingPackage(
                 'linear="multigrid" needs pyamg, which is not installed: pip install "symplex[multigrid]".'
             ) from error
-        self._pattern = pattern
+        self._pattern, self._dim = pattern, dim
+        self._sparse: SparseSolver | None = None
 
     def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
         """Set up the hierarchy for the matrix with the given blocks [nnz, dim, dim]."""
@@ -48,7 +52,7 @@ class MultigridSolver(LinearSolver):
 
         self.counts["factorisations"] += 1
         self._symmetric = self._positive = symmetric
-        self._blocks = blocks
+        self._blocks, self._factorised = blocks, False
         matrix = self._pattern.matrix(blocks)
         self._matrix = sp.bsr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
         modes = rigid_motions(positions)
@@ -68,6 +72,8 @@ class MultigridSolver(LinearSolver):
         """
         from scipy.sparse.linalg import bicgstab, cg
 
+        if self._factorised:
+            return self._factors().solve(b, tolerance)
         method = cg if self._symmetric else bicgstab
         rhs = b.reshape(-1)
         x, _ = method(
@@ -78,12 +84,25 @@ class MultigridSolver(LinearSolver):
             loose = loose_part(self._pattern, self._blocks)
             if loose is not None:
                 raise singular(self._pattern, self._blocks, loose)
-            raise StepFailed(
-                f"multigrid left a residual of {left / size:.1e} of the right-hand side, wanted {tolerance:.1e}. "
-                'Try a smaller step, or linear="auto".'
-            )
+            if rhs.size > LARGEST_DIRECT:
+                raise StepFailed(
+                    f"multigrid left a residual of {left / size:.1e} of the right-hand side, wanted {tolerance:.1e}. "
+                    'Try a smaller step, or linear="auto".'
+                )
+            return self._factors().solve(b, tolerance)
         self._positive &= bool(rhs @ x >= 0.0)
         return x.reshape(b.shape)
+
+    def _factors(self) -> SparseSolver:
+        """Return the direct solver with the present matrix."""
+        self._sparse = self._sparse or SparseSolver(self._pattern, self._dim)
+        if not self._factorised:
+            self._sparse.update(self._blocks, self._symmetric, np.empty(0))
+            self._factorised = True
+            self.counts["direct"] += 1
+        if self._symmetric:
+            self._positive = self._sparse.definite
+        return self._sparse
 
     @property
     def definite(self) -> bool:

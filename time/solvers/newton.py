@@ -47,7 +47,7 @@ class Newton:
         or five are usual.
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
-        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by the number of unknowns, with the steps of
+        incomplete factors; ``"multigrid"`` (needs pyamg); or ``"auto"`` by what each would cost, with the steps of
         small trusses and the like in one compiled loop (`symplex.time.solvers.small_newton`).
     halvings : int, optional
         How often a step that fails may be halved; default: 6 where bodies must not pass through each other, else 0. Its
@@ -187,6 +187,7 @@ class NewtonSolver:
             If there is none to be found.
         """
         self._follow_pattern()
+        self._linear.begin()
         limit = self.settings.iterations
         self._q0 = q0
         if not follow or self.system.impassable:  # on what is followed, things might pass through

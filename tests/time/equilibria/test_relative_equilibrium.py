@@ -265,7 +265,7 @@ def test_iterations_and_factors_find_the_same(monkeypatch):
     system, points = block(cells=(6, 4, 2))
     by_factors = sx.equilibria.relative_equilibrium(system, points, [0, 0, 0.1])
     # As for systems of more than 60 000 unknowns.
-    monkeypatch.setattr("symplex.time.solvers.iterative.LARGEST_DIRECT", 100)
+    monkeypatch.setattr("symplex.time.solvers.automatic.LARGEST_DIRECT", 100)
     iterated = sx.equilibria.relative_equilibrium(system, points, [0, 0, 0.1], newton=sx.Newton(linear="krylov"))
     np.testing.assert_allclose(iterated.state.q, by_factors.state.q, atol=1e-8)  # tilts are held by nearly nothing
     assert iterated.stretch == pytest.approx(by_factors.stretch, abs=1e-12)

@@ -17,11 +17,12 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.conserving.energy_momentum import EnergyMomentum
-from symplex.time.solvers import block_matrix, iterative
+from symplex.time.solvers import automatic, block_matrix, iterative
+from symplex.time.solvers.automatic import AutomaticSolver
 from symplex.time.solvers.block_factor import FIRST_SHIFT, IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, product, symmetric_product
 from symplex.time.solvers.direct import DenseSolver, SparseSolver
-from symplex.time.solvers.iterative import AutomaticSolver, KrylovSolver
+from symplex.time.solvers.iterative import KrylovSolver
 from symplex.time.solvers.krylov import bicgstab, conjugate_gradients
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton
@@ -482,6 +483,7 @@ def test_direct_factors_take_over(monkeypatch):
     for _ in range(2):
         assert relative_residual(system.pattern, blocks, solver.solve(b, 1e-9), b) <= 1e-9
     assert solver.counts["direct"] == 1
+    solver.begin()
     solver.update(blocks, True, q)
     solver.solve(b, 1e-9)
     assert solver.counts["direct"] == 2
@@ -489,7 +491,8 @@ def test_direct_factors_take_over(monkeypatch):
 
 def test_no_direct_factors_beyond_memory(monkeypatch):
     system, q, blocks = cube(3)
-    monkeypatch.setattr(iterative, "LARGEST_DIRECT", 100)
+    monkeypatch.setattr(automatic, "LARGEST_DIRECT", 100)
+    monkeypatch.setattr(automatic, "_MOST_NUMBERS", 100)
     solver = AutomaticSolver(system.pattern, 3)
     solver.update(blocks, True, q)
     monkeypatch.setattr(iterative, "conjugate_gradients", stopped(conjugate_gradients))
@@ -500,7 +503,7 @@ def test_no_direct_factors_beyond_memory(monkeypatch):
 
 
 def stopped(method):
-    return lambda *arguments: method(*arguments, limit=3)
+    return lambda *arguments, **options: method(*arguments, **(options | {"limit": 3}))
 
 
 # -- singular systems -------------------------------------------------------------------------------------------------
