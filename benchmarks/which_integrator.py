@@ -47,7 +47,9 @@ class Problem:
     logarithmic: bool = False
 
 
-def recorded(system: sx.System, method: sx.Integrator, state: sx.State, times: np.ndarray) -> tuple[sx.Trajectory | str, float]:
+def recorded(
+    system: sx.System, method: sx.Integrator, state: sx.State, times: np.ndarray
+) -> tuple[sx.Trajectory | str, float]:
     """Return the trajectory, as far as it came, or why there is none; and the processor time in s."""
     began, recorder = process_time(), sx.Recorder()
     stopped = "nothing was computed"
@@ -195,7 +197,9 @@ def stiff() -> Problem:
 
     from scipy.integrate import solve_ivp
 
-    exact = solve_ivp(lambda t, y: [y[1], -9.81 * np.cos(y[0])], (0, 10), [0.0, 0.0], t_eval=times, rtol=1e-12, atol=1e-12).y[0]
+    exact = solve_ivp(
+        lambda t, y: [y[1], -9.81 * np.cos(y[0])], (0, 10), [0.0, 0.0], t_eval=times, rtol=1e-12, atol=1e-12
+    ).y[0]
     path = np.stack([np.cos(exact), np.sin(exact)], axis=1)
 
     def distance(found: sx.Trajectory) -> np.ndarray:

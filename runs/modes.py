@@ -261,9 +261,7 @@ def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
         heads = ["mode", "frequency (Hz)", "damping ratio", ""]
         rows = [
             [str(k + 1), _number(f), _ratio(z), kind]
-            for k, (f, z, kind) in enumerate(
-                zip(complex_.frequencies, complex_.ratios, found.kinds, strict=True)
-            )
+            for k, (f, z, kind) in enumerate(zip(complex_.frequencies, complex_.ratios, found.kinds, strict=True))
         ]
     else:
         heads = ["mode", "frequency (Hz)", *(f"mass {a}" for a in AXES), *(f"inertia {a}" for a in AXES), ""]
