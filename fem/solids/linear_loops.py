@@ -244,9 +244,7 @@ def _along(s, g):
 
 
 @kernel
-def add_hessian(
-    q, nodes, counts, geometry, weights, slopes, law, factor, hourglass, elements, slots, out, first, last
-):
+def add_hessian(q, nodes, counts, geometry, weights, slopes, law, factor, hourglass, elements, slots, out, first, last):
     """Add the Hessian, times a factor, of the chunks first … last − 1, the same at all q, to out [nnz, 3, 3].
 
     See `law_hessians.add_hessian`.
