@@ -14,6 +14,7 @@ package that it imports, directly or not: an edited formula runs the next time.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
 from collections.abc import Callable, Iterator
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from numba import cfunc, njit, types
-from numba.core import caching
+from numba.core import caching, event
+from numba.core.errors import NumbaError
 
 from symplex.fem.kernel_cache import provide_cache
 
@@ -40,7 +42,7 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
 
     They are compiled without the two wrappers by which Python and C call, which take as long as a short function with
     many arguments does itself. For a call from Python, which would run into an address that is none, the function is
-    compiled once more, as a whole.
+    compiled once more, as a whole. A constant argument does not make another version: LLVM puts it in all the same.
     """
 
     def decorated(function: Callable) -> Any:
@@ -54,8 +56,15 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
         def compile_whole(*args: Any, **kwargs: Any) -> Any:
             return whole()._compile_for_args(*args, **kwargs)
 
+        def template(args: tuple, kws: dict) -> Any:
+            try:
+                return as_literals(tuple(map(types.unliteral, args)), {k: types.unliteral(v) for k, v in kws.items()})
+            except NumbaError:  # where the constant itself is needed, as to index a tuple of several types
+                return as_literals(args, kws)
+
         dispatcher._insert = _not_found  # of what is compiled, for calls from Python, which then
         dispatcher._compile_for_args = compile_whole
+        as_literals, dispatcher.get_call_template = dispatcher.get_call_template, template
         return dispatcher
 
     return decorated
@@ -88,6 +97,36 @@ SIGNATURES = {
 def c_function(kind: str, *, cached: bool = True) -> Callable[[Callable], Any]:
     """Return the decorator of C functions of one of the ``SIGNATURES``; their ``address`` can be passed on."""
     return cfunc(SIGNATURES[kind], cache=cached, **_ARITHMETIC)
+
+
+class _Compiling(event.Listener):
+    """Lets Python look for garbage less often while numba compiles, whose many small objects it looked at in vain.
+
+    A sixth of the time went there. What follows has the thresholds of before.
+    """
+
+    _OBJECTS = 200_000  # between two looks, some 30 MB
+
+    def __init__(self):
+        self._depth = 0
+        self._before = gc.get_threshold()
+
+    def on_start(self, event: event.Event) -> None:
+        """Set the threshold for the outermost of nested functions; one of 0 never looks for garbage anyway."""
+        if not self._depth:
+            self._before = gc.get_threshold()
+            if self._before[0]:
+                gc.set_threshold(max(self._OBJECTS, self._before[0]), *self._before[1:])
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        """Set it back."""
+        self._depth -= 1
+        if not self._depth:
+            gc.set_threshold(*self._before)
+
+
+event.register("numba:compile", _Compiling())
 
 
 # -- when a cached kernel is out of date -----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Cached kernels: valid as long as no source that they are made from has changed."""
 
 import ast
+import gc
 import os
 import shutil
 import subprocess
@@ -11,7 +12,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from numba.core import caching
+from numba import njit
+from numba.core import caching, event
 
 import symplex
 from symplex.fem import kernels
@@ -126,3 +128,60 @@ def test_a_formula_called_from_python_is_what_kernels_compute():
     assert squares(np.full(3, 2, np.int32)) == 12
     with pytest.raises(TypeError, match="not enough arguments"):
         squares()
+
+
+def test_a_formula_is_compiled_once_for_all_constants():
+    @kernels.formula
+    def doubled(number):
+        return 2 * number
+
+    @njit
+    def called(number):
+        return doubled(1) + doubled(2) + doubled(number)
+
+    assert called(3) == 12
+    assert [str(arguments) for arguments in doubled.overloads] == ["(int64,)"]
+
+
+def test_a_formula_that_needs_the_constant_itself_has_it():
+    @kernels.formula
+    def part(of, number):
+        return of[number]
+
+    @njit
+    def called():
+        values = 1, 2.5, True
+        return part(values, 1), part(values, 2)
+
+    assert called() == (2.5, True)
+
+
+@pytest.mark.parametrize("threshold", [0, 321, 10**6])
+def test_garbage_is_looked_for_less_often_only_while_compiling(threshold):
+    seen = []
+
+    class Watch(event.Listener):
+        def on_start(self, event):
+            seen.append(gc.get_threshold()[0])
+
+        def on_end(self, event):
+            seen.append(gc.get_threshold()[0])
+
+    @njit
+    def inner(number):
+        return number + 1
+
+    @njit
+    def outer(number):
+        return inner(number) + 1
+
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(threshold, *before[1:])
+        with event.install_listener("numba:compile", Watch()):
+            assert outer(1) == 3
+        assert gc.get_threshold() == (threshold, *before[1:])
+    finally:
+        gc.set_threshold(*before)
+    while_compiling = threshold and max(200_000, threshold)
+    assert seen == [while_compiling] * 3 + [threshold]
