@@ -108,7 +108,7 @@ def _is_artificial(about: Linearised, shape: Array | ComplexArray, angular: floa
     if not angular > 0.0:
         return False
     system, q = about.system, about.state.q
-    parts = [np.real(shape), np.imag(shape) + 0.0]
+    parts = [np.asarray(part, float) for part in (np.real(shape), np.imag(shape))]
     energy = 0.0
     for held in (system.energies[name] for name in (RIGIDITY, PIVOTS) if name in system.energies):
         K = np.asarray(held.hessian(q[held.nodes]))

@@ -107,7 +107,7 @@ class Solid(ElementEnergy):
         self.fibres = None if fibres is None else self._directions(fibres)
         self.formulation: Formulation = _formulation_of(element, formulation, material)
         element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
-        self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra
+        self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra | MeanDilatation
         self._fast: NeoHookeanTetrahedra | None = None
         directions = material.directions if self.fibres is None else self.fibres
         if self.formulation == "stabilized":
