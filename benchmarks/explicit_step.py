@@ -25,16 +25,20 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from symplex.fem import threads
-from symplex.fem.actions.mass import add_consistent_mass
+from symplex.fem.actions.mass import add_consistent_mass, lumped_mass
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
+from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.meshes.mesh import Mesh
+from symplex.time.explicit.newmark import Newmark
 
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
 # Of the gradient, counted in `symplex.fem.solids.neo_hookean`: edges 9, cofactors 27, determinant 6, logarithm and
@@ -108,10 +112,16 @@ def processor() -> str:
 # -- symplex -----------------------------------------------------------------------------------------------------
 
 
+def body(tetrahedra: int) -> Mesh:
+    """Return a mesh of about so many tetrahedra."""
+    cells = max(1, round((tetrahedra / 24) ** (1 / 3)))
+    return box((0.1,) * 3, (cells,) * 3)
+
+
 def cube(tetrahedra: int) -> tuple[Solid, np.ndarray]:
     """Return a cube of about so many tetrahedra and its positions."""
-    cells = max(1, round((tetrahedra / 24) ** (1 / 3)))
-    mesh = box((0.1,) * 3, (cells,) * 3)
+    mesh = body(tetrahedra)
+    cells = round((len(mesh.cells["tetra"]) / 24) ** (1 / 3))
     solid = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)
     noise = np.random.default_rng(0).standard_normal(mesh.points.shape)
     return solid, 1.02 * mesh.points + 0.002 / cells * noise
@@ -130,6 +140,31 @@ def symplex_times(solid: Solid, q: np.ndarray, pattern: Pattern, number: int) ->
         call = lambda: add_consistent_mass(solid.points, solid.nodes, 2700.0, pattern.slots[0], mass)  # noqa: E731
         times["mass"] = best(call)
     return {name: time / m * 1e9 for name, time in times.items()}
+
+
+def whole_run(mesh: Mesh, number: int) -> dict[str, float]:
+    """Return ns per tetrahedron, by the clock, of what an explicit run of a body takes, on a number of threads."""
+    os.environ["SYMPLEX_THREADS"] = str(number)
+    threads.count.cache_clear()
+    cells = mesh.cells["tetra"]
+    times: dict[str, float] = {}
+
+    def timed(name: str, call: Callable[[], Any]) -> Any:
+        start = perf_counter()
+        result = call()
+        times[name] = (perf_counter() - start) / len(cells) * 1e9
+        return result
+
+    mass = timed("lumped mass", lambda: lumped_mass(mesh.points, cells, 2700.0, len(mesh.points)))
+    solid = timed("solid", lambda: Solid(mesh.points, cells, ALUMINIUM))
+    system = System(mass, {"body": solid})
+    state = timed("first state", lambda: system.state(mesh.points, mesh.points))  # with all that forces need
+    motion = timed("start", lambda: Newmark("auto").start(system, state))
+    steps = max(2_000_000 // len(cells), 5)
+    motion.advance(steps * motion.dt)
+    timed("step", lambda: motion.advance(2 * steps * motion.dt))
+    times["step"] /= steps
+    return times
 
 
 def bytes_per_tetrahedron(solid: Solid, q: np.ndarray, pattern: Pattern) -> dict[str, float]:
@@ -186,6 +221,16 @@ def main() -> None:
             ]
             print("| " + " | ".join(cells) + " |", flush=True)
         numbers |= {f"bytes {name}, {len(solid.nodes)}": value for name, value in memory.items()}
+    print("\n| tetrahedra | threads | lumped mass | solid | first state | start | step |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    whole_run(body(24), 1)  # compiled, or loaded
+    for size in arguments.tetrahedra:
+        mesh = body(size)
+        m = len(mesh.cells["tetra"])
+        for number in (1, 2):
+            times = whole_run(mesh, number)
+            numbers |= {f"{name}, {m}, {number} threads [ns]": time for name, time in times.items()}
+            print(f"| {m} | {number} | " + " | ".join(f"{time:.0f}" for time in times.values()) + " |", flush=True)
     for number, (bandwidth, arithmetic) in limits.items():
         print(f"\n{number} threads: {bandwidth / 1e9:.1f} GB/s, {arithmetic / 1e9:.0f} Gflop/s", end="")
         numbers |= {f"bandwidth, {number} threads [B/s]": bandwidth, f"arithmetic, {number} threads [1/s]": arithmetic}

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.kernels import kernel
 
 SIZE = 128  # elements in a block: 9 numbers of each fit the first-level cache together with their constants
 SLABS = 32  # at most; halved until they fit, so that two or four threads get as many each
@@ -53,27 +54,15 @@ class Blocks:
     def __init__(self, nodes: IntArray, points: Array, size: int = SIZE):
         m, k = nodes.shape
         slab = _slabs(nodes, points)
-        sizes = np.bincount(slab) if m else np.zeros(1, int)
+        sizes = np.bincount(slab) if m else np.zeros(1, np.int64)
         blocks = -(-sizes // size)
         first = np.concatenate([[0], np.cumsum(blocks)])
         self.slabs = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
-        order = np.argsort(slab, kind="stable")
-        starts = first[:-1] * size - (np.cumsum(sizes) - sizes)
-        place = np.arange(m) + np.repeat(starts, sizes)
         self.elements = np.full(first[-1] * size, -1, np.int32)
-        self.elements[place] = order
-        self.counts = (self.elements.reshape(-1, size) >= 0).sum(axis=1)
         self.nodes = np.zeros((len(self.elements), k), np.uint32)
-        self.nodes[place] = nodes[order]
+        _place(nodes, slab, first[:-1] * size, self.elements, self.nodes)
+        self.counts = (self.elements.reshape(-1, size) >= 0).sum(axis=1)
         self.nodes = self.nodes.reshape(len(self.counts), size * k)
-
-    def pack(self, constants: Array) -> Array:
-        """Return constants [m, r] of the elements as [blocks, r · SIZE], one constant after the other; padded by 0."""
-        packed = np.zeros((len(self.counts), constants.shape[1], SIZE))
-        by_element = packed.transpose(0, 2, 1)
-        used = self.elements.reshape(-1, SIZE) >= 0
-        by_element[used] = constants[self.elements[self.elements >= 0]]
-        return packed.reshape(len(self.counts), constants.shape[1] * SIZE)
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return ``[kernel(*arguments, first, last) for first, last in slabs]``, on several threads."""
@@ -84,26 +73,89 @@ class Blocks:
         return results
 
 
-def _slabs(nodes: IntArray, points: Array) -> NDArray[np.intp]:
+def _slabs(nodes: IntArray, points: Array) -> NDArray[np.int32]:
     """Return the slab [m] of each element: as many as possible so that only neighbouring slabs share nodes."""
     m = len(nodes)
     if m < 2 * SMALLEST_SLAB:
-        return np.zeros(m, np.intp)
-    axis = int(np.argmax(np.ptp(points[np.unique(nodes)], axis=0)))
-    order = np.argsort(points[nodes, axis].sum(axis=1), kind="stable")
-    nodes = nodes[order]
+        return np.zeros(m, np.int32)
+    used = np.zeros(len(points), bool)
+    used[nodes] = True
+    axis = int(np.argmax(np.ptp(points[used], axis=0)))
+    centres = _sums(nodes, np.ascontiguousarray(points[:, axis]))
     number = SLABS
     while number * SMALLEST_SLAB > m:
         number //= 2
-    slab = np.empty(m, np.intp)
     while number > 1:
-        ascending = np.arange(m) * number // m
-        of_nodes = np.repeat(ascending, nodes.shape[1])
-        lowest, highest = np.full(len(points), number), np.zeros(len(points), np.intp)
-        np.minimum.at(lowest, nodes.ravel(), of_nodes)
-        np.maximum.at(highest, nodes.ravel(), of_nodes)
+        first = -(-np.arange(1, number) * m // number)  # of each slab but the first, in the order along the axis
+        slab, lowest, highest = _divided(nodes, centres, np.partition(centres, first)[first], len(points))
         if np.all(highest <= lowest + 1):
-            slab[order] = ascending
             return slab
         number //= 2
-    return np.zeros(m, np.intp)
+    return np.zeros(m, np.int32)
+
+
+@kernel
+def _sums(nodes, x):
+    """Return the sum of x [n] over the nodes [m, k] of each element."""
+    out = np.zeros(len(nodes))
+    for e in range(len(nodes)):
+        for a in range(nodes.shape[1]):
+            out[e] += x[nodes[e, a]]
+    return out
+
+
+@kernel
+def _divided(nodes, centres, ends, n_nodes):
+    """Divide elements in the order of their centres [m], and of their indices where these are equal, in even parts.
+
+    Parameters
+    ----------
+    nodes : int32 [m, k]
+    centres : float64 [m]
+    ends : float64 [parts − 1]
+        The centre of the first element of each part but the first, ascending.
+    n_nodes : int
+
+    Returns
+    -------
+    part : int32 [m]
+        Of each element.
+    lowest, highest : int32 [n_nodes]
+        The parts that the elements of each node are in; where it has none the lowest is above the highest.
+    """
+    m, parts = len(nodes), len(ends) + 1
+    part = np.empty(m, np.int32)
+    # Elements below an end, and those on it, which are in this part or in one before, as their number tells.
+    below, on = np.zeros(parts, np.int64), np.zeros(parts, np.int64)
+    for e in range(m):
+        part[e] = np.searchsorted(ends, centres[e])
+        if part[e] < parts - 1 and centres[e] == ends[part[e]]:
+            on[part[e]] += 1
+        else:
+            below[part[e]] += 1
+    number = np.zeros(parts, np.int64)  # of the next element on an end
+    before = 0
+    for s in range(parts):
+        number[s] = before + below[s]
+        before += below[s] + on[s]
+    lowest, highest = np.full(n_nodes, parts, np.int32), np.zeros(n_nodes, np.int32)
+    for e in range(m):
+        s = part[e]
+        if s < parts - 1 and centres[e] == ends[s]:
+            part[e] = number[s] * parts // m
+            number[s] += 1
+        for node in nodes[e]:
+            lowest[node] = min(lowest[node], part[e])
+            highest[node] = max(highest[node], part[e])
+    return part, lowest, highest
+
+
+@kernel
+def _place(nodes, slab, first, elements, placed):
+    """Set the indices and the nodes [k] of the elements of each slab, from its first place on."""
+    for e in range(len(nodes)):
+        at = first[slab[e]]
+        first[slab[e]] += 1
+        elements[at] = e
+        for a in range(nodes.shape[1]):
+            placed[at, a] = nodes[e, a]

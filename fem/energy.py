@@ -14,7 +14,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
-from symplex.fem.forms import Form, OptionalFunction
+from symplex.fem.forms import CompiledLoops, Form, OptionalFunction
 from symplex.fem.projected_gradient import difference_slope, projected_gradient, projected_hessian
 from symplex.fem.state import State
 
@@ -311,6 +311,13 @@ class Energy(Copyable, ABC):
             )
         scatter = forms.SCATTER[form.kind]
         scatter(np.ascontiguousarray(local), slots if form.is_matrix else nodes, out)
+
+    def compiled_loops(self, dim: int) -> CompiledLoops | None:
+        """Return the loops by which forms are added up in a space, for others that are compiled to call; None: by none.
+
+        By default there are none, and steps of small systems are taken one by one.
+        """
+        return None
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim]."""

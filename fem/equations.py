@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem import equation_loops as loops
 from symplex.fem.assembly import Array
-from symplex.fem.energy import Energy, Invariance
+from symplex.fem.energy import Invariance
+from symplex.fem.looped import LoopedEnergy
 
 _ROUND_OFF = 1e-12  # of the factors of an equation: how far their sum may be from zero
 _MOST_NODES = 1000  # of an equation, whose Hessian is full
@@ -19,7 +21,7 @@ _MOST_NODES = 1000  # of an equation, whose Hessian is full
 
 @checked
 @final
-class LinearConstraints(Energy):
+class LinearConstraints(LoopedEnergy):
     """Equations Σ c u = b between displacements u = x − X, each with the energy φ = ½ k (Σ c u − b)².
 
     It is quadratic: the discrete gradient is the gradient at the midpoint. An equation whose factors sum to zero in
@@ -48,6 +50,14 @@ class LinearConstraints(Energy):
         If shapes do not fit, numbers are not finite, a stiffness is not positive, or an equation has no factors.
     """
 
+    _LOOPS: ClassVar = {
+        "gradient": loops.add_gradient,
+        "hessian": loops.add_hessian,
+        "discrete_gradient": loops.add_discrete_gradient,
+        "discrete_hessian": loops.add_discrete_hessian,
+        "third": loops.add_third,
+    }
+
     def __init__(
         self, points: Array, factors: sp.sparray | ArrayLike, values: ArrayLike = 0.0, *, stiffness: ArrayLike
     ):
@@ -70,6 +80,8 @@ class LinearConstraints(Energy):
         self._stiffness = self._for_each("stiffness", "N/m", stiffness)
         if not (self._stiffness > 0.0).all():
             raise InvalidSystem("LinearConstraints: each stiffness must be positive (N/m).")
+        numbers = np.concatenate([self.factors.ravel(), self._points.ravel()])
+        self._compose(points.shape[1], numbers, self._values, self._stiffness)
         largest = np.abs(self.factors).max(axis=(1, 2), initial=0.0)
         sums = np.abs(self.factors.sum(axis=1)).max(axis=1, initial=0.0)
         if (sums <= _ROUND_OFF * largest).all():
@@ -123,23 +135,6 @@ class LinearConstraints(Energy):
         """Return φ [e] in J at the positions x [e, k, dim] in m."""
         return 0.5 * self._stiffness * self._off(x) ** 2
 
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [e, k, dim] in N."""
-        return self._forces(self._off(x))
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [e, k·dim, k·dim] in N/m."""
-        rows = self.factors.reshape(len(x), -1)
-        return (self._stiffness[:, None] * rows)[:, :, None] * rows[:, None, :]
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the discrete gradient [e, k, dim] in N, the gradient at the midpoint."""
-        return self._forces(0.5 * (self._off(x0) + self._off(x1)))
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [e, k·dim, k·dim] in N/m."""
-        return 0.5 * self.hessian(x1)
-
     def increment_gradient(self, x: Array, compensation: Array, dx: Array) -> Array:
         """Return the discrete gradient [e, k, dim] in N from x + compensation to x + compensation + Δx."""
         return self._forces(self._off(x) + np.einsum("mki,mki->m", self.factors, compensation + 0.5 * dx))
@@ -147,10 +142,6 @@ class LinearConstraints(Energy):
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the gradient [e, k, dim] in N at the mean of the equations' errors: the discrete gradient."""
         return self.discrete_gradient(x0, x1)
-
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [e, k, dim], which is zero."""
-        return np.zeros_like(x)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one equation at its positions x [k, dim] in m."""

@@ -13,10 +13,10 @@ A form has the name of the local function of `symplex.fem.energy.Energy`; the me
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from symplex.fem.assembly import Array, scatter_blocks, scatter_values, scatter_vectors
+from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
 
 Kind = Literal["vector", "block", "value"]
 # What an energy may have beyond the gradient, Hessian and discrete gradient, by the first function of each.
@@ -70,6 +70,24 @@ class Form(NamedTuple):
         if self.kind == "vector":
             return n, dim
         return (nnz, dim, dim) if self.kind == "block" else (nnz,)
+
+
+class CompiledLoops(NamedTuple):
+    """The compiled loops of an energy over its stencils, by the names of forms, and what all of them take.
+
+    A loop is called ``loop(*nodal, *arguments, out)``, or ``loop(*nodal, *arguments, slots, out)`` for matrices (see
+    `symplex.fem.energy.Energy.add`), and returns a number that is finite if all that it has added is.
+
+    Attributes
+    ----------
+    loops : mapping
+    arguments : int32 [m, k], float64 [p], int, float64 [m], float64 [m], float64 [4]
+        The stencils, numbers of the energy, a number that tells its laws apart, two numbers for each stencil, and the
+        end of a law. An energy uses what it needs of them.
+    """
+
+    loops: Mapping[str, Any]
+    arguments: tuple[IntArray, Array, int, Array, Array, Array]
 
 
 # Nodal arrays:                                                                                  (q)

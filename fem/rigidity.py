@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import RIGID, Array, Energy
+from symplex.fem import rigidity_loops as loops
+from symplex.fem.energy import RIGID, Array
+from symplex.fem.looped import LoopedEnergy
 from symplex.fem.nodes import Nodes, connectivity
 
 # Where the four particles of a body are along its principal axes, in radii of gyration: at corners of a cube, so that
 # sums over the particles of one, two, and the product of two different columns are zero.
 CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 _QUARTER = 0.25 * CORNERS
-_TO_AXES = np.kron(_QUARTER.T, np.eye(3))  # p [9] of x [12]
 
 
 @checked
 @final
-class Rigidity(Energy):
+class Rigidity(LoopedEnergy):
     """Bodies of four particles that are almost rigid: all of their elastic frequencies are equal.
 
     With p_k = ¼ Σ_a s_ak x_a, the vectors along the axes k of a body (`CORNERS` are the signs s_ak), at rest of the
@@ -54,6 +55,13 @@ class Rigidity(Energy):
     """
 
     invariances = RIGID
+    _LOOPS: ClassVar = {
+        "gradient": loops.add_gradient,
+        "hessian": loops.add_hessian,
+        "discrete_gradient": loops.add_discrete_gradient,
+        "discrete_hessian": loops.add_discrete_hessian,
+        "third": loops.add_third,
+    }
 
     def __init__(self, nodes: Nodes, radii: ArrayLike, mass: ArrayLike, frequency: ArrayLike):
         self.nodes = connectivity("Rigidity", nodes)
@@ -67,43 +75,18 @@ class Rigidity(Energy):
         self._rest = squares[:, :, None] * np.eye(3)
         stiffness = self.mass * self.frequency**2
         self._c = stiffness[:, None, None] / (squares[:, :, None] + squares[:, None, :])
+        self._compose(3, self.radii, self.mass, self.frequency)
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, 4, 3] in m."""
         p = _axes(x)
         return 0.25 * np.sum(self._c * (p @ p.swapaxes(1, 2) - self._rest) ** 2, axis=(1, 2))
 
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, 4, 3] in N: ¼ Σ_kl s_ak σ_kl p_l with σ = c g."""
-        p = _axes(x)
-        return _QUARTER @ (self._stress(p) @ p)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, 12, 12] in N/m."""
-        p = _axes(x)
-        return self._tangent(self._stress(p), p, p)
-
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, 4, 3] at x along a [m, 4, 3]."""
-        p, b = _axes(x), _axes(a)
-        bent, mixed = b @ b.swapaxes(1, 2), b @ p.swapaxes(1, 2)
-        slope = self._c * (mixed + mixed.swapaxes(1, 2))
-        return 2.0 * _QUARTER @ ((self._c * bent) @ p + slope @ b)
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return DG [m, 4, 3] in N from x0 to x1: the gradient at the mean position with the mean of g."""
-        return self.increment_gradient(x0, np.zeros_like(x0), x1 - x0)
-
     def increment_gradient(self, x: Array, compensation: Array, dx: Array) -> Array:
         """Return the discrete gradient [m, 4, 3] in N from x + compensation to x + compensation + Δx."""
         p0, dp = _axes(x) + _axes(compensation), _axes(dx)
         mean = 0.5 * (self._stress(p0) + self._stress(p0 + dp))
         return _QUARTER @ (mean @ (p0 + 0.5 * dp))
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, 12, 12] in N/m."""
-        p0, p1 = _axes(x0), _axes(x1)
-        return 0.5 * self._tangent(0.5 * (self._stress(p0) + self._stress(p1)), 0.5 * (p0 + p1), p1)
 
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the gradient [m, 4, 3] in N at mean strains: the discrete gradient, as φ is quadratic in them."""
@@ -126,16 +109,6 @@ class Rigidity(Energy):
     def _stress(self, p: Array) -> Array:
         """Return σ_kl = c_kl g_kl [m, 3, 3]."""
         return self._c * (p @ p.swapaxes(1, 2) - self._rest)
-
-    def _tangent(self, stress: Array, p: Array, p1: Array) -> Array:
-        """Return the derivative [m, 12, 12] of σ p with p, and of σ with p1, both as of one point."""
-        m = len(p)
-        matrix = np.einsum("mkl,ij->mkilj", stress, np.eye(3))
-        matrix += np.einsum("mkl,mli,mkj->mkilj", self._c, p, p1)
-        own = np.einsum("mkn,mni,mnj->mkij", self._c, p, p1)
-        for k in range(3):
-            matrix[:, k, :, k] += own[:, k]
-        return _TO_AXES.T @ matrix.reshape(m, 9, 9) @ _TO_AXES
 
 
 def _axes(x: Array) -> Array:

@@ -57,8 +57,9 @@ def export_result(
     Raises
     ------
     OutputError
-        If there is no run, probe or frame, the run's files cannot be read, the file is there, cannot be written or has
-        another suffix, or a package is missing that it needs.
+        If there is no run, probe or frame, the run's files cannot be read, the file is there (or, of a .pvd, the folder
+        of its frames), is one of the run's own, cannot be written or has another suffix, or a package is missing that
+        it needs.
 
     Examples
     --------
@@ -71,6 +72,13 @@ def export_result(
     for given, name, suffixes in ((probe, "a probe", (*_TABLES,)), (time, "a time", (".vtu",))):
         if given is not None and suffix not in suffixes:
             raise OutputError(f"{path}: {name} is given, which goes with {', '.join(suffixes)}.")
+    if path.resolve() in (file.resolve() for file in result.folder.files()):
+        raise OutputError(f"{path} is a file of the run itself; choose another name.")
+    if suffix == ".pvd" and lexists(path.with_suffix("")):
+        raise OutputError(
+            f"{path.with_suffix('')}, in which the files of {path.name} would be, exists already; remove it, or choose "
+            "another name."
+        )
     if lexists(path) and not (overwrite and path.is_file() and suffix not in _SERIES):
         way_out = "remove it" if suffix in _SERIES or not path.is_file() else "replace it with --overwrite"
         raise OutputError(f"{path} exists already; {way_out}, or choose another name.")

@@ -15,6 +15,7 @@ from symplex.base.columns import AXES, Column
 from symplex.errors import RenderError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
+from symplex.fem.rigidity import Rigidity
 from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.series.series import open_series, read_series
@@ -36,6 +37,7 @@ _SWING = 0.08  # of the size of the bodies, how far shapes are drawn
 _PHASES = 24  # of a film, over one period
 _DRAWN = 12  # modes at most that the picture has
 _ROUNDING = 1e-9  # a ratio of damping that is none
+ARTIFICIAL = "artificial"  # the kind of modes that rigid bodies do not have
 
 
 class ModesFound(NamedTuple):
@@ -54,6 +56,16 @@ class ModesFound(NamedTuple):
     about: Linearised
     natural: Modes
     complex: ComplexModes | None
+
+    @property
+    def kinds(self) -> list[str]:
+        """What each mode is: ``"artificial"`` where it is the stiffness that keeps rigid bodies in shape that swings."""
+        if self.complex is not None:
+            kinds = [_kind_of(value) for value in self.complex.eigenvalues]
+            found = zip(kinds, self.complex.shapes, np.abs(self.complex.eigenvalues), strict=True)
+        else:
+            found = zip(self.natural.kinds, self.natural.shapes, np.abs(self.natural.angular), strict=True)
+        return [ARTIFICIAL if _is_artificial(self.about, shape, w) else kind for kind, shape, w in found]
 
 
 @checked
@@ -82,11 +94,28 @@ def find_modes(
     if natural.reason is not None:
         about.notes.append(natural.reason.rstrip("."))
     motions = SmallMotions(about.system, about.state)
-    if not (damped or motions.is_gyroscopic):
-        if motions.is_damped:
-            about.notes.append("damping has no part in it")
-        return ModesFound(about, natural, None)
-    return ModesFound(about, natural, complex_modes(about.system, about.state, number))
+    wanted = damped or motions.is_gyroscopic
+    if motions.is_damped and not wanted:
+        about.notes.append("damping has no part in it")
+    found = ModesFound(about, natural, complex_modes(about.system, about.state, number) if wanted else None)
+    if ARTIFICIAL in found.kinds:
+        about.notes.append("artificial modes are those of the stiffness that keeps rigid bodies in shape")
+    return found
+
+
+def _is_artificial(about: Linearised, shape: Array | ComplexArray, angular: float) -> bool:
+    """Return whether the stiffness that keeps rigid bodies in shape has most of the energy of a mode."""
+    if not angular > 0.0:
+        return False
+    system, q = about.system, about.state.q
+    parts = [np.real(shape), np.imag(shape) + 0.0]
+    energy = 0.0
+    for rigidity in system.energies.values():
+        if isinstance(rigidity, Rigidity):
+            K = rigidity.hessian(q[rigidity.nodes])
+            local = [part[rigidity.nodes].reshape(len(K), -1) for part in parts]
+            energy += sum(float(np.einsum("ma,mab,mb->", u, K, u)) for u in local)
+    return energy > 0.5 * angular**2 * sum(float(np.vdot(u, system.apply_mass(u))) for u in parts)
 
 
 @checked
@@ -162,12 +191,12 @@ def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
             {
                 "mode": k + 1,
                 "frequency": float(frequency),
-                "kind": _kind_of(value),
+                "kind": kind,
                 "damping_ratio": float(np.nan_to_num(ratio)) + 0.0,
                 "growth_rate": float(value.real),
             }
-            for k, (frequency, ratio, value) in enumerate(
-                zip(complex_.frequencies, complex_.ratios, complex_.eigenvalues, strict=True)
+            for k, (frequency, ratio, value, kind) in enumerate(
+                zip(complex_.frequencies, complex_.ratios, complex_.eigenvalues, found.kinds, strict=True)
             )
         ]
         return columns, rows
@@ -175,7 +204,7 @@ def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
     columns += [Column(f"participation_{name}", "kg^½" if name[0] == "m" else "kg^½ m") for name in names]
     columns += [Column(f"effective_{name}", "kg" if name[0] == "m" else "kg m²") for name in names]
     rows = []
-    for k, (frequency, kind) in enumerate(zip(natural.frequencies, natural.kinds, strict=True)):
+    for k, (frequency, kind) in enumerate(zip(natural.frequencies, found.kinds, strict=True)):
         row = {"mode": k + 1, "frequency": float(frequency), "kind": kind}
         row |= {f"participation_{n}": float(x) for n, x in zip(names, natural.participation[k], strict=True)}
         row |= {f"effective_{n}": float(x) for n, x in zip(names, natural.effective_masses[k], strict=True)}
@@ -231,10 +260,8 @@ def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
     if complex_ is not None:
         heads = ["mode", "frequency (Hz)", "damping ratio", ""]
         rows = [
-            [str(k + 1), _number(f), _ratio(z), _kind_of(value)]
-            for k, (f, z, value) in enumerate(
-                zip(complex_.frequencies, complex_.ratios, complex_.eigenvalues, strict=True)
-            )
+            [str(k + 1), _number(f), _ratio(z), kind]
+            for k, (f, z, kind) in enumerate(zip(complex_.frequencies, complex_.ratios, found.kinds, strict=True))
         ]
     else:
         heads = ["mode", "frequency (Hz)", *(f"mass {a}" for a in AXES), *(f"inertia {a}" for a in AXES), ""]
@@ -243,7 +270,7 @@ def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
         )
         rows = [
             [str(k + 1), _number(f), *map(_part, parts[k]), kind]
-            for k, (f, kind) in enumerate(zip(natural.frequencies, natural.kinds, strict=True))
+            for k, (f, kind) in enumerate(zip(natural.frequencies, found.kinds, strict=True))
         ]
         rows.append(["sum", "", *map(_part, parts.sum(axis=0)), ""])
     if folder is not None:

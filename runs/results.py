@@ -111,7 +111,7 @@ class Folder:
                     f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
                     "or choose another folder with --output."
                 )
-        elif there := [path.name for path in self._files() if os.path.lexists(path)]:
+        elif there := [path.name for path in self.files() if os.path.lexists(path)]:
             raise OutputError(
                 f"{self.path} holds {' and '.join(there[:3])}, but no run that was begun there by symplex; what a run "
                 "writes would take their place. Move them away, or choose another folder with --output."
@@ -126,7 +126,7 @@ class Folder:
         OutputError
             If one is.
         """
-        wanted_kinds = dict.fromkeys(self._files(), stat.S_ISREG)
+        wanted_kinds = dict.fromkeys(self.files(), stat.S_ISREG)
         if self.series.suffix == ".pvd":
             wanted_kinds[self.series.with_suffix("")] = stat.S_ISDIR
         for path, wanted in wanted_kinds.items():
@@ -138,7 +138,7 @@ class Folder:
                 kind = "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "file of another kind"
                 raise OutputError(f"{path} is a {kind}, to which a run does not write; remove it or move it away.")
 
-    def _files(self) -> list[Path]:
+    def files(self) -> list[Path]:
         """Return all files that a run writes in the folder, whatever its format; a kill may leave any of them."""
         indices = [self.path / name for name in ("motion.pvd", "motion.vtkhdf")]
         pictures = [self.plot, self.probe_plot, self.snapshots, self.snapshot, self.conservation_plot]
@@ -263,7 +263,7 @@ class Folder:
 
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else: its checkpoint first, and not yet its scenario."""
-        for path in self._files():
+        for path in self.files():
             if path != self.scenario:
                 path.unlink(missing_ok=True)
         with suppress(OSError):  # it is not there, or holds something else

@@ -18,7 +18,10 @@ from symplex.time.catalogue import columns_of_methods
 
 ROOT = Path(__file__).parent.parent
 DOCS = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
-PAGES = {"README.md": ROOT / "README.md", "docs/README.md": DOCS.pop("README.md"), **DOCS}
+LEARN = {f"learn/{path.name}": path for path in sorted((ROOT / "docs" / "learn").glob("*.md"))}
+PAGES = {"README.md": ROOT / "README.md", "docs/README.md": DOCS.pop("README.md"), **DOCS, **LEARN}
+# Scenarios of files that the pages make on the way; test_learn.py follows these pages.
+WITH_FILES = {"learn/ten-minutes.md"}
 # Pages about the files of a run: the snippets stand in a results folder.
 IN_RESULTS = {"results-format.md"}
 SMALL = """
@@ -66,7 +69,7 @@ def test_python_runs_as_it_is_pasted(name, tmp_path, can_draw):
     assert done.returncode == 0, f"{name}: {done.stderr[-1500:]}"
 
 
-@pytest.mark.parametrize("name", pages_with("toml"))
+@pytest.mark.parametrize("name", [name for name in pages_with("toml") if name not in WITH_FILES])
 def test_scenarios_are_valid(name):
     """Those that have all the tables that are needed can be built; of others each table is what a table can be."""
     for text in blocks(PAGES[name], "toml"):

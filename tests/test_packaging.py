@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,17 @@ def test_the_version_is_the_same_everywhere(project):
     root, pyproject = project
     assert pyproject["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "symplex.base.version.VERSION"}
     assert f"## {symplex.__version__}" in (root / "CHANGELOG.md").read_text("utf-8")
+    assert f"\nversion: {symplex.__version__}\n" in (root / "CITATION.cff").read_text("utf-8")
+    assert f'\n  version: "{symplex.__version__}"\n' in (root / "release/conda-forge/recipe.yaml").read_text("utf-8")
+
+
+def test_the_recipe_asks_for_what_the_package_needs(project):
+    root, pyproject = project
+    needed = {name.replace("matplotlib", "matplotlib-base") for name in pyproject["project"]["dependencies"]}
+    recipe = (root / "release/conda-forge/recipe.yaml").read_text("utf-8")
+    run = re.search(r"^  run:\n((?:    - .*\n)+)", recipe, re.MULTILINE)[1]
+    asked = {line.removeprefix("    - ").replace(" ", "") for line in run.splitlines()}
+    assert asked - {"python>=${{python_min}}"} == needed
 
 
 def test_wheel_holds_all_modules_and_meshes(project, tmp_path):

@@ -204,8 +204,11 @@ class FixedStepMotion(Motion):
         try:
             self._step(t, h)
         except StepFailed as error:
-            when = f"{self.name} stopped in the step from t = {t:.6g} s (dt = {h:.4g} s)"
-            raise with_context(error, f"{when}: {error}") from None
+            raise self._stopped(error, t, h) from None
+
+    def _stopped(self, error: StepFailed, t: float, h: float) -> StepFailed:
+        """Return an error with the step of the size h from the time t in which it came."""
+        return with_context(error, f"{self.name} stopped in the step from t = {t:.6g} s (dt = {h:.4g} s): {error}")
 
     def _run(self, n_steps: int) -> None:
         """Take n_steps steps from the time t, counting them in ``n``."""

@@ -13,14 +13,16 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.energy import Array, Energy
+from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
 
 _WANTED_BY = "the stable step of an explicit method"
 _RELATIVE_ERROR = 1e-2  # of ω²
 _DIFFERENCE = 1e-6  # displacement for differences of gradients, relative to the shortest distance in a stencil
 _SMALL = 32  # coordinates up to which the matrix is formed
-_SUBSPACE = 20
-_RESTARTS = 300
+_SUBSPACE = 20  # vectors of Lanczos' method before it is looked at what they give, and again after five each
+_MOST_PRODUCTS = 3000
+_ROUND_OFF = 16.0 * np.finfo(float).eps
 
 # The last eigenvalue of each system with what it belongs to: fitting a step and starting with it ask for the same one,
 # which takes seconds on large meshes.
@@ -55,14 +57,14 @@ def largest_damping(system: System, q: Array, v: Array) -> float:
     loads = [load for load in system.differentiable_loads if isinstance(load, DifferentiableLoad)]
     if not (loads and moving.any()):
         return 0.0
-    scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], v.shape)[moving]
+    scale = np.where(moving, 1.0 / np.sqrt(mass)[:, None], 0.0)
     length = _DIFFERENCE * max(float(np.abs(v).max()), 1.0)
 
     def resistance(v: Array) -> Array:
         return -np.sum([load(0.0, q, v) for load in loads], axis=0)
 
     at_v = resistance(v)
-    return max(_largest(lambda d: resistance(v + d) - at_v, scale, moving, length), 0.0)
+    return max(_largest(lambda d: resistance(v + d) - at_v, scale, length), 0.0)
 
 
 def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
@@ -141,78 +143,149 @@ def latent_frequency(system: System, resolved: bool = False) -> float:
 
 def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: NDArray[np.bool_]) -> float:
     """Return the largest eigenvalue of M^(−1/2) ∇²V M^(−1/2) on the coordinates that move, from above."""
-    scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], q.shape)[moving]
+    scale = np.where(moving, 1.0 / np.sqrt(mass)[:, None], 0.0)
     length = _DIFFERENCE * _shortest_distance(system, q)
     relaxed = {name: part.relaxed(q) for name, part in system.inelastic.items()}
 
-    def gradient(q: Array) -> Array:
+    def gradient(q: Array, out: Array | None = None) -> Array:
         # Inelastic parts are as stiff as in an instant.
-        out = system.gradient(q)
+        out = system.gradient(q, out)
         for name, part in system.inelastic.items():
             out -= part.force(q, relaxed[name], q, 0.0)
         return out
 
-    at_q = gradient(q)
-    return _largest(lambda d: gradient(q + d) - at_q, scale, moving, length)
+    at_q, x, out = gradient(q), np.empty_like(q), np.empty_like(q)
+
+    def change(d: Array) -> Array:
+        gradient(np.add(q, d, out=x), out)
+        return np.subtract(out, at_q, out=out)
+
+    return _largest(change, scale, length)
 
 
-def _largest(change: Callable[[Array], Array], scale: Array, moving: NDArray[np.bool_], length: float) -> float:
-    """Return the largest eigenvalue of a symmetric matrix A on the coordinates that move, scaled, from above.
+def _largest(change: Callable[[Array], Array], scale: Array, length: float) -> float:
+    """Return the largest eigenvalue of a symmetric matrix A, scaled, on the coordinates that move, from above.
 
     Parameters
     ----------
     change : callable
         Returns A d [n, dim], as nearly as differences give it, for d [n, dim] of which no component is above a length.
-    scale : float64 [size]
-        What rows and columns are multiplied by.
-    moving : bool [n, dim]
+    scale : float64 [n, dim]
+        What rows and columns are multiplied by; 0 for coordinates that don't move.
     length : float
     """
-    size = len(scale)
-    start = np.random.default_rng(0).standard_normal(size)
+    moving = np.flatnonzero(scale)
+    d = np.empty_like(scale)
 
-    def product(y: Array) -> Array:
-        d = np.zeros(moving.shape)
-        d[moving] = scale * y.ravel()
-        largest = np.max(np.abs(d))
+    def product(y: Array, out: Array) -> None:
+        np.multiply(scale, y, out=d)
+        largest = max(d.max(), -d.min())
         if largest == 0.0:
-            return np.zeros(size)
-        s = length / largest
-        return scale * change(s * d)[moving] / s
+            out.fill(0.0)
+            return
+        np.multiply(d, length / largest, out=d)
+        np.multiply(scale, change(d), out=out)
+        np.divide(out, length / largest, out=out)
 
-    if size <= _SMALL:
-        matrix = np.column_stack([product(column) for column in np.eye(size)])
+    if len(moving) <= _SMALL:
+        matrix, y, column = np.empty((len(moving), len(moving))), np.zeros(scale.shape), np.empty(scale.shape)
+        for i, k in enumerate(moving):
+            y.ravel()[k] = 1.0
+            product(y, column)
+            matrix[:, i] = column.ravel()[moving]
+            y.ravel()[k] = 0.0
         return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[-1])
-    if not np.any(product(start)):
-        return 0.0  # there is nothing of it, and Lanczos has nothing to work on
+    start = np.zeros(scale.shape)
+    start.ravel()[moving] = np.random.default_rng(0).standard_normal(len(moving))
     return _lanczos(product, start)
 
 
-def _lanczos(product: Callable[[Array], Array], start: Array) -> float:
-    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+def _lanczos(product: Callable[[Array, Array], None], start: Array) -> float:
+    """Return the largest eigenvalue of a symmetric matrix, with the residual added, by Lanczos' method.
 
-    # pyright reads the signature of the wrong constructor, and takes the tolerance for an int.
-    operator = LinearOperator((len(start), len(start)), matvec=product, dtype=float)  # pyright: ignore
-    options = {"tol": _RELATIVE_ERROR, "ncv": _SUBSPACE, "maxiter": _RESTARTS}
-    try:
-        value, vector = eigsh(operator, k=1, which="LA", v0=start, **options)
-    except ArpackError as error:
-        raise StepFailed(
-            f"the largest natural frequency was not found ({error}). Give dt yourself, and try it on a short run."
-        ) from error
-    y = vector[:, 0]
-    return float(value[0] + np.linalg.norm(product(y) - value[0] * y))
+    Vectors are not made orthogonal to all before: where they no longer are, eigenvalues that have converged come once
+    more, which the largest one does not mind (Paige, J. Inst. Maths Applics 18 (1976) 341). So three vectors are kept,
+    and steps cost little beside their product.
+
+    Parameters
+    ----------
+    product : callable
+        Sets its second argument to the matrix times its first; both are arrays as the start.
+    start : float64 [...]
+
+    Raises
+    ------
+    StepFailed
+        If it isn't found.
+    """
+    from scipy.linalg import eigh_tridiagonal
+
+    before, y, following = np.zeros_like(start), start / np.linalg.norm(start), np.empty_like(start)
+    diagonal, beside = [], [0.0]
+    for k in range(1, _MOST_PRODUCTS + 1):
+        product(y, following)
+        if k == 1 and not following.any():
+            return 0.0  # there is nothing of it
+        alpha, beta = _less_two(following.ravel(), y.ravel(), before.ravel(), beside[-1])
+        diagonal.append(alpha)
+        beside.append(beta)
+        if not math.isfinite(beside[-1]):
+            raise StepFailed("the largest natural frequency was not found: forces are not finite. Give dt yourself.")
+        ended = beside[-1] <= _ROUND_OFF * max(map(abs, diagonal))  # in as few vectors as the start is made of
+        if ended or (k >= _SUBSPACE and k % 5 == 0):
+            of = {"select": "i", "select_range": (k - 1, k - 1)}
+            values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside[1:-1]), **of)
+            residual = beside[-1] * abs(float(vectors[-1, 0]))
+            if ended or residual <= _RELATIVE_ERROR * abs(values[0]):
+                return float(values[0] + residual)
+        following /= beside[-1]
+        before, y, following = y, following, before
+    raise StepFailed(
+        f"the largest natural frequency was not found in {_MOST_PRODUCTS} products with the stiffness. "
+        "Give dt yourself, and try it on a short run."
+    )
+
+
+@kernel
+def _less_two(w, y, before, beta):
+    """Take off w [size] its parts along two unit vectors, of which that before has β.
+
+    Return the part along y, and the length of what is left. Not by BLAS, whose threads wait for each other longer than
+    they work while others use the processors.
+    """
+    alpha = square = 0.0
+    for i in range(len(w)):
+        w[i] -= beta * before[i]
+        alpha += w[i] * y[i]
+    for i in range(len(w)):
+        w[i] -= alpha * y[i]
+        square += w[i] * w[i]
+    return alpha, np.sqrt(square)
 
 
 def _shortest_distance(system: System, q: Array) -> float:
     """Return the shortest distance in m from the first to another node of a stencil, or the system's size."""
     shortest = np.inf
     for energy in system.energies.values():
-        if energy.nodes.shape[1] > 1 and len(energy.nodes):
-            x = q[energy.nodes]
-            lengths = np.linalg.norm(x[:, 1:] - x[:, :1], axis=2)
-            # A stencil may have a node twice (`symplex.fem.interpolation`).
-            shortest = min(shortest, float(np.min(lengths, initial=np.inf, where=lengths > 0.0)))
+        nodes = np.ascontiguousarray(energy.nodes, np.int32)
+        if nodes.shape[1] > 1 and len(nodes):
+            shortest = min(shortest, _shortest_of(nodes, np.ascontiguousarray(q, float)))
     if not 0.0 < shortest < np.inf:
         shortest = float(np.max(np.abs(q))) or 1.0
     return shortest
+
+
+@kernel
+def _shortest_of(nodes, q):
+    """Return the shortest distance above 0 from the first node of a stencil [m, k] to another one, at q [n, dim]."""
+    shortest = np.inf
+    for e in range(len(nodes)):
+        for a in range(1, nodes.shape[1]):
+            square = 0.0
+            for i in range(q.shape[1]):
+                difference = q[nodes[e, a], i] - q[nodes[e, 0], i]
+                square += difference * difference
+            # A stencil may have a node twice (`symplex.fem.interpolation`).
+            if 0.0 < square < shortest:
+                shortest = square
+    return np.sqrt(shortest)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
 from symplex.fem.actions.centrifugal import cross_matrix, mass_stencils, required_omega
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.assembly import Array, scatter_vectors
@@ -41,7 +42,14 @@ class Coriolis(DifferentiableLoad):
         self.nodes, self._weights = mass_stencils("Coriolis", mass)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return −2 M ω × v [n, dim] in N."""
+        """Return −2 M ω × v [n, dim] in N.
+
+        Raises
+        ------
+        InvalidSystem
+            If velocities are of another dimension than the angular velocity.
+        """
+        self._require(v.shape[1])
         out = np.zeros_like(v)
         scatter_vectors(np.ascontiguousarray(-2.0 * (self._weights @ (v[self.nodes] @ self._hat.T))), self.nodes, out)
         return out
@@ -49,5 +57,14 @@ class Coriolis(DifferentiableLoad):
     def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
         """Return zeros, and −2 M ω̂ [m, k·dim, k·dim]."""
         m, k, dim = x.shape
+        self._require(dim)
         by_v = -2.0 * np.einsum("mab,ij->maibj", self._weights, self._hat).reshape(m, k * dim, k * dim)
         return np.zeros_like(by_v), by_v
+
+    def _require(self, dim: int) -> None:
+        """Raise `InvalidSystem` if vectors of ``dim`` components are not of the dimension of the angular velocity."""
+        if dim != len(self._hat):
+            raise InvalidSystem(
+                f"Coriolis: the angular velocity is one in {len(self._hat)} dimensions, but velocities have {dim} "
+                "components; give three numbers in space, one in the plane (rad/s)."
+            )

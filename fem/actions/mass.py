@@ -14,7 +14,15 @@ from symplex.fem.assembly import Array, IntArray, Pattern, scatter_blocks
 from symplex.fem.kernels import kernel
 from symplex.fem.nodes import connectivity, require_nodes
 from symplex.fem.solids import tetrahedra
-from symplex.fem.solids.elements import TETRAHEDRON, Element, checked_determinants, element_of, jacobians
+from symplex.fem.solids.elements import (
+    FLAT,
+    QUADRATIC_TETRAHEDRON,
+    TETRAHEDRON,
+    Element,
+    checked_determinants,
+    element_of,
+    jacobians,
+)
 
 _CHUNK = 4096  # elements whose Jacobians are found at once
 
@@ -50,16 +58,20 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
     require_points("the mass", points)
     _require_density(density)
     require_nodes("the mass", cells, min(n_nodes, len(points)))
-    if element is TETRAHEDRON:
-        shares = np.repeat(0.25 * tetrahedra.checked_volumes(points, cells)[:, None], 4, axis=1)
-    else:
-        shares = np.empty(cells.shape)
-        N, _ = element.shapes(element.mass.points)
-        for part, w in _weights(element, points, cells):
-            diagonal = w @ (N if element.positive else N**2)
-            shares[part] = diagonal * (w.sum(axis=1) / diagonal.sum(axis=1))[:, None]
-    masses = np.bincount(cells.ravel(), weights=density * shares.ravel(), minlength=n_nodes)
-    return np.asarray(masses, dtype=float)
+    points, cells = np.ascontiguousarray(points, dtype=float), connectivity("the mass", cells)
+    masses = np.zeros(n_nodes)
+    N, weights = element.shapes(element.mass.points)[0], element.mass.weights
+    squares = N if element.positive else N**2
+    factors, others = _with_constant_jacobian(element, points, cells)
+    if len(factors):
+        diagonal = weights @ squares
+        shares = diagonal * (weights.sum() / diagonal.sum())
+        _add_shares(density * factors, shares, cells, masses)
+    for part, w in _weights(element, points, cells, others):
+        diagonal = w @ squares
+        shares = density * diagonal * (w.sum(axis=1) / diagonal.sum(axis=1))[:, None]
+        masses += np.bincount(cells[part].ravel(), weights=shares.ravel(), minlength=n_nodes)
+    return masses
 
 
 @checked
@@ -104,18 +116,44 @@ def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: I
         return
     N, _ = element.shapes(element.mass.points)
     products = density * np.einsum("ga,gb->gab", N, N).reshape(len(N), -1)
-    for part, w in _weights(element, points, cells):
+    factors, others = _with_constant_jacobian(element, points, cells)
+    if len(factors):
+        _add_multiples(factors, element.mass.weights @ products, slots, out)
+    for part, w in _weights(element, points, cells, others):
         local = (w @ products).reshape(len(w), element.n_nodes, element.n_nodes)
         scatter_blocks(local, slots[part], out[:, None, None])
 
 
-def _weights(element: Element, points: Array, cells: IntArray) -> Iterator[tuple[slice, Array]]:
-    """Yield elements, some at a time, with the weights [e, g] in m³ of their points of quadrature."""
+def _with_constant_jacobian(element: Element, points: Array, cells: IntArray) -> tuple[Array, IntArray]:
+    """Return the Jacobians [m] in m³ of elements that have the same one everywhere, 0 for others, and which these are.
+
+    Those are tetrahedra with straight edges; of other types none is looked for, and there are no Jacobians.
+
+    Raises
+    ------
+    MeshError
+        If a linear tetrahedron is inverted or flat.
+    """
+    if element is TETRAHEDRON:
+        return 6.0 * tetrahedra.checked_volumes(points, cells), np.empty(0, np.int32)
+    if element is not QUADRATIC_TETRAHEDRON:
+        return np.empty(0), np.arange(len(cells), dtype=np.int32)
+    det = tetrahedra.straight_determinants(points, cells)
+    others = np.flatnonzero(np.isnan(det)).astype(np.int32)
+    det[others] = 0.0
+    return det, others
+
+
+def _weights(element: Element, points: Array, cells: IntArray, chosen: IntArray) -> Iterator[tuple[IntArray, Array]]:
+    """Yield chosen elements, some at a time, with the weights [e, g] in m³ of their points of quadrature."""
     _, slopes = element.shapes(element.mass.points)
-    for first in range(0, len(cells), _CHUNK):
-        part = slice(first, first + _CHUNK)
-        J = jacobians(points, cells[part], slopes)
-        yield part, checked_determinants(element, cells[part], J) * element.mass.weights
+    by_node = np.ascontiguousarray(slopes.transpose(1, 2, 0))
+    for first in range(0, len(chosen), _CHUNK):
+        part = chosen[first : first + _CHUNK]
+        weights = np.empty((len(part), len(slopes)))
+        if not _set_weights(points, cells[part], by_node, element.mass.weights, weights):
+            checked_determinants(element, cells, jacobians(points, cells, slopes))  # says which elements are wrong
+        yield part, weights
 
 
 def nodal_masses(what: str, mass: Array | sp.csr_array) -> Array:
@@ -324,17 +362,61 @@ def _masses_of_bars(points: Array, pairs: IntArray, density: ArrayLike, area: Ar
 
 
 @kernel
+def _add_shares(factors, shares, cells, out):
+    """Add to out [n] for each element its factor [m] times the shares [k] of its nodes."""
+    for e in range(len(cells)):
+        for a in range(cells.shape[1]):
+            out[cells[e, a]] += factors[e] * shares[a]
+
+
+@kernel
+def _add_multiples(factors, matrix, slots, out):
+    """Add to out [nnz] for each element its factor [m] times the matrix [k²], at its slots [m, k, k]."""
+    for e in range(len(factors)):
+        to = slots[e].ravel()
+        for i in range(len(matrix)):
+            out[to[i]] += factors[e] * matrix[i]
+
+
+@kernel
+def _set_weights(points, cells, slopes, weights, out):
+    """Set out [m, g] to the weights [g] times the Jacobians of elements; return whether all of these are positive.
+
+    That is as `checked_determinants` has it. The slopes of shape functions are given as [k, 3, g].
+    """
+    n = len(weights)
+    J = np.empty((9, n))  # row 3 i + j: component i of the column j
+    good = True
+    for e in range(len(cells)):
+        J[:] = 0.0
+        for a in range(1, cells.shape[1]):
+            for i in range(3):
+                x = points[cells[e, a], i] - points[cells[e, 0], i]  # slopes sum to zero
+                for j in range(3):
+                    row, slope = J[3 * i + j], slopes[a, j]
+                    for g in range(n):
+                        row[g] += x * slope[g]
+        ux, vx, wx, uy, vy, wy, uz, vz, wz = J[0], J[1], J[2], J[3], J[4], J[5], J[6], J[7], J[8]
+        for g in range(n):
+            determinant = (
+                ux[g] * (vy[g] * wz[g] - vz[g] * wy[g])
+                + uy[g] * (vz[g] * wx[g] - vx[g] * wz[g])
+                + uz[g] * (vx[g] * wy[g] - vy[g] * wx[g])
+            )
+            u2, v2 = ux[g] * ux[g] + uy[g] * uy[g] + uz[g] * uz[g], vx[g] * vx[g] + vy[g] * vy[g] + vz[g] * vz[g]
+            w2 = wx[g] * wx[g] + wy[g] * wy[g] + wz[g] * wz[g]
+            good &= determinant > FLAT * np.sqrt(u2 * v2 * w2)
+            out[e, g] = determinant * weights[g]
+    return good
+
+
+@kernel
 def _add_consistent_mass(points, cells, density, slots, out):
     """Add ρ V (1 + δ_ab)/20; return whether no element is inverted or flat (see `tetrahedra.checked_volumes`)."""
     good = True
     for e in range(len(cells)):
-        o, x, y, z = points[cells[e, 0]], points[cells[e, 1]], points[cells[e, 2]], points[cells[e, 3]]
-        ux, uy, uz = x[0] - o[0], x[1] - o[1], x[2] - o[2]
-        vx, vy, vz = y[0] - o[0], y[1] - o[1], y[2] - o[2]
-        wx, wy, wz = z[0] - o[0], z[1] - o[1], z[2] - o[2]
-        determinant = ux * (vy * wz - vz * wy) + uy * (vz * wx - vx * wz) + uz * (vx * wy - vy * wx)
-        squares = (ux * ux + uy * uy + uz * uz) * (vx * vx + vy * vy + vz * vz) * (wx * wx + wy * wy + wz * wz)
-        good = good and determinant > tetrahedra.FLAT * np.sqrt(squares)
+        determinant = tetrahedra.determinant_unless_flat(points, cells[e])
+        good &= determinant > 0.0
         share = density * determinant / 120.0
         for a in range(4):
             for b in range(4):

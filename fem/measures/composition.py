@@ -14,7 +14,7 @@ import numpy as np
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
-from symplex.fem.forms import Form
+from symplex.fem.forms import CompiledLoops, Form
 from symplex.fem.measures import loops
 from symplex.fem.measures.cut_off import NO_END
 from symplex.fem.measures.law_formulas import GIVEN
@@ -36,6 +36,7 @@ _LOOPS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "secant_rate": (loops.add_secant_rate, ("slope", "curvature")),
     "increment_gradient": (loops.add_increment_gradient, ()),
 }
+_ALL = {name: loop for name, (loop, _) in _LOOPS.items()}
 
 
 class MeasureLaw:
@@ -194,10 +195,10 @@ class MeasureEnergy(MeasureLaw, Energy):
         elif not isfinite(loops.add_gradient(self._checked(q), *self._compiled, out)):
             self.gradient(q[self.nodes])
 
-    def compiled_gradient(self, dim: int) -> _Arguments | None:
-        """Return what `loops.add_gradient` takes in a space, if that is all there is to the gradient."""
+    def compiled_loops(self, dim: int) -> CompiledLoops | None:
+        """Return the loops by which forms are added up in a space, if that is all there is to them."""
         own = type(self).add_gradient is MeasureEnergy.add_gradient and (self._dim or dim) == dim <= 3
-        return self._compiled if own else None
+        return CompiledLoops(_ALL, self._compiled) if own and self._compiled is not None else None
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""

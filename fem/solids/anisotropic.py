@@ -38,9 +38,9 @@ class AnisotropicElastic(LinearStress):
 
     W = ½ E : ℂ : E with Green's strain E = (C − 1)/2: for large rotations and small strains, as Saint Venant and
     Kirchhoff's law, which is the isotropic one. It is a function of the stretches along six directions, and so runs in
-    compiled loops. With ``small`` the strain is the linear one, ε = sym F − 1: for small
-    displacements only, as `LinearElastic`; angular momentum is not kept then. S is linear in C, so that the discrete
-    stress is that at the mean of C.
+    compiled loops. With ``small`` the strain is the linear one, ε = sym F − 1, in loops of their own: for
+    small displacements only, as `LinearElastic`; angular momentum is not kept then. S is linear in C, so that the
+    discrete stress is that at the mean of C.
 
     Parameters
     ----------
@@ -169,6 +169,13 @@ class AnisotropicElastic(LinearStress):
             return None
         functions, constants = shipped("quadratic"), self._along[np.triu_indices(6)]
         return LawFunctions.of(functions, dict(zip(functions.CONSTANTS, constants, strict=True)))
+
+    def linear_constants(self) -> tuple[float, ...] | None:
+        """Return the 21 numbers of D in the axes of space in Pa for small strains, else None."""
+        if not self.small:
+            return None
+        D = [[float(self._stiffness[i, j, k, h]) for k, h in PAIRS] for i, j in PAIRS]
+        return tuple(D[m][n] for m in range(6) for n in range(m, 6))
 
     def energy_density(self, C: Array) -> Array:
         """Return W [p] in J/m³."""

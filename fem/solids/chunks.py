@@ -306,7 +306,7 @@ def scatter(t, nodes, n, slopes, geometry, f, u, out):
         if have_own_slopes(slopes):
             _integrate_apart(t, slopes.shape[1], geometry, own_slopes(slopes, geometry), u, f)
         else:
-            _integrate(t, slopes, f)
+            integrate(t, slopes, f)
         scatter_nodes(f, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), out)
 
 
@@ -328,7 +328,7 @@ def _integrate_apart(t, k, geometry, first, u, f):
 
 
 @inlined
-def _integrate(t, slopes, f):
+def integrate(t, slopes, f):
     """Set f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), E]."""
     points, k = slopes.shape[0], slopes.shape[1]
     size, factors = elements_per_chunk(points), slopes.ravel()

@@ -88,6 +88,14 @@ class Material(Copyable, ABC):
         """Return the law as C functions of the invariants of C, or None where it is given by the functions above."""
         return None
 
+    def linear_constants(self) -> tuple[float, ...] | None:
+        """Return the constants in Pa of a stress that is linear in the linear strain, or None for other laws.
+
+        These are (λ, μ), or the 21 numbers of the matrix D on and above its diagonal, row by row: σ11, σ22, σ33, σ12,
+        σ13, σ23 for ε11, ε22, ε33, 2 ε12, 2 ε13, 2 ε23.
+        """
+        return None
+
     @property
     def directions(self) -> Array:
         """The undeformed directions [F, 3] of the families of fibres, of length 1, whose I4 the C functions take."""

@@ -144,6 +144,19 @@ def applied(A, d):
     )
 
 
+@inlined
+def symmetric_times(D, e):
+    """Return D e of six numbers, given the 21 of a symmetric D on and above its diagonal, row by row."""
+    return (
+        D[0] * e[0] + D[1] * e[1] + D[2] * e[2] + D[3] * e[3] + D[4] * e[4] + D[5] * e[5],
+        D[1] * e[0] + D[6] * e[1] + D[7] * e[2] + D[8] * e[3] + D[9] * e[4] + D[10] * e[5],
+        D[2] * e[0] + D[7] * e[1] + D[11] * e[2] + D[12] * e[3] + D[13] * e[4] + D[14] * e[5],
+        D[3] * e[0] + D[8] * e[1] + D[12] * e[2] + D[15] * e[3] + D[16] * e[4] + D[17] * e[5],
+        D[4] * e[0] + D[9] * e[1] + D[13] * e[2] + D[16] * e[3] + D[18] * e[4] + D[19] * e[5],
+        D[5] * e[0] + D[10] * e[1] + D[14] * e[2] + D[17] * e[3] + D[19] * e[4] + D[20] * e[5],
+    )
+
+
 # -- between two positions ------------------------------------------------------------------------------------
 # m_a are the mean tangent vectors, i_a their increments; A = mᵀm, B = iᵀi, X = mᵀi + iᵀm, so that the mean of the Gram
 # matrices is G_m = A + B/4, and X their difference.

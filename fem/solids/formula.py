@@ -159,7 +159,7 @@ def material(formula: str, *, density: float, fibres: ArrayLike | None = None, *
     ----------
     formula : str
         W per undeformed volume in J/m³, or the name of a law of the table in ``docs/laws.md``. There are numbers,
-        + - * / **, brackets, log, exp, sqrt, sinh, cosh, tanh, atan, max, min, and these invariants of C = FᵀF:
+        ``+ - * / **``, brackets, log, exp, sqrt, sinh, cosh, tanh, atan, max, min, and these invariants of C = FᵀF:
         I1 = tr C, I2 = ((tr C)² − tr C²)/2, I3 = det C, J = √I3; I1bar = J^(−2/3) I1 and I2bar = J^(−4/3) I2, which
         a change of volume leaves as they are; I4 = a·C a and I4bar = J^(−2/3) I4 with the direction a of fibres, I6
         and I6bar of a second family. All other names are constants. Energy is counted from the undeformed state.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -51,10 +51,6 @@ def _between(order: str, hourglass: str = "forces") -> Callable[[Any], tuple[Any
     )
 
 
-_LAW_ALONE = Loop(law_gradients.add_gradient, _at_positions("first", "no_forces"))
-
-
-@final
 class LawElements(ChunkedElements, ElementEnergy):
     """The strain energy of elements of one type and one material whose law is a function of invariants.
 
@@ -83,6 +79,7 @@ class LawElements(ChunkedElements, ElementEnergy):
         forms.DISCRETE_HESSIAN: Loop(law_discrete_tangents.add_discrete_hessian, _between("second", "blocks")),
     }
     values: ClassVar[Loop] = Loop(law_gradients.set_values, _at_positions("value", "energies"))
+    stresses: ClassVar[Loop] = Loop(law_gradients.add_gradient, _at_positions("first", "no_forces"))
 
     def __init__(
         self,
@@ -128,7 +125,7 @@ class LawElements(ChunkedElements, ElementEnergy):
         ------
         InvertedElement, MaterialFailed
         """
-        return self.first_piola_of(self.forces_of(_LAW_ALONE, q))
+        return self.first_piola_of(self.forces_of(self.stresses, q))
 
     def cauchy(self, q: Array) -> Array:
         """Return the mean over the deformed volume of σ = F S Fᵀ/J [m, 3, 3] in Pa at the nodal positions q [n, 3].
@@ -137,7 +134,7 @@ class LawElements(ChunkedElements, ElementEnergy):
         ------
         InvertedElement, MaterialFailed
         """
-        return self.cauchy_of(self.forces_of(_LAW_ALONE, q), q)
+        return self.cauchy_of(self.forces_of(self.stresses, q), q)
 
     def first_piola_of(self, forces: Array) -> Array:
         """Return the mean of P [m, 3, 3] in Pa, given the forces [m, k, 3] in N of each element on its nodes."""

@@ -12,31 +12,22 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import linear_loops
 from symplex.fem.solids.chunked_elements import ChunkedElements, Loop, Stabilization
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
-from symplex.fem.solids.materials import LinearElastic
 
 
-def _forces(elements: Any) -> tuple[float, float, int]:
-    return elements.material.lmbda, elements.material.mu, elements.hourglass("forces")
+def _with(hourglass: str, *others: float) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the numbers of the law, others, and a function of the hourglass energy."""
+    return lambda elements: (elements.law, *others, elements.hourglass(hourglass))
 
 
-def _energies(elements: Any) -> tuple[float, float, int]:
-    return elements.material.lmbda, elements.material.mu, elements.hourglass("energies")
-
-
-def _tangents(factor: float) -> Callable[[Any], tuple[float, float, float, int]]:
-    return lambda elements: (elements.material.lmbda, elements.material.mu, factor, elements.hourglass("blocks"))
-
-
-_STRESS_ALONE = Loop(
-    linear_loops.add_gradient, lambda of: (of.material.lmbda, of.material.mu, of.hourglass("no_forces"))
-)
+_STRESS_ALONE = Loop(linear_loops.add_gradient, _with("no_forces"))
 
 
 @final
 class LinearElements(ChunkedElements, ElementEnergy):
-    """The strain energy of elements of Hooke's law in the linear strain ε = sym F − 1, which is quadratic.
+    """The strain energy of elements of a stress that is linear in ε = sym F − 1: it is quadratic.
 
     `Solid` makes it. Its discrete gradient, and that of mean strains, is the gradient half way, its third derivative
     zero, and it has no secant form.
@@ -45,30 +36,32 @@ class LinearElements(ChunkedElements, ElementEnergy):
     ----------
     element, points, nodes, material, stabilization
         See `ChunkedElements`.
+    law : tuple of float
+        The material's `linear_constants`.
     """
 
-    material: LinearElastic
-
     loops: ClassVar[Mapping[Form, Loop | None]] = {
-        forms.GRADIENT: Loop(linear_loops.add_gradient, _forces),
-        forms.HESSIAN: Loop(linear_loops.add_hessian, _tangents(1.0)),
-        forms.DISCRETE_GRADIENT: Loop(linear_loops.add_discrete_gradient, _forces),
-        forms.INCREMENT_GRADIENT: Loop(linear_loops.add_increment_gradient, _forces),
-        forms.DISCRETE_HESSIAN: Loop(linear_loops.add_hessian, _tangents(0.5), takes=1),
-        forms.MEAN_GRADIENT: Loop(linear_loops.add_discrete_gradient, _forces),
+        forms.GRADIENT: Loop(linear_loops.add_gradient, _with("forces")),
+        forms.HESSIAN: Loop(linear_loops.add_hessian, _with("blocks", 1.0)),
+        forms.DISCRETE_GRADIENT: Loop(linear_loops.add_discrete_gradient, _with("forces")),
+        forms.INCREMENT_GRADIENT: Loop(linear_loops.add_increment_gradient, _with("forces")),
+        forms.DISCRETE_HESSIAN: Loop(linear_loops.add_hessian, _with("blocks", 0.5), takes=1),
+        forms.MEAN_GRADIENT: Loop(linear_loops.add_discrete_gradient, _with("forces")),
         forms.THIRD: None,
     }
-    values: ClassVar[Loop] = Loop(linear_loops.set_values, _energies)
+    values: ClassVar[Loop] = Loop(linear_loops.set_values, _with("energies"))
 
     def __init__(
         self,
         element: Element,
         points: Array,
         nodes: IntArray,
-        material: LinearElastic,
+        material: Material,
+        law: tuple[float, ...],
         stabilization: Stabilization | None = None,
     ):
         super().__init__(element, points, nodes, material, np.eye(3), stabilization)
+        self.law = law
 
     # -- stress, for output -----------------------------------------------------------------------------------
 

@@ -157,6 +157,10 @@ class LinearElastic(LinearStress, LameMaterial):
         T = self.lmbda * tensors.ONE_ONE + 2.0 * self.mu * tensors.SYMMETRIC
         return np.broadcast_to(T, (len(C), 3, 3, 3, 3))
 
+    def linear_constants(self) -> tuple[float, ...]:
+        """Return λ and μ in Pa."""
+        return self.lmbda, self.mu
+
 
 # -- rubber ---------------------------------------------------------------------------------------------------
 

@@ -96,26 +96,6 @@ def _block(alpha, beta, k_ab, g, h):
     )
 
 
-@inlined
-def _edge(x, a):
-    """Return x_a − x_0."""
-    return x[a, 0] - x[0, 0], x[a, 1] - x[0, 1], x[a, 2] - x[0, 2]
-
-
-@kernel
-def constants(x, mu, out):
-    """Set the constants out [m, 7] of elements whose undeformed nodes are at x [m, 4, 3]."""
-    for e in range(len(x)):
-        y = x[e]
-        e1, e2, e3 = _edge(y, 1), _edge(y, 2), _edge(y, 3)
-        c1, c2, c3 = cross(e2, e3), cross(e3, e1), cross(e1, e2)
-        D = dot(e1, c1)
-        r = mu / (6.0 * D)  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
-        out[e, 0], out[e, 1], out[e, 2] = r * dot(c1, c1), r * dot(c2, c2), r * dot(c3, c3)
-        out[e, 3], out[e, 4], out[e, 5] = r * dot(c1, c2), r * dot(c1, c3), r * dot(c2, c3)
-        out[e, 6] = 1.0 / D
-
-
 # -- blocks of elements -------------------------------------------------------------------------------------------
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
 
@@ -126,6 +106,33 @@ def column(k, e):
         *(k[e], k[SIZE + e], k[2 * SIZE + e]),
         *(k[3 * SIZE + e], k[4 * SIZE + e], k[5 * SIZE + e], k[6 * SIZE + e]),
     )
+
+
+@kernel
+def set_constants(points, nodes, counts, mu, out):
+    """Set the constants out [blocks, 7 · SIZE] of the elements of blocks, undeformed on points [n, 3].
+
+    The places of a block that isn't full stay as they are.
+    """
+    x = points.ravel()
+    work = np.empty(9 * SIZE)
+    for block in range(len(nodes)):
+        k = out[block]
+        gather_edges(x, nodes[block], counts[block], k, work)
+        for e in range(counts[block]):
+            e1, e2, e3 = vectors(work, e)
+            c1, c2, c3 = cross(e2, e3), cross(e3, e1), cross(e1, e2)
+            D = dot(e1, c1)
+            r = mu / (6.0 * D)  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
+            _set_three(k, e, (r * dot(c1, c1), r * dot(c2, c2), r * dot(c3, c3)))
+            _set_three(k, e + 3 * SIZE, (r * dot(c1, c2), r * dot(c1, c3), r * dot(c2, c3)))
+            k[6 * SIZE + e] = 1.0 / D
+
+
+@inlined
+def _set_three(k, e, three):
+    """Set three constants of an element, a row after the other."""
+    k[e], k[SIZE + e], k[2 * SIZE + e] = three
 
 
 @kernel

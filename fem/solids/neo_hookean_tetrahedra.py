@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from symplex.fem import forms
+from symplex.fem.blocks import SIZE
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
 from symplex.fem.solids import neo_hookean, neo_hookean_discrete, stress_loops, tetrahedra
@@ -108,7 +109,7 @@ class NeoHookeanTetrahedra:
     @cached_property
     def _in_blocks(self) -> tuple:
         """What the kernels need besides positions: k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³."""
-        elements = self._elements
-        constants = np.empty((len(elements.nodes), neo_hookean.CONSTANTS))
-        neo_hookean.constants(elements.points[elements.nodes], self._moduli[1], constants)
-        return elements.blocks.counts, elements.blocks.pack(constants), *self._moduli
+        blocks = self._elements.blocks
+        constants = np.zeros((len(blocks.counts), neo_hookean.CONSTANTS * SIZE))
+        neo_hookean.set_constants(self._elements.points, blocks.nodes, blocks.counts, self._moduli[1], constants)
+        return blocks.counts, constants, *self._moduli

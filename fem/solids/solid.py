@@ -26,7 +26,7 @@ from symplex.fem.solids.elements import (
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
-from symplex.fem.solids.materials import LinearElastic, NeoHookean
+from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.mean_dilatation import MeanDilatation
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 from symplex.fem.solids.stabilized import StabilizedHexahedra
@@ -104,7 +104,7 @@ class Solid(ElementEnergy):
         element = element_of("Solid", self.nodes)
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
-        law = material.law_functions()
+        law, linear = material.law_functions(), material.linear_constants()
         self.fibres = None if fibres is None else self._directions(fibres)
         self.formulation: Formulation = _formulation_of(element, formulation, material)
         element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
@@ -119,8 +119,8 @@ class Solid(ElementEnergy):
             self._elements = LawElements(element, self.points, self.nodes, material, law, directions)
             if element is TETRAHEDRON and isinstance(material, NeoHookean):
                 self._fast = NeoHookeanTetrahedra(self._elements, material)
-        elif isinstance(material, LinearElastic):
-            self._elements = LinearElements(element, self.points, self.nodes, material)
+        elif linear is not None:
+            self._elements = LinearElements(element, self.points, self.nodes, material, linear)
         else:
             self._elements = Isoparametric(element, self.points, self.nodes, material)
         self.volumes = self._elements.volumes

@@ -18,7 +18,6 @@ from symplex.fem.solids.hourglass_forms import Hourglasses
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.linear_elements import LinearElements
-from symplex.fem.solids.materials import LinearElastic
 
 _LITTLE = 1e-6  # so that the mean is that of a smooth law to 1e-12
 
@@ -54,13 +53,13 @@ class StabilizedHexahedra(ElementEnergy):
         elasticities = undeformed_elasticities(material, directions if directions.ndim == 3 else None)
         moduli = moduli_of(geometry, material, elasticities)
         known = Stabilization(geometry.slopes, constants_of(geometry, moduli, material.objective))
-        law = material.law_functions()
+        law, linear = material.law_functions(), material.linear_constants()
         self._mean: LawElements | LinearElements | Isoparametric
         self._hourglasses: Hourglasses | None = None
         if law is not None:
             self._mean = LawElements(HEXAHEDRON, points, nodes, material, law, directions, known)
-        elif isinstance(material, LinearElastic):
-            self._mean = LinearElements(HEXAHEDRON, points, nodes, material, known)
+        elif linear is not None:
+            self._mean = LinearElements(HEXAHEDRON, points, nodes, material, linear, known)
         else:
             self._mean = Isoparametric(HEXAHEDRON, points, nodes, material, geometry.slopes)
             self._hourglasses = Hourglasses(nodes, geometry, moduli, material.objective)

@@ -110,3 +110,12 @@ def test_energy_momentum_balances_its_work(case, request):
         assert abs(after["work_load"]) < 1e-13 * after["total"]
     else:
         assert abs(after["work_load"]) > 1e-3
+
+
+def test_coriolis_forces_are_of_the_dimension_of_the_angular_velocity():
+    load = Coriolis(MASSES, 0.7)
+    for forces in (lambda v: load(0.0, v, v), lambda v: load.derivatives(0.0, v[:, None], v[:, None])):
+        with pytest.raises(
+            sx.errors.InvalidSystem, match=r"in 2 dimensions, but velocities have 3 components; give three"
+        ):
+            forces(np.ones((len(MASSES), 3)))

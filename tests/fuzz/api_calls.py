@@ -833,9 +833,7 @@ def calls() -> dict[str, Call]:
             sx.runs.Conservation, lambda made: made.text(), title="A title", parts=(), history={"t": np.zeros(2)}
         ),
         "read_probe": _call(sx.runs.read_probe, path="history.csv"),
-        "export_result": _call(
-            sx.export_result, result="results", to="table.csv", probe="top", time=0.0, overwrite=True
-        ),
+        "export_result": _call(sx.export_result, result="kept", to="table.csv", probe=None, time=None, overwrite=True),
         "read_probes": _call(sx.runs.read_probes, folder="."),
         "read_mesh": _call(sx.read_mesh, path="box.msh", scale=1.0, keep_unconnected=True),
         "read_series": _call(sx.read_series, path="motion.vtkhdf"),

@@ -97,8 +97,16 @@ def test_what_cannot_be_exported_is_told_in_a_sentence(folder, tmp_path, monkeyp
     for name, (options, message) in cases.items():
         with pytest.raises(OutputError, match=message):
             sx.export_result(folder, tmp_path / name, **options)
+    with pytest.raises(OutputError, match=r"history\.csv is a file of the run itself; choose another name"):
+        sx.export_result(folder, folder / "history.csv", overwrite=True)
+    beside = tmp_path / "mine" / "model.npz"
+    beside.parent.mkdir()
+    beside.write_text("mine")
+    with pytest.raises(OutputError, match=r"mine, in which the files of mine\.pvd would be, exists already"):
+        sx.export_result(folder, tmp_path / "mine.pvd")
+    assert beside.read_text() == "mine"
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(OutputError, match=r"need the package pyarrow; install symplex\[parquet\]"):
         sx.export_result(folder, tmp_path / "a.parquet")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["motion.pvd", "there.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "motion.pvd", "there.csv"]
     assert json.loads((folder / "summary.json").read_text())["status"] == "finished"

@@ -11,9 +11,10 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.errors import StepFailed, UnstableStep
+from symplex.fem import threads
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, write_gradient
-from symplex.fem.kernels import kernel
+from symplex.fem.kernels import formula, kernel
 from symplex.fem.system import State, System
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
@@ -24,6 +25,9 @@ from symplex.time.stability import latent_frequency, require_stable, stable_step
 from symplex.time.traits import Form, Trait
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
+_NODES_OF_A_TASK = 4096  # at least: some 10 µs, about what a task of a thread costs
+_MOST_TASKS = 16
+_NUMBERS_AT_ONCE = 512
 
 
 @checked
@@ -195,7 +199,10 @@ class NewmarkMotion(FixedStepMotion):
         """Take n_steps steps, in one compiled loop where the system's gradient is there for it."""
         table = self._table
         if table is None:
-            super()._run(n_steps)
+            if self._work:
+                super()._run(n_steps)
+            elif n_steps:
+                self._run_over_nodes(n_steps)
             return
         at_once = max(_STENCILS_AT_ONCE // max(table.stencils, 1), 1)
         target = self.n + n_steps
@@ -212,16 +219,39 @@ class NewmarkMotion(FixedStepMotion):
         if self._work:
             self._step_with_work(t + h, h)
             return
-        _drift(self._q, self._v, self._a, h)
+        self._move(h, kick=False, drift=True)
         self.system.gradient(self._q, self._gradient)
-        _kick(self._v, self._a, self._gradient, self._inverse_mass, h)
+        self._move(h, kick=True, drift=False)
+
+    def _run_over_nodes(self, n_steps: int) -> None:
+        """Take n_steps steps: the end of one and the begin of the next are one pass over the nodes."""
+        self._move(self.dt, kick=False, drift=True)
+        for left in range(n_steps, 0, -1):
+            try:
+                for energy in self.system.energies.values():  # to what is clear
+                    energy.add_gradient(self._q, self._gradient)
+            except StepFailed as error:
+                raise self._stopped(error, self.t, self.dt) from None
+            self._move(self.dt, kick=True, drift=left > 1)
+            self.n += 1
+
+    def _move(self, h: float, kick: bool, drift: bool) -> None:
+        """Move all nodes as `_move` does, on several threads where these are many: each node is moved alone."""
+        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
+        n = len(self._q)
+        parts = min(n // _NODES_OF_A_TASK, _MOST_TASKS)
+        if parts < 2:
+            _move(*arrays, h, kick, drift, 0, n)
+            return
+        tasks = [(*arrays, h, kick, drift, n * k // parts, n * (k + 1) // parts) for k in range(parts)]
+        threads.run(_move, tasks, threads.count())
 
     def _step_with_work(self, t: float, h: float) -> None:
         """Take a step to the time t in s with loads, inelastic parts or moving supports, and add up their work."""
         q, v, a, gradient, given = self._q, self._v, self._a, self._gradient, self._moving.mask
         q0, v0, gradient0 = q.copy(), v.copy(), gradient.copy()
         predicted = v + h * a
-        _drift(q, v, a, h)
+        self._move(h, kick=False, drift=True)
         if self._moving:
             np.copyto(q, self._origin + self._moving.displacements(t), where=given)
             np.copyto(predicted, self._moving.velocities(t), where=given)
@@ -230,7 +260,7 @@ class NewmarkMotion(FixedStepMotion):
         if self._internal:
             self._internal.subtract_forces(q0, q, h, gradient, mean=False)
             self._work.add_dissipated(self._internal.advance(q0, q, h))
-        _kick(v, a, gradient, self._inverse_mass, h)
+        self._move(h, kick=True, drift=False)
         self._work.add_mean(q - q0)
         if self._moving:
             np.copyto(v, predicted, where=given)
@@ -245,31 +275,54 @@ class NewmarkMotion(FixedStepMotion):
 @kernel
 def _steps(n, dt, q, v, a, gradient, inverse_mass, constant, rows):
     """Take n steps, as `_step` does; return how many had finite forces: all is before the next one then."""
+    numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     for step in range(n):
-        _drift(q, v, a, dt)
+        _drift(*numbers[:4], dt)
         if not np.isfinite(write_gradient(constant, rows, q, gradient)):
             for i in range(q.shape[0]):
                 for j in range(q.shape[1]):
                     q[i, j] -= dt * v[i, j]
                     v[i, j] -= 0.5 * dt * a[i, j]
             return step
-        _kick(v, a, gradient, inverse_mass, dt)
+        _kick(*numbers[1:], dt)
     return n
 
 
 @kernel
-def _drift(q, v, a, dt):
-    """Do v += dt/2 a, q += dt v."""
-    for n in range(q.shape[0]):
-        for i in range(q.shape[1]):
-            v[n, i] += 0.5 * dt * a[n, i]
-            q[n, i] += dt * v[n, i]
+def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
+    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted.
+
+    Both together, in this order, end a step and begin the next.
+    """
+    q, v, a, gradient = (
+        q[first:last].ravel(),
+        v[first:last].ravel(),
+        a[first:last].ravel(),
+        gradient[first:last].ravel(),
+    )
+    inverse_mass = inverse_mass[first:last].ravel()
+    # Both have loops of their own, over what is in the first cache: in one loop dt/2 a would be rounded before it is
+    # added, apart it is not, and a run would depend on its portions.
+    for start in range(0, len(q), _NUMBERS_AT_ONCE):
+        end = min(start + _NUMBERS_AT_ONCE, len(q))
+        if kick:
+            _kick(v[start:end], a[start:end], gradient[start:end], inverse_mass[start:end], dt)
+        if drift:
+            _drift(q[start:end], v[start:end], a[start:end], gradient[start:end], dt)
 
 
-@kernel
+@formula
 def _kick(v, a, gradient, inverse_mass, dt):
-    """Do a = −M⁻¹ gradient, v += dt/2 a, with the loads taken off the gradient."""
-    for n in range(v.shape[0]):
-        for i in range(v.shape[1]):
-            a[n, i] = -gradient[n, i] * inverse_mass[n, i]
-            v[n, i] += 0.5 * dt * a[n, i]
+    """Do a = −M⁻¹ gradient, v += dt/2 a for numbers [size], with the loads taken off the gradient."""
+    for i in range(len(v)):
+        a[i] = -gradient[i] * inverse_mass[i]
+        v[i] += 0.5 * dt * a[i]
+
+
+@formula
+def _drift(q, v, a, gradient, dt):
+    """Do v += dt/2 a, q += dt v for numbers [size], and clear the gradient for that at q."""
+    for i in range(len(q)):
+        v[i] += 0.5 * dt * a[i]
+        q[i] += dt * v[i]
+        gradient[i] = 0.0

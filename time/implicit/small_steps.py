@@ -10,9 +10,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.small_newton import FORCES, INCREMENT, find_increment, small_newton
-
-_WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
+from symplex.time.solvers.small_newton import FORCES, INCREMENT, find_increment, small_newton, steps_at_once
 
 
 class Scheme(NamedTuple):
@@ -78,8 +76,7 @@ class SmallSteps:
             return
         self.momentum, self._spare = (np.zeros((system.n_nodes, system.dim)) for _ in range(2))
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
-        stencils = sum(len(energy.nodes) for energy in system.energies.values())
-        self._at_once = max(_WORK_AT_ONCE // (stencils + 10 * system.n_nodes), 1)
+        self._at_once = steps_at_once(system)
 
     def __bool__(self) -> bool:
         """Whether the system is one for them."""

@@ -114,15 +114,16 @@ class PlanarMethod(ManifoldMethod[SphericalPendulum, PlanarState]):
 
     ϑ1 − ϑ0 = (h/I) κ1 π_mid,   π1 − π0 = −h κ2 g'(κ2 cos ϑ_mid) sin ϑ_mid.
 
-    ===================  ====================  =========  =========================  ==================================
-    form                 κ1                    κ2         keeps                      on the sphere, `lift`
-    ===================  ====================  =========  =========================  ==================================
-    ``sphere`` (42)      (x/2)/tan(x/2)        cos(x/2)   (energy if g is quadratic) `SphereMidpoint`
-    ``plane``            1                     1          symplectic form            `SphereSymplectic`, geodesic
-    ``projected`` (53)   (x/2)/sin(x/2)        1          symplectic form (and       `SphereSymplectic`
+    ===================  ====================  =========  ==========================  ==================================
+    form                 κ1                    κ2         keeps                       on the sphere, `lift`
+    ===================  ====================  =========  ==========================  ==================================
+    ``sphere`` (42)      (x/2)/tan(x/2)        cos(x/2)   (energy if g is quadratic)  `SphereMidpoint`
+    ``plane``            1                     1          symplectic form             `SphereSymplectic`, geodesic
+    ``projected`` (53)   (x/2)/sin(x/2)        1          symplectic form (and        `SphereSymplectic`
                                                           energy if g is linear)
-    ``energy``           (x/2)/sin(x/2)        –          energy                     `SphereEnergyMomentum`, projected
-    ===================  ====================  =========  =========================  ==================================
+    ``energy``           (x/2)/sin(x/2)        –          energy                      `SphereEnergyMomentum`, projected
+    ===================  ====================  =========  ==========================  ==================================
+
 
     The last one, after eq. 53, has g[cos ϑ0, cos ϑ1] sin ϑ_mid as its force; ``plane`` is the midpoint rule in ϑ.
 

@@ -138,6 +138,18 @@ def factorise(factors, blocks):
 
 
 @formula
+def is_definite(factors):
+    """Return whether the matrix that was factorised, if symmetric, is positive definite: whether all U_ii are."""
+    for i in range(len(factors.nodes)):
+        a = factors.inverses[i]
+        first, second = a[0], a[0] * a[4] - a[1] * a[3]
+        third = a[2] * (a[3] * a[7] - a[4] * a[6]) - a[5] * (a[0] * a[7] - a[1] * a[6]) + a[8] * second
+        if not (first > 0.0 and second > 0.0 and third > 0.0):
+            return False
+    return True
+
+
+@formula
 def substitute(factors, b, out):
     """Write the solution x [n, dim] of the matrix for the right-hand side b [n, dim] to out."""
     n, dim = b.shape

@@ -24,6 +24,7 @@ DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of 
 _HALVINGS = 12
 _LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
+SHORTER = 0.25  # by which part of it the next correction by the same matrix is to be shorter than a full one
 FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
 _PATIENCE = 20  # corrections: where fewer are allowed, it is not tried to follow the root instead
 _CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
@@ -353,7 +354,7 @@ class NewtonSolver:
     def _next_is_shorter(self, correction: Array, part: float) -> bool:
         """Return whether the same matrix gives a shorter correction at the trial increment."""
         following = self._linear.solve(self._trial_residual, _FORCING)
-        shorter = (1.0 - 0.25 * part) ** 2
+        shorter = (1.0 - SHORTER * part) ** 2
         return self._length(following) ** 2 < shorter * self._length(correction) ** 2
 
     def _followed(self, equations: StepEquations, q0: Array, start: Array | float) -> Array | None:

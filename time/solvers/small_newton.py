@@ -1,8 +1,9 @@
 """Newton's method for the steps of small systems, all of it compiled.
 
 It is that of `symplex.time.solvers.newton` as long as that takes whole corrections: the same residual, norms, floors
-and criteria. Where one does not help, or forces are not finite, there is no increment: the step is begun anew by the
-general method, which halves corrections, follows roots, and says why a step fails.
+and criteria. Where one does not help, forces are not finite, or the root may not be the one that small steps lead to,
+there is no increment: the step is begun anew by the general method, which halves corrections, follows roots, and says
+why a step fails.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.gradient_table import (
     FormTable,
@@ -23,9 +25,10 @@ from symplex.fem.gradient_table import (
 )
 from symplex.fem.kernels import uncounted_formula as formula
 from symplex.fem.system import System
-from symplex.time.solvers.kept_factors import KeptFactors, factorise, kept_factors, products, substitute
-from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, STAGNATION, residual, tangent
+from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
+from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, SHORTER, STAGNATION, residual, tangent
 
+_WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
 _PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
 
 
@@ -77,10 +80,16 @@ class SmallNewton(NamedTuple):
     kept: tuple[GradientTable, Pattern]
 
 
+def steps_at_once(system: System) -> int:
+    """Return how many steps to take in one call of a compiled loop."""
+    stencils = sum(len(energy.nodes) for energy in system.energies.values())
+    return max(_WORK_AT_ONCE // (stencils + 10 * system.n_nodes), 1)
+
+
 def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     """Return what compiled iterations for (discrete, if ``by_ends``) gradients take of a system, if it is for them.
 
-    It is for lumped masses without loads, and energies of laws of measures and constant forces on a pattern whose
+    It is for lumped masses without loads, and energies with compiled loops and constant forces on a pattern whose
     factors are small.
     """
     if (
@@ -93,7 +102,7 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
         return None
     if system.loads or system.inelastic or system.moving:
         return None
-    table = gradient_table(system)
+    table = gradient_table(system, forms.DISCRETE_GRADIENT if by_ends else forms.GRADIENT)
     if table is None:
         return None
     pattern = system.pattern
@@ -160,6 +169,20 @@ def _linearise(system, factors, scheme, q, vectors, blocks):
 
 
 @formula
+def _next_is_shorter(system, factors, norm, vectors):
+    """Return whether the same factors give a shorter correction at the trial increment, which has a finite norm."""
+    if not np.isfinite(norm):
+        return False
+    substitute(factors, vectors[_TRIAL_RESIDUAL], vectors[_POSITIONS])
+    before, after = 0.0, 0.0
+    for i in range(vectors.shape[1]):
+        for k in range(vectors.shape[2]):
+            before += system.mass[i] * vectors[_CORRECTION, i, k] ** 2
+            after += system.mass[i] * vectors[_POSITIONS, i, k] ** 2
+    return after < (1.0 - SHORTER) ** 2 * before
+
+
+@formula
 def find_increment(system, factors, scheme, q, vectors, blocks, limit):
     """Find the increment from q [n, dim] by whole corrections; return their number and that of matrices.
 
@@ -177,21 +200,25 @@ def find_increment(system, factors, scheme, q, vectors, blocks, limit):
         Corrections after which there is none.
     """
     floor, norm, before, improved = -1.0, np.inf, np.inf, np.inf
-    corrections, matrices, at_floor = -1, 0, False
+    corrections, matrices, at_floor, smooth = -1, 0, False, True
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
             vectors[_TRIAL, i, k] = 0.0
     while True:
         improved = _evaluate(system, scheme, q, vectors)
         if not improved < (1.0 - DESCENT) * norm:
-            return (corrections if at_floor else -1), matrices
+            if at_floor:
+                return (corrections if smooth or is_definite(factors) else -1), matrices
+            smooth = not scheme.symmetric
+            if not _next_is_shorter(system, factors, improved, vectors):
+                return -1, matrices
         for place in range(INCREMENT, _TRIAL):
             for i in range(q.shape[0]):
                 for k in range(q.shape[1]):
                     vectors[place, i, k] = vectors[place + _TRIAL, i, k]
         corrections += 1
         if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
-            return corrections, matrices
+            return (corrections if smooth or is_definite(factors) else -1), matrices
         before, norm = norm, improved
         if norm > floor:
             floor = _linearise(system, factors, scheme, q, vectors, blocks)
@@ -207,5 +234,5 @@ def find_increment(system, factors, scheme, q, vectors, blocks, limit):
             for k in range(q.shape[1]):
                 vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - vectors[_CORRECTION, i, k]
                 product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
-        if scheme.symmetric and product < 0.0:
-            return -1, matrices
+        if product < 0.0:
+            smooth = not scheme.symmetric

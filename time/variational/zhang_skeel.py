@@ -20,6 +20,7 @@ from symplex.time.solvers.newton import Newton
 from symplex.time.stability import largest_frequency
 from symplex.time.totals import MODIFIED_TOTAL
 from symplex.time.traits import Form
+from symplex.time.variational.small_zhang_skeel import SmallZhangSkeel
 from symplex.time.variational.zhang_skeel_force import ModifiedForce, Variant, split
 
 
@@ -117,7 +118,9 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ZhangSkeelMotion:
         force = ModifiedForce(system, self.beta, self.variant, self.stiff, self.newton)
-        return ZhangSkeelMotion(force, t0, dt, n)
+        one_part = force.soft is None and self.variant != "push-forward" and self.beta > 0.0
+        small = SmallZhangSkeel(system, self.variant == "full") if one_part and self.newton.linear == "auto" else None
+        return ZhangSkeelMotion(force, t0, dt, n, small)
 
     def _step_size(self, system: System, state: State) -> float:
         """Return dt, checked against the stability limit where there is one.
@@ -162,13 +165,15 @@ class ZhangSkeelMotion(FixedStepMotion):
     force : ModifiedForce
     t0, dt, n
         See `FixedStepMotion`.
+    small : SmallZhangSkeel, optional
+        Steps in compiled loops, where all energies are in the matrix.
     """
 
     loads_at_ends = True
 
-    def __init__(self, force: ModifiedForce, t0: float, dt: float, n: int = 0):
+    def __init__(self, force: ModifiedForce, t0: float, dt: float, n: int = 0, small: SmallZhangSkeel | None = None):
         super().__init__(force.system, t0, dt, n)
-        self._force = force
+        self._force, self._small = force, small
         self._f, self._solution = np.zeros_like(self._q), np.zeros_like(self._q)
         # For which step (its size) f and a solution are known at the present positions: a composition has several.
         self._of_step, self._corrections = np.zeros(1), np.zeros(1)
@@ -192,9 +197,31 @@ class ZhangSkeelMotion(FixedStepMotion):
         self._of_step[0] = abs(h)
         self._corrections += self._force.corrections - before
 
+    def _run(self, n_steps: int) -> None:
+        """Take n_steps steps, in compiled loops where the system is a small one and as far as they go."""
+        target = self.n + n_steps
+        while self.n < target:
+            if self._of_step[0] == abs(self.dt):
+                self.n += self._small_steps(target - self.n, self.dt)
+            if self.n < target:
+                self.substep(self.t, self.dt)
+                self.n += 1
+        if n_steps:
+            self.observe(self.t)
+
+    def _small_steps(self, n: int, h: float) -> int:
+        """Take up to n steps of size h in s in compiled loops; return how many they took."""
+        gradient = self._force.gradient
+        if self._small is None or gradient is None:
+            return 0
+        known = self._f, self._solution, gradient
+        return self._small.take(n, h, self._force.beta, self._q, self._v, known)
+
     def _step(self, t: float, h: float) -> None:
         if self._of_step[0] != abs(h):
             self._accelerate(t, h, self._v)
+        if self._small_steps(1, h):
+            return
         self._v += 0.5 * h * self._f
         dq = h * self._v
         self._q += dq

@@ -5,7 +5,9 @@ import pytest
 
 from reference.boxes import LINEAR, QUADRATIC, SOLID_KINDS, WITH_CENTRES, box_of
 from symplex.errors import InvalidSystem, MeshError
+from symplex.fem.actions import mass as mass_of_solids
 from symplex.fem.actions.mass import add_consistent_mass, bar_mass, consistent_bar_mass, consistent_mass, lumped_mass
+from symplex.fem.solids import tetrahedra as tetrahedra_of_solids
 
 SIZE = (0.3, 0.2, 0.1)
 
@@ -181,3 +183,27 @@ def test_bars_without_mass_are_refused():
         bar_mass(points, pairs, 1.0, 1.0, 2)
     with pytest.raises(InvalidSystem, match=r"shape \(2, 3\)"):
         bar_mass(points, np.zeros((2, 3), np.int32), 1.0, 1.0, 3)
+
+
+def test_mass_of_quadratic_tetrahedra_with_straight_edges_is_that_of_curved_ones():
+    """Those with straight edges have one Jacobian, others are integrated point by point: here some of both."""
+    mesh = body_of("tetra10")
+    cells, n = mesh.cells["tetra10"], len(mesh.points)
+    points = mesh.points.copy()
+    moved = np.unique(cells[:3, 4:])
+    points[moved] += 1e-9 * np.random.default_rng(0).standard_normal((len(moved), 3))
+    curved = np.isin(cells[:, 4:], moved).any(axis=1)
+    np.testing.assert_array_equal(np.isnan(tetrahedra_of_solids.straight_determinants(points, cells)), curved)
+    assert 0 < curved.sum() < len(cells)
+    for mass in (lumped_mass, consistent_mass):
+        straight, some_curved = mass(mesh.points, cells, 7.0, n), mass(points, cells, 7.0, n)
+        assert 0.0 < abs(some_curved - straight).max() < 1e-6 * abs(straight).max()
+
+
+def test_wrong_elements_have_their_numbers_among_all(monkeypatch):
+    monkeypatch.setattr(mass_of_solids, "_CHUNK", 8)
+    mesh = body_of("hexahedron")
+    cells = mesh.cells["hexahedron"].copy()
+    cells[10] = cells[10, [4, 5, 6, 7, 0, 1, 2, 3]]
+    with pytest.raises(MeshError, match=rf"1 of {len(cells)} cells .*element 10 "):
+        lumped_mass(mesh.points, cells, 1.0, len(mesh.points))

@@ -244,9 +244,8 @@ def test_blocks_hold_every_element_once(large):
     elements = large._elements.blocks.elements
     assert sorted(elements[elements >= 0]) == list(range(len(large.nodes)))
     assert large._elements.blocks.counts.sum() == len(large.nodes)
-    x = np.arange(2.0 * len(large.nodes)).reshape(-1, 2)
-    packed = large._elements.blocks.pack(x).reshape(-1, 2, blocks.SIZE)
-    np.testing.assert_array_equal(packed[:, 1].ravel()[elements >= 0], x[elements[elements >= 0], 1])
+    kept = large._elements.blocks.nodes.reshape(-1, 4)[elements >= 0]
+    np.testing.assert_array_equal(kept, large.nodes[elements[elements >= 0]])
 
 
 @pytest.mark.parametrize("split", ["24", "6"])
@@ -290,6 +289,19 @@ def test_results_do_not_depend_on_the_number_of_threads(large, monkeypatch):
     np.testing.assert_allclose(hessian, blockwise, atol=1e-12 * np.abs(blockwise).max())
     kirchhoff = np.einsum("eij,ekj->eik", large.first_piola(q), large.deformation_gradients(q))
     np.testing.assert_allclose(sigma * large.jacobians(q)[:, None, None], kirchhoff, atol=1e-11 * np.abs(sigma).max())
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-3])
+def test_slabs_are_even_parts_in_the_order_along_the_longest_side(monkeypatch, shift):
+    """Elements whose centres are the same plane's follow in the order of their indices."""
+    monkeypatch.setattr(blocks, "SMALLEST_SLAB", 200)
+    mesh = box((0.1, 0.5, 0.1), (3, 15, 3), split="6")
+    nodes = mesh.cells["tetra"]
+    points = mesh.points + shift * np.random.default_rng(0).standard_normal(mesh.points.shape)
+    y = points[:, 1]
+    order = np.argsort(y[nodes[:, 0]] + y[nodes[:, 1]] + y[nodes[:, 2]] + y[nodes[:, 3]], kind="stable")
+    slab = blocks._slabs(nodes, points)
+    np.testing.assert_array_equal(slab[order], np.arange(len(nodes)) * 4 // len(nodes))
 
 
 def test_meshes_too_thin_for_slabs_stay_in_one_piece(monkeypatch):

@@ -64,3 +64,8 @@ def test_tables_begin_at_a_line_and_are_zero(shape, dtype, huge, monkeypatch):
 def test_a_system_that_refuses_huge_pages_gives_what_it_has(monkeypatch):
     monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 12345, raising=False)  # no advice that a system knows
     assert not huge_pages.zeros((2**19,)).any()
+
+
+def test_memory_that_is_not_there_is_told_as_numpy_tells_it():
+    with pytest.raises(MemoryError, match="Unable to allocate"):
+        huge_pages.zeros((2**47,))

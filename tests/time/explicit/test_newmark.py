@@ -6,6 +6,7 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed, UnstableStep
+from symplex.fem import threads
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Energy
@@ -426,3 +427,51 @@ def test_a_long_run_is_cut_into_loops_that_end(monkeypatch):
     monkeypatch.setattr(newmark, "_STENCILS_AT_ONCE", 20)
     parts = Newmark(1e-3).start(system, system.state(x)).advance(0.1)
     np.testing.assert_array_equal(whole.q, parts.q)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_run_is_the_same_by_any_portions_and_threads(monkeypatch, number):
+    """One pass over the nodes ends a step and begins the next; alone, kicks and drifts are rounded as there."""
+    system, mesh = block((3, 2, 2), fixed=lambda points: np.repeat(points[:, :1] < 1e-9, 3, axis=1))
+    start = system.state(mesh.points, np.random.default_rng(0).standard_normal(mesh.points.shape))
+    dt = 0.5 * stable_step(system, mesh.points)
+    one_by_one = Newmark(dt).start(system, start)
+    for n in range(1, 8):
+        expected = one_by_one.advance(n * dt)
+    monkeypatch.setattr(newmark, "_NODES_OF_A_TASK", 5)
+    monkeypatch.setattr(threads, "count", lambda: number)
+    found = Newmark(dt).start(system, start).advance(7 * dt)
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    v = np.where(system.fixed, 0.0, start.v + 0.5 * dt * start.a)  # as the formulas of the method say
+    np.testing.assert_allclose(
+        Newmark(dt).start(system, start).advance(dt).v,
+        v + 0.5 * dt * system.accelerations(-system.gradient(start.q + dt * v)) * ~system.fixed,
+        rtol=1e-12,
+        atol=1e-12 * np.abs(v).max(),
+    )
+
+
+def test_lanczos_method_finds_the_largest_eigenvalue_among_others_that_are_close():
+    eigenvalues = np.concatenate([np.linspace(-1.0, 0.99, 400), [1.0]]).reshape(-1, 1)
+    start = np.random.default_rng(0).standard_normal(eigenvalues.shape)
+    found = stability._lanczos(lambda y, out: np.multiply(eigenvalues, y, out=out), start)
+    assert 1.0 - 1e-12 < found < 1.02
+
+
+def test_lanczos_method_ends_where_the_start_is_made_of_few_vectors():
+    eigenvalues = np.repeat([-3.0, 1.0, 2.0], 20).reshape(-1, 3)
+    start = np.random.default_rng(0).standard_normal(eigenvalues.shape)
+    found = stability._lanczos(lambda y, out: np.multiply(eigenvalues, y, out=out), start)
+    assert found == pytest.approx(2.0, rel=1e-12)
+    assert stability._lanczos(lambda y, out: out.fill(0.0), start) == 0.0
+
+
+@pytest.mark.parametrize(("factor", "text"), [(np.nan, "not finite"), (1.0, "in 30 products")])
+def test_a_frequency_that_is_not_found_is_told(monkeypatch, factor, text):
+    monkeypatch.setattr(stability, "_MOST_PRODUCTS", 30)
+    eigenvalues = np.linspace(0.0, 1.0, 3000) ** 0.1
+    start = np.random.default_rng(0).standard_normal(eigenvalues.shape)
+    monkeypatch.setattr(stability, "_RELATIVE_ERROR", 1e-9)
+    with pytest.raises(StepFailed, match=f"largest natural frequency was not found.*{text}"):
+        stability._lanczos(lambda y, out: np.multiply(factor * eigenvalues, y, out=out), start)

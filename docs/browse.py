@@ -1,0 +1,73 @@
+"""Open pages of the built site in a Chromium without a screen, and say what is broken."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+# What must be seen on each: by a CSS selector.
+PAGES = {
+    "index.html": ".sd-card",
+    "force-stepping.html": "article img",
+    "implicit.html": "article div.math .eqno + math mfrac",
+    "gallery/index.html": ".sd-card img",
+    "gallery/oblique_impact_toml.html": "article img",
+    "api/solids.html": "dl.py.class dt.sig",
+    "bibliography.html": ".citation, dl.citation",
+}
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+_OPTIONS = (
+    *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1400,1000"),
+    *("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+)
+_BROKEN_PICTURES = (
+    "return [...document.images].filter(one => (one.loading = 'eager') && one.complete && !one.naturalWidth)"
+    ".map(one => one.src)"
+)
+
+
+def browser() -> Any:
+    """Return a Chromium with its driver, or None where there is none."""
+    binary = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    driver = shutil.which("chromedriver")
+    if not binary or not driver:
+        return None
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for option in _OPTIONS:
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+
+
+def complaints(site: Path, pictures: Path | None = None) -> list[str]:
+    """Open the pages and return what is wrong with them.
+
+    Parameters
+    ----------
+    site : Path
+        Folder of the built site.
+    pictures : Path, optional
+        A folder to which pictures of the pages are written.
+    """
+    running = browser()
+    if running is None:
+        return ["There is no Chromium with its driver here: install chromium and chromium-driver."]
+    try:
+        return [found for page, wanted in PAGES.items() for found in _look(running, site, page, wanted, pictures)]
+    finally:
+        running.quit()
+
+
+def _look(running: Any, site: Path, page: str, wanted: str, pictures: Path | None) -> list[str]:
+    running.get((site / page).resolve().as_uri())
+    found = [f"{page}: {entry['message']}" for entry in running.get_log("browser") if entry["level"] == "SEVERE"]
+    found += [f"{page}: the picture {source} is broken" for source in running.execute_script(_BROKEN_PICTURES)]
+    if not running.execute_script("return document.querySelector(arguments[0])", wanted):
+        found.append(f"{page}: there is no {wanted}")
+    if pictures is not None:
+        running.save_screenshot(str(pictures / f"{page.replace('/', '_')}.png"))
+    return found

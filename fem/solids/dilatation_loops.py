@@ -1,0 +1,268 @@
+"""Energy and forces of elements whose dilatation is its mean over the element, with any law of invariants.
+
+With G_ab = d_a·d_b, M and N = cof M at a point (see `symplex.fem.solids.law_gradients`), J = √det G/D, the mean J̄ over
+the element and ρ = (J̄/J)^(2/3), the law is asked at
+
+    I1 = ρ M : G,    I2 = ρ² N : cof G,    θ = ln J̄,    I4 = ρ a0·G a0,
+
+those of C̃ = ρ C. The forces on the tangent vectors are t_a = V Σ_b S_ab d_b with
+
+    S = 2 ρ W_1 M + 2 ρ² W_2 {G, N} + 2 ρ W_4 α ⊗ α + (W_θ + P π/w − a) G⁻¹,
+    a = (2 W_1 I1 + 4 W_2 I2 + 3 W_θ + 2 W_4 I4)/3,    P = Σ V a,    π/w = J/Σ V J:
+
+the formulas of `symplex.fem.solids.mean_dilatation` in the tangent vectors. Between two positions G goes straight from
+its start to its end, and S is the mean by Gauss' rule; the forces act along the mean tangent vectors. At one position
+both ends are the same, and the rule has one point.
+
+All sums over the points of an element are within a chunk: rules have up to 8 points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.call import call_law
+from symplex.fem.kernels import inlined, kernel
+from symplex.fem.logarithm import log
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    direction,
+    elements_per_chunk,
+    gather,
+    gather_changes,
+    gather_compensated,
+    matrix,
+    place,
+    room_of_hourglasses,
+    scatter,
+    set_vectors,
+    vectors,
+    volume,
+    work,
+)
+from symplex.fem.solids.edge_algebra import (
+    applied,
+    cofactors,
+    contracted,
+    cross,
+    determinants,
+    dot,
+    gram,
+    gram_slopes,
+    linear,
+    mixed,
+    products,
+    scaled,
+)
+
+
+@inlined
+def set_segments(means, increments, middle, change):
+    """Set the rows of G half way between two positions and of its change; return how many are inverted at no end."""
+    valid = 0
+    for p in range(CHUNK):
+        m, i = vectors(means, p), vectors(increments, p)
+        set_matrix(middle, p, linear(1.0, gram(m), 0.25, gram(i)))
+        set_matrix(change, p, gram_slopes(m, i))
+        _, delta, total = determinants(m, products(m), i)
+        valid += abs(delta) < total
+    return valid
+
+
+@inlined
+def set_matrix(rows, p, A):
+    """Set the symmetric matrix in rows 0–5."""
+    rows[place(0, p)], rows[place(1, p)], rows[place(2, p)] = A[0], A[1], A[2]
+    rows[place(3, p)], rows[place(4, p)], rows[place(5, p)] = A[3], A[4], A[5]
+
+
+@inlined
+def set_between(middle, change, s, G):
+    """Set the rows of G at a place s in [0, 1] of the segments."""
+    for t in range(6 * CHUNK):
+        G[t] = middle[t] + (s - 0.5) * change[t]
+
+
+@inlined
+def of_fibre(alpha):
+    """Return α ⊗ α."""
+    return (
+        *(alpha[0] * alpha[0], alpha[1] * alpha[1], alpha[2] * alpha[2]),
+        *(alpha[0] * alpha[1], alpha[0] * alpha[2], alpha[1] * alpha[2]),
+    )
+
+
+@inlined
+def inverse(G):
+    """Return G⁻¹."""
+    K = cofactors(G)
+    return scaled(1.0 / (G[0] * K[0] + G[3] * K[3] + G[4] * K[4]), K)
+
+
+@inlined
+def set_dilated(G, geometry, weights, fibres, points, invariants, rho, share):
+    """Set the rows of the invariants of C̃, and ρ and π/w [CHUNK]."""
+    size = elements_per_chunk(points)
+    for p in range(CHUNK):
+        g, M = matrix(G, p), matrix(geometry, p)
+        K = cofactors(g)
+        invariants[p] = contracted(M, g)
+        invariants[place(1, p)] = contracted(cofactors(M), K)
+        share[p] = np.sqrt(g[0] * K[0] + g[3] * K[3] + g[4] * K[4]) / geometry[place(6, p)]  # J
+    for f in range(fibres):
+        for p in range(CHUNK):
+            invariants[place(3 + f, p)] = contracted(matrix(G, p), of_fibre(direction(geometry, f, p)))
+    for p in range(points * size, CHUNK):  # of no element
+        invariants[place(2, p)], rho[p], share[p] = log(share[p]), 1.0, 0.0
+    for e in range(size):
+        V, deformed = 0.0, 0.0
+        for p in range(e, points * size, size):
+            V += volume(weights, geometry, p)
+            deformed += volume(weights, geometry, p) * share[p]
+        mean = deformed / V
+        theta = log(mean)
+        for p in range(e, points * size, size):
+            root = np.cbrt(mean / share[p])
+            rho[p] = root * root
+            share[p] /= deformed
+            invariants[place(2, p)] = theta
+    for p in range(CHUNK):
+        r = rho[p]
+        invariants[p] *= r
+        invariants[place(1, p)] *= r * r
+    for f in range(fibres):
+        for p in range(CHUNK):
+            invariants[place(3 + f, p)] *= rho[p]
+
+
+@inlined
+def set_work(invariants, W, fibres, a):
+    """Set a [CHUNK], a third of S̃ : C̃, given the first derivatives of W."""
+    for p in range(CHUNK):
+        a[p] = W[place(2, p)] + (2.0 * W[p] * invariants[p] + 4.0 * W[place(1, p)] * invariants[place(1, p)]) / 3.0
+    for f in range(fibres):
+        for p in range(CHUNK):
+            a[p] += 2.0 / 3.0 * W[place(3 + f, p)] * invariants[place(3 + f, p)]
+
+
+@inlined
+def sum_over_points(geometry, weights, points, values, sums):
+    """Set sums [E] to Σ V values of each element."""
+    size = elements_per_chunk(points)
+    for e in range(size):
+        sums[e] = 0.0
+    for g in range(points):
+        for e in range(size):
+            sums[e] += volume(weights, geometry, g * size + e) * values[g * size + e]
+
+
+@inlined
+def set_pressures(a, share, sums, points, W):
+    """Replace W_θ by W_θ + P π/w − a, P in sums."""
+    size = elements_per_chunk(points)
+    for g in range(points):
+        for e in range(size):
+            p = g * size + e
+            W[place(2, p)] += sums[e] * share[p] - a[p]
+
+
+@inlined
+def add_stresses(w, G, geometry, fibres, W, rho, S):
+    """Add w S to the rows of S, given the first derivatives with the pressure."""
+    for p in range(CHUNK):
+        g, M, r = matrix(G, p), matrix(geometry, p), rho[p]
+        T = linear(2.0 * r * W[p], M, 2.0 * r * r * W[place(1, p)], mixed(g, cofactors(M)))
+        T = linear(1.0, T, W[place(2, p)], inverse(g))
+        set_matrix(S, p, linear(1.0, matrix(S, p), w, T))
+    for f in range(fibres):
+        for p in range(CHUNK):
+            r = 2.0 * w * rho[p] * W[place(3 + f, p)]
+            set_matrix(S, p, linear(1.0, matrix(S, p), r, of_fibre(direction(geometry, f, p))))
+
+
+@inlined
+def _set_forces(means, geometry, weights, S):
+    """Replace the mean tangent vectors by the forces t_a; return at how many points these are finite."""
+    finite = 0
+    for p in range(CHUNK):
+        T = scaled(volume(weights, geometry, p), matrix(S, p))
+        set_vectors(means, p, applied(T, vectors(means, p)))
+        finite += abs(T[0] + T[1] + T[2] + T[3] + T[4] + T[5]) < np.inf
+    return finite
+
+
+@kernel
+def add_increment_gradient(
+    q,
+    compensation,
+    q1,
+    nodes,
+    counts,
+    geometry,
+    weights,
+    slopes,
+    fibres,
+    law,
+    parameters,
+    rule,
+    out,
+    first,
+    last,
+):
+    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3]; see `law_discrete`."""
+    q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
+    m, points = 3 + fibres, len(slopes)
+    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
+    invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    rho, share, a, sums = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        if len(compensation) > 0:
+            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
+        else:
+            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
+        if set_segments(means, increments, middle, change) < CHUNK:
+            return np.nan
+        S[:] = 0.0
+        for i in range(rule.shape[1]):
+            set_between(middle, change, rule[0, i], G)
+            set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
+            call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+            set_work(invariants, W, fibres, a)
+            sum_over_points(constants, weights, points, a, sums)
+            set_pressures(a, share, sums, points, W)
+            add_stresses(rule[1, i], G, constants, fibres, W, rho, S)
+        if _set_forces(means, constants, weights, S) < CHUNK:
+            return np.nan
+        scatter(means, nodes[chunk], n, slopes, constants, x, u, out)
+    return 0.0
+
+
+@kernel
+def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
+    """Set out [m] to the energies of the elements, which ``elements`` names; ``law`` is the address of W."""
+    q = q.ravel()
+    x, d, G, W = work(slopes), np.empty(9 * CHUNK), np.empty(6 * CHUNK), np.empty(CHUNK)
+    invariants, rho, share = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    points = len(slopes)
+    size = elements_per_chunk(points)
+    for chunk in range(first, last):
+        n, constants = counts[chunk], geometry[chunk]
+        gather(q, nodes[chunk], n, slopes, constants, x, d)
+        valid = 0
+        for p in range(CHUNK):
+            t = vectors(d, p)
+            set_matrix(G, p, gram(t))
+            valid += dot(t[0], cross(t[1], t[2])) > 0.0
+        if valid < CHUNK:
+            return np.nan
+        set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
+        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        sum_over_points(constants, weights, points, W, rho)
+        for e in range(n):
+            if not abs(rho[e]) < np.inf:
+                return np.nan
+            out[elements[chunk * size + e]] = rho[e]
+    return 0.0

@@ -1,0 +1,69 @@
+"""The strain energy of elements whose dilatation is its mean over the element, by compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+
+from symplex.fem import forms
+from symplex.fem.energy import Array
+from symplex.fem.forms import Form
+from symplex.fem.solids import dilatation_loops, dilatation_tangents
+from symplex.fem.solids.chunked_elements import Loop
+from symplex.fem.solids.chunks import NO_COMPENSATION
+from symplex.fem.solids.law_elements import LawElements
+
+
+def _rule_of_means() -> Array:
+    """Return the points s in [0, 1] of Gauss' rule, its weights, and these times s [3, 8]."""
+    x, w = leggauss(8)
+    s = 0.5 + 0.5 * x
+    return np.array([s, 0.5 * w, 0.5 * w * s])
+
+
+# Of segments: their means, and their middle. At one position it is both ends, and changes with all of it.
+_MEANS, _MIDDLE = _rule_of_means(), np.array([[0.5], [1.0], [1.0]])
+
+
+def _with(order: str, *others: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the law with its derivatives of an order, and others."""
+    return lambda elements: (elements.law.fibres, getattr(elements.law, order), elements.law.parameters, *others)
+
+
+def _add_gradient(q: Array, *others: Any) -> float:
+    return dilatation_loops.add_increment_gradient(q, NO_COMPENSATION, q, *others)
+
+
+def _add_between(q0: Array, q1: Array, *others: Any) -> float:
+    return dilatation_loops.add_increment_gradient(q0, NO_COMPENSATION, q1, *others)
+
+
+def _add_hessian(q: Array, *others: Any) -> float:
+    return dilatation_tangents.add_tangent(q, q, *others)
+
+
+@final
+class DilatedElements(LawElements):
+    """The strain energy of elements of mean dilatation whose law is a function of invariants.
+
+    `MeanDilatation` makes it, of elements with up to 8 points of quadrature. There are no secant forms.
+
+    Parameters
+    ----------
+    element, points, nodes, material, law, directions
+        See `LawElements`.
+    """
+
+    loops: ClassVar[Mapping[Form, Loop | None]] = {
+        forms.GRADIENT: Loop(_add_gradient, _with("first", _MIDDLE)),
+        forms.MEAN_GRADIENT: Loop(_add_between, _with("first", _MIDDLE)),
+        forms.DISCRETE_GRADIENT: Loop(_add_between, _with("first", _MEANS)),
+        forms.INCREMENT_GRADIENT: Loop(dilatation_loops.add_increment_gradient, _with("first", _MEANS)),
+        forms.HESSIAN: Loop(_add_hessian, _with("second", _MIDDLE, True)),
+        forms.DISCRETE_HESSIAN: Loop(dilatation_tangents.add_tangent, _with("second", _MEANS, False)),
+    }
+    values: ClassVar[Loop] = Loop(dilatation_loops.set_values, _with("value"))
+    stresses: ClassVar[Loop] = Loop(_add_gradient, _with("first", _MIDDLE))
