@@ -59,7 +59,7 @@ class ModesFound(NamedTuple):
 
     @property
     def kinds(self) -> list[str]:
-        """What each mode is: ``"artificial"`` where it is the stiffness that keeps rigid bodies in shape that swings."""
+        """What each mode is: ``"artificial"`` where the stiffness swings that keeps rigid bodies in shape."""
         if self.complex is not None:
             kinds = [_kind_of(value) for value in self.complex.eigenvalues]
             found = zip(kinds, self.complex.shapes, np.abs(self.complex.eigenvalues), strict=True)
@@ -108,7 +108,7 @@ def _is_artificial(about: Linearised, shape: Array | ComplexArray, angular: floa
     if not angular > 0.0:
         return False
     system, q = about.system, about.state.q
-    parts = [np.real(shape), np.imag(shape) + 0.0]
+    parts = [np.asarray(part, float) for part in (np.real(shape), np.imag(shape))]
     energy = 0.0
     for rigidity in system.energies.values():
         if isinstance(rigidity, Rigidity):

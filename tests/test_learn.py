@@ -86,7 +86,8 @@ def test_what_is_written_by_the_reader_keeps_the_contracts(tmp_path):
     mine = (tmp_path / "mine.py").read_text("utf-8")
     (tmp_path / "mine.py").write_text(mine.replace("order = 2", "order = 3"), "utf-8")
     done = run("test_position_verlet.py", "-k", "order")
-    assert "test_declared_order_on_a_nonlinear_problem" in done.stdout and done.returncode == 1
+    assert "test_declared_order_on_a_nonlinear_problem" in done.stdout
+    assert done.returncode == 1
 
 
 def literals() -> Iterator[str]:

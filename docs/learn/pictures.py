@@ -1,5 +1,6 @@
-"""Draw the pictures of the tutorials: ``python docs/learn/pictures.py``; those of which-integrator.md have a script of their own.
+"""Draw the pictures of the tutorials: ``python docs/learn/pictures.py``.
 
+Those of which-integrator.md have a script of their own.
 It runs the scenario of ten-minutes.md and the code of in-python.md as they stand there.
 """
 

@@ -1,7 +1,7 @@
 """The tangents of elements whose dilatation is its mean over the element.
 
-In the notation of `symplex.fem.solids.dilatation_loops`, with γ_1 = 2 ρ M, γ_2 = 2 ρ² {G, N}, γ_θ = G⁻¹, γ_4 = 2 ρ α ⊗ α
-and n = (2 I1, 4 I2, 3, 2 I4),
+In the notation of `symplex.fem.solids.dilatation_loops`, with γ_1 = 2 ρ M, γ_2 = 2 ρ² {G, N}, γ_θ = G⁻¹,
+γ_4 = 2 ρ α ⊗ α and n = (2 I1, 4 I2, 3, 2 I4),
 
     y_i = ⅔ W_i + ⅓ Σ_j W_ij n_j (+ ⅔ W_2 if i = 2, − ⅔ W_θ if i = θ),    κ = Σ y_i n_i/3,    c = P π/w,
 
