@@ -15,7 +15,6 @@ from symplex.base.columns import AXES, Column
 from symplex.errors import RenderError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
-from symplex.fem.rigidity import Rigidity
 from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.series.series import open_series, read_series
@@ -25,6 +24,7 @@ from symplex.runs.pictures import upright
 from symplex.runs.study_folder import StudyFolder, told_about
 from symplex.runs.swings import swings
 from symplex.scenario.response import unlike_swings
+from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
 from symplex.scenario.scenario import Scenario
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
@@ -59,7 +59,7 @@ class ModesFound(NamedTuple):
 
     @property
     def kinds(self) -> list[str]:
-        """What each mode is: ``"artificial"`` where the stiffness swings that keeps rigid bodies in shape."""
+        """What each mode is: ``"artificial"`` where it swings by the stiffness of rigid bodies and their pivots."""
         if self.complex is not None:
             kinds = [_kind_of(value) for value in self.complex.eigenvalues]
             found = zip(kinds, self.complex.shapes, np.abs(self.complex.eigenvalues), strict=True)
@@ -99,22 +99,21 @@ def find_modes(
         about.notes.append("damping has no part in it")
     found = ModesFound(about, natural, complex_modes(about.system, about.state, number) if wanted else None)
     if ARTIFICIAL in found.kinds:
-        about.notes.append("artificial modes are those of the stiffness that keeps rigid bodies in shape")
+        about.notes.append("artificial modes are those of the stiffness of rigid bodies and their pivots")
     return found
 
 
 def _is_artificial(about: Linearised, shape: Array | ComplexArray, angular: float) -> bool:
-    """Return whether the stiffness that keeps rigid bodies in shape has most of the energy of a mode."""
+    """Return whether the stiffness of rigid bodies and their pivots has most of the energy of a mode."""
     if not angular > 0.0:
         return False
     system, q = about.system, about.state.q
     parts = [np.asarray(part, float) for part in (np.real(shape), np.imag(shape))]
     energy = 0.0
-    for rigidity in system.energies.values():
-        if isinstance(rigidity, Rigidity):
-            K = rigidity.hessian(q[rigidity.nodes])
-            local = [part[rigidity.nodes].reshape(len(K), -1) for part in parts]
-            energy += sum(float(np.einsum("ma,mab,mb->", u, K, u)) for u in local)
+    for held in (system.energies[name] for name in (RIGIDITY, PIVOTS) if name in system.energies):
+        K = np.asarray(held.hessian(q[held.nodes]))
+        local = [part[held.nodes].reshape(len(K), -1) for part in parts]
+        energy += sum(float(np.einsum("ma,mab,mb->", u, K, u)) for u in local)
     return energy > 0.5 * angular**2 * sum(float(np.vdot(u, system.apply_mass(u))) for u in parts)
 
 

@@ -50,7 +50,7 @@ from symplex.fem.solids.dilatation_loops import (
 )
 from symplex.fem.solids.edge_algebra import applied, cofactors, linear, mixed, scaled, symmetric_times
 from symplex.fem.solids.law_hessians import all_finite, second_row
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_of_nodes
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_of_nodes, set_block
 
 NUMBERS = 21  # of a symmetric matrix of 6 × 6
 
@@ -83,21 +83,12 @@ def _set_slopes(invariants, W, m, y, kappa):
 
 
 @inlined
-def _set_six(rows, first, p, A):
-    """Set six rows from one on."""
-    for i in range(6):
-        rows[place(first + i, p)] = A[i]
-
-
-@inlined
-def _add_products_of_rows(L, left, right, products):
-    """Add the sum of some products u ⊗ v, which is symmetric, six rows of left and of right for each of them."""
+def _add_product(L, p, u, v):
+    """Add u ⊗ v of six numbers each, of which the sum is symmetric."""
     row = 0
     for i in range(6):
         for j in range(i, 6):
-            for k in range(products):
-                for p in range(CHUNK):
-                    L[place(row, p)] += left[place(6 * k + i, p)] * right[place(6 * k + j, p)]
+            L[place(row, p)] += u[i] * v[j]
             row += 1
 
 
@@ -109,8 +100,8 @@ def _add_rows(L, p, first, A):
 
 
 @inlined
-def _add_elasticities(w, G, geometry, fibres, W, rho, left, right, L):
-    """Add w L to the rows of L, given the derivatives of W with the pressure in W_θ; left and right are work."""
+def _add_elasticities(w, G, geometry, fibres, W, rho, L):
+    """Add w L to the rows of L, given the derivatives of W with the pressure in W_θ."""
     m = 3 + fibres
     r11, r12, r13 = second_row(m, 0, 0), second_row(m, 0, 1), second_row(m, 0, 2)
     r22, r23, r33 = second_row(m, 1, 1), second_row(m, 1, 2), second_row(m, 2, 2)
@@ -122,12 +113,9 @@ def _add_elasticities(w, G, geometry, fibres, W, rho, left, right, L):
         u1 = linear(1.0, linear(w * W[place(r11, p)], g1, W12, g2), W13, A)
         u2 = linear(1.0, linear(W12, g1, w * W[place(r22, p)], g2), W23, A)
         u3 = linear(1.0, linear(W13, g1, W23, g2), w * W[place(r33, p)], A)
-        _set_six(left, 0, p, g1)
-        _set_six(left, 6, p, g2)
-        _set_six(left, 12, p, A)
-        _set_six(right, 0, p, u1)
-        _set_six(right, 6, p, u2)
-        _set_six(right, 12, p, u3)
+        _add_product(L, p, g1, u1)
+        _add_product(L, p, g2, u2)
+        _add_product(L, p, A, u3)
         n = 4.0 * w * r * r * W[place(1, p)]
         s = -w * W[place(2, p)]
         a, b, c, d, e, f = A
@@ -140,7 +128,6 @@ def _add_elasticities(w, G, geometry, fibres, W, rho, left, right, L):
         _add_rows(L, p, 15, (s * (a * b + d * d) - n * N[2], s * (a * f + e * d) + n * N[5]))
         _add_rows(L, p, 17, (s * (d * f + e * b) + n * N[4], s * (a * c + e * e) - n * N[1]))
         _add_rows(L, p, 19, (s * (d * c + e * f) + n * N[3], s * (b * c + f * f) - n * N[0]))
-    _add_products_of_rows(L, left, right, 3)
     for i in range(fibres):
         for p in range(CHUNK):
             g, M, r = matrix(G, p), matrix(geometry, p), rho[p]
@@ -152,11 +139,8 @@ def _add_elasticities(w, G, geometry, fibres, W, rho, left, right, L):
                 beta = of_fibre(direction(geometry, j, p))
                 u = linear(1.0, u, 2.0 * r * W[place(second_row(m, 3 + j, 3 + i), p)], beta)
             v = linear(1.0, u, W[place(second_row(m, 3 + i, 3 + i), p)], g4)
-            _set_six(left, 0, p, g4)
-            _set_six(right, 0, p, scaled(w, v))
-            _set_six(left, 6, p, scaled(w, u))
-            _set_six(right, 6, p, g4)
-        _add_products_of_rows(L, left, right, 2)
+            _add_product(L, p, g4, scaled(w, v))
+            _add_product(L, p, scaled(w, u), g4)
 
 
 @inlined
@@ -190,40 +174,54 @@ def _set_nodal(t, slopes, size, f, to, first):
 
 @inlined
 def _set_blocks(means, ends, geometry, weights, S, L, geometric, first, H):
-    """Set H of the points first … first + PART − 1.
-
-    Column i of the blocks (a, b) is how t_a changes with component i of d_b; one loop serves all nine.
-    """
-    for b in range(3):
-        one, two, three = 1.0 * (b == 0), 1.0 * (b == 1), 1.0 * (b == 2)
-        for i in range(3):
-            for j in range(PART):
-                p = first + j
-                V = volume(weights, geometry, p)
-                x, y, z = V * ends[place(i, p)], V * ends[place(3 + i, p)], V * ends[place(6 + i, p)]
-                e = one * x, two * y, three * z, one * y + two * x, one * z + three * x, two * z + three * y
-                t = applied(symmetric_times(_elasticities(L, p), e), vectors(means, p))
-                for a in range(3):
-                    for r in range(3):
-                        H[(3 * a + b) * BLOCK + (3 * r + i) * PART + j] = t[a][r]
-        for j in range(PART):
-            p = first + j
-            T = scaled(volume(weights, geometry, p) * geometric, matrix(S, p))
-            u = applied(T, ((one, 0.0, 0.0), (two, 0.0, 0.0), (three, 0.0, 0.0)))
-            for a in range(3):
-                for r in range(3):
-                    H[(3 * a + b) * BLOCK + 4 * r * PART + j] += u[a][0]
+    """Set H of the points first … first + PART − 1."""
+    for j in range(PART):
+        p = first + j
+        V = volume(weights, geometry, p)
+        m, d = vectors(means, p), vectors(ends, p)
+        T = scaled(V * geometric, matrix(S, p))
+        D = (
+            *(L[place(0, p)], L[place(1, p)], L[place(2, p)], L[place(3, p)], L[place(4, p)], L[place(5, p)]),
+            *(L[place(6, p)], L[place(7, p)], L[place(8, p)], L[place(9, p)], L[place(10, p)], L[place(11, p)]),
+            *(L[place(12, p)], L[place(13, p)], L[place(14, p)], L[place(15, p)], L[place(16, p)]),
+            *(L[place(17, p)], L[place(18, p)], L[place(19, p)], L[place(20, p)]),
+        )
+        x, y, z = (d[0][0], d[1][0], d[2][0]), (d[0][1], d[1][1], d[2][1]), (d[0][2], d[1][2], d[2][2])
+        u, v, w = _first(D, V, x, m), _first(D, V, y, m), _first(D, V, z, m)
+        _set_column(H, j, u, v, w, T[0], T[3], T[4])
+        u, v, w = _second(D, V, x, m), _second(D, V, y, m), _second(D, V, z, m)
+        _set_column(H, j + BLOCK, u, v, w, T[3], T[1], T[5])
+        u, v, w = _third(D, V, x, m), _third(D, V, y, m), _third(D, V, z, m)
+        _set_column(H, j + 2 * BLOCK, u, v, w, T[4], T[5], T[2])
 
 
 @inlined
-def _elasticities(L, p):
-    """Return the numbers of L at a point."""
-    return (
-        *(L[place(0, p)], L[place(1, p)], L[place(2, p)], L[place(3, p)], L[place(4, p)], L[place(5, p)]),
-        *(L[place(6, p)], L[place(7, p)], L[place(8, p)], L[place(9, p)], L[place(10, p)], L[place(11, p)]),
-        *(L[place(12, p)], L[place(13, p)], L[place(14, p)], L[place(15, p)], L[place(16, p)]),
-        *(L[place(17, p)], L[place(18, p)], L[place(19, p)], L[place(20, p)]),
-    )
+def _first(D, V, x, m):
+    """Return how t_a changes with one component of d_1, x that component of all three."""
+    return applied(symmetric_times(D, (V * x[0], 0.0, 0.0, V * x[1], V * x[2], 0.0)), m)
+
+
+@inlined
+def _second(D, V, x, m):
+    return applied(symmetric_times(D, (0.0, V * x[1], 0.0, V * x[0], 0.0, V * x[2])), m)
+
+
+@inlined
+def _third(D, V, x, m):
+    return applied(symmetric_times(D, (0.0, 0.0, V * x[2], 0.0, V * x[0], V * x[1])), m)
+
+
+@inlined
+def _set_column(H, first, u, v, w, s1, s2, s3):
+    """Set the blocks (a, b) for a = 1, 2, 3, of which u, v and w are the columns."""
+    set_block(H, first, _of_columns(u[0], v[0], w[0]), s1)
+    set_block(H, first + 3 * BLOCK, _of_columns(u[1], v[1], w[1]), s2)
+    set_block(H, first + 6 * BLOCK, _of_columns(u[2], v[2], w[2]), s3)
+
+
+@inlined
+def _of_columns(u, v, w):
+    return u[0], v[0], w[0], u[1], v[1], w[1], u[2], v[2], w[2]
 
 
 @inlined
@@ -279,7 +277,6 @@ def add_tangent(
     invariants, W, of_slopes = np.empty(m * CHUNK), np.empty(all_rows * CHUNK), np.empty(m * CHUNK)
     rho, share, a, kappa = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     P, mean_kappa, L = np.empty(CHUNK), np.empty(CHUNK), np.empty(NUMBERS * CHUNK)
-    left, right = np.empty(18 * CHUNK), np.empty(18 * CHUNK)
     each = 3 * k * size
     coupled = np.empty(4 * each * gauss)  # u, z − P u, u1 and z1 + κ̄ u1 at each point of Gauss' rule
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
@@ -306,7 +303,7 @@ def add_tangent(
             for p in range(points * size):
                 W[place(second_row(m, 2, 2), p)] += P[p % size] * share[p]
             add_stresses(rule[1, i], G, constants, fibres, W, rho, S)
-            _add_elasticities(rule[2, i], G, constants, fibres, W, rho, left, right, L)
+            _add_elasticities(rule[2, i], G, constants, fibres, W, rho, L)
             to = 4 * i * each
             _set_coupled(means, G, constants, weights, fibres, of_slopes, kappa, rho, share, tu, tz)
             _set_nodal(tu, slopes, size, x, coupled, to)

@@ -62,11 +62,10 @@ class Solid(ElementEnergy):
         How the strains are interpolated. ``"full"``: as the shape functions say, at all points of quadrature.
         ``"stabilized"``, of hexahedra of 8 nodes: uniform, with an hourglass energy that neither locks in bending nor
         where the material is nearly incompressible. ``"mean-dilatation"``, of all but linear tetrahedra and laws that
-        are objective: with the mean change of volume of the element, for nearly incompressible materials; it runs
-        through NumPy. ``"reduced"``, of hexahedra of 20 nodes: at 2 × 2 × 2 points instead of 3 × 3 × 3, softer in
-        bending, but one element alone has six zero-energy modes, of which a row of single elements keeps some even when
-        clamped; where two elements or more are side by side none is left. Default: stabilized hexahedra, other elements
-        full.
+        are objective: with the mean change of volume of the element, for nearly incompressible materials.
+        ``"reduced"``, of hexahedra of 20 nodes: at 2 × 2 × 2 points instead of 3 × 3 × 3, softer in bending, but one
+        element alone has six zero-energy modes, of which a row of single elements keeps some even when clamped; where
+        two elements or more are side by side none is left. Default: stabilized hexahedra, other elements full.
 
     Attributes
     ----------
@@ -108,7 +107,7 @@ class Solid(ElementEnergy):
         self.fibres = None if fibres is None else self._directions(fibres)
         self.formulation: Formulation = _formulation_of(element, formulation, material)
         element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
-        self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra
+        self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra | MeanDilatation
         self._fast: NeoHookeanTetrahedra | None = None
         directions = material.directions if self.fibres is None else self.fibres
         if self.formulation == "stabilized":

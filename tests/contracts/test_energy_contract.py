@@ -439,7 +439,6 @@ FAST = {
     *(f"neo-Hookean, {kind}" for kind in (*ELEMENTS, *OTHERS)),
     *("formula of fibres, tetra10", "linear elastic, tetra10", "orthotropic, hexahedron"),
     "linear orthotropic, hexahedron",
-    *("Mooney-Rivlin, hexahedron mean-dilatation", "foam, tetra10 mean-dilatation"),
 }
 assert set(PRODUCTS) >= FAST
 

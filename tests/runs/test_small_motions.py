@@ -63,6 +63,20 @@ def scenario(*parts):
     return sx.Scenario.parse("".join(parts), "beam.toml")
 
 
+def test_modes_of_the_stiffness_of_rigid_bodies_are_named():
+    block = '[[rigid_body]]\nname = "block"\nmesh = { box = [0.02, 0.06, 0.12] }\ndensity = 2700\n'
+    found = find_modes(scenario(block, RUN), 12)
+    assert found.kinds == [f"translation along {a}" for a in "xyz"] + [f"rotation about {a}" for a in "xyz"] + 6 * [
+        "artificial"
+    ]
+    assert found.about.notes == ["artificial modes are those of the stiffness of rigid bodies and their pivots"]
+    assert modes_report(found).count("artificial") == 7
+    pendulum = find_modes(
+        scenario(block, "pivot = [0, 0, 0.1]\n", "[gravity]\nacceleration = [0, 0, -9.81]\n", RUN), 12
+    )
+    assert pendulum.kinds[3:] == 9 * ["artificial"]
+
+
 def test_free_beam_in_a_folder(tmp_path, capsys):
     (tmp_path / "beam.toml").write_text(BEAM + RUN, "utf-8")
     folder = tmp_path / "out"

@@ -85,7 +85,10 @@ def equilibrium(solids, q, free, load):
 
 
 WITH_MEAN_DILATATION = [(kind, law) for kind in KINDS for law in LAWS]
-WITH_MEAN_DILATATION += [(f"{kind} mean-dilatation", LAWS[2]) for kind in ("hexahedron", "tetra10")]
+# Its tangents take long to compile.
+WITH_MEAN_DILATATION += [
+    pytest.param(f"{kind} mean-dilatation", LAWS[2], marks=pytest.mark.slow) for kind in ("hexahedron", "tetra10")
+]
 
 
 @pytest.mark.parametrize(("kind", "law"), WITH_MEAN_DILATATION, ids=lambda x: x if isinstance(x, str) else law_name(x))
