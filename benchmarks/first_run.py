@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
@@ -55,7 +55,7 @@ def first_steps(name: str) -> dict:
     material = sx.NeoHookean(60.5e9, 26e9, 2700.0)
     imported = process_time()
 
-    compiled: Counter[str] = Counter()
+    compiled: dict[str, float] = defaultdict(float)
 
     class Compiling(event.Listener):
         """Adds up processor times without those of what is compiled within."""
@@ -77,8 +77,8 @@ def first_steps(name: str) -> dict:
         """Return the method with the step, the grid or the energies' step of this benchmark."""
         size = {"dt": DT, "grid": GRID, "step": 1.0}
         name = next(key for key in size if key in vars(method))
-        more = {"constraints": {"rod": RigidBars([[0, 1]])}} if "constraints" in vars(method) else {}
-        return replace(method, **{name: size[name]}, **more)
+        more = {"constraints": {"rod": RigidBars.between(mesh.points, [[0, 1]])}, "external": ("floor",)}
+        return replace(method, **{name: size[name]}, **{key: more[key] for key in more if key in vars(method)})
 
     with event.install_listener("numba:compile", Compiling()):
         mass = sx.lumped_mass(mesh.points, cells, material.density, len(mesh.points))
@@ -91,7 +91,11 @@ def first_steps(name: str) -> dict:
         method = sizes(catalogue()[name])
         motion = method.start(system, system.state(mesh.points, np.tile((1.0, 0.0, -10.0), (len(mass), 1))))
         system.energies_of(motion.advance(3 * DT))
-    return {"import": imported - begin, "steps": process_time() - imported, "compiled": compiled.most_common()}
+    return {
+        "import": imported - begin,
+        "steps": process_time() - imported,
+        "compiled": sorted(compiled.items(), key=lambda one: -one[1]),
+    }
 
 
 def measured(arguments: list[str], folder: str) -> tuple[float, float, str]:
@@ -144,7 +148,7 @@ def imports() -> dict:
 
 def main() -> None:
     """Measure what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--method", nargs="+", default=METHODS)
     parser.add_argument("--kernels", type=int, default=0, metavar="N")
     parser.add_argument("--imports", action="store_true")

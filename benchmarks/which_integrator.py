@@ -18,6 +18,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.integrate import solve_ivp
 
 import symplex as sx
 from symplex.time.integrator import FixedStepIntegrator
@@ -97,7 +98,7 @@ def runs(
             curves.append(Curve(name, ("refused: " + found.rstrip("."),), np.empty(0), np.empty(0)))
             continue
         energy = energy_change(method, found).max()
-        turning = change(found.angular_momentum, np.linalg.norm(found.angular_momentum[0]) or np.inf).max()
+        turning = change(found.angular_momentum, float(np.linalg.norm(found.angular_momentum[0])) or np.inf).max()
         came = "" if len(found.t) == len(times) else f" (stopped at {found.t[-1]:.3g} s)"
         curves.append(
             Curve(
@@ -194,8 +195,6 @@ def stiff() -> Problem:
     system = sx.System(mass, {"weight": weight, "rod": spring}, dim=2, fixed=fixed)
     rigid = sx.System(mass, {"weight": weight}, dim=2, fixed=fixed)
     times, dt = np.linspace(0.0, 10.0, 201), 0.01
-
-    from scipy.integrate import solve_ivp
 
     exact = solve_ivp(
         lambda t, y: [y[1], -9.81 * np.cos(y[0])], (0, 10), [0.0, 0.0], t_eval=times, rtol=1e-12, atol=1e-12
@@ -326,7 +325,7 @@ def draw(problem: Problem, file: Path) -> None:
 
 def main() -> None:
     """Run, print, and write what is wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Five small problems that tell integrators apart.")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--docs", type=Path, help="write the tables and pictures of learn/which-integrator.md here")
     arguments = parser.parse_args()

@@ -50,9 +50,10 @@ def _close(word: Any, known: Sequence[str]) -> list[str]:
 def sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
     """Return one of pydantic's errors as a sentence."""
     keys, kind, ctx, value = mistake["loc"], mistake["type"], mistake.get("ctx", {}), mistake["input"]
-    key = ".".join(str(k + 1) if isinstance(k, int) else k for k in keys)
+    words = [str(k + 1) if isinstance(k, int) else k for k in keys]  # counted from 1, as tables are
+    key = ".".join(words)
     if kind == "extra_forbidden":
-        inside = f" in {'.'.join(map(str, keys[:-1]))}" if len(keys) > 1 else ""
+        inside = f" in {'.'.join(words[:-1])}" if len(keys) > 1 else ""
         return f"unknown key {shown(keys[-1])}{inside}; {suggestion(keys[-1], _keys_of(model, keys[:-1]))}"
     if kind == "missing":
         field = _model_of(model, keys[:-1]).model_fields.get(str(keys[-1]))

@@ -1,6 +1,7 @@
-"""Draw the pictures of the tutorials: ``python docs/learn/pictures.py``; those of which-integrator.md have a script of their own.
+"""Draw the pictures of the tutorials: ``python docs/learn/pictures.py``.
 
-It runs the scenario of ten-minutes.md and the code of in-python.md as they stand there.
+Those of which-integrator.md are drawn by benchmarks/which_integrator.py. It runs the scenario of
+ten-minutes.md and the code of in-python.md as they stand there.
 """
 
 import os

@@ -28,7 +28,7 @@ functions take arrays: ``quotient.py_func(law, a, b, s0, s1)``.
 
 import numpy as np
 
-from symplex.fem.kernels import formula, inlined
+from symplex.fem.kernels import formula
 
 ENGINEERING, GREEN, INVERSE, LENNARD_JONES, INVERSE_SQUARE = range(5)
 COMPRESSION, TENSION, PENALTY, SPRING, LENGTH, IDENTITY, GIVEN = range(5, 12)
@@ -90,9 +90,9 @@ def energy(law, a, b, s):
     return 4.0 * a * c * (c - 1.0)
 
 
-@inlined
+@formula
 def slope(law, a, b, s):
-    """dφ/ds. Inlined, since loops over stencils of one law are without the questions which one it is."""
+    """dφ/ds."""
     if law == ENGINEERING:
         return 0.5 * a * (1.0 - ratio(b, np.sqrt(s)))
     if law == GREEN:

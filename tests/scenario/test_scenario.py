@@ -194,6 +194,12 @@ MISTAKES = {
         BODY.replace("density", "densty") + REST,
         "[[body]] #1 'cube': unknown key 'densty' in material; did you mean 'density'?",
     ),
+    "unknown key in a list": (
+        BODY
+        + REST
+        + "[response]\nfrequencies = [1]\nat = [{ name = 'a', body = 'cube' }, { name = 'b', bdy = 'cube' }]\n",
+        "[response]: unknown key 'bdy' in at.2; did you mean 'body'?",
+    ),
     "missing key": (
         BODY.replace(", density = 2700", "") + REST,
         "[[body]] #1 'cube': material.density is missing (kg/m³).",

@@ -1,0 +1,150 @@
+"""Large rotations and strains in statics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ellipeinc, ellipk, ellipkinc
+
+import symplex as sx
+from verification_manual.models import Array, Block
+from verification_manual.problem import Row, problem
+
+LARGE = "Large rotations and strains"
+
+
+def _elastica(load: float) -> tuple[float, float]:
+    """Return deflection and shortening of the tip by L (Bisshopp and Drucker 1945)."""
+
+    def angle(m: float) -> float:
+        return np.arcsin(1.0 / np.sqrt(2.0 * m))
+
+    m = brentq(lambda m: ellipk(m) - ellipkinc(angle(m), m) - np.sqrt(load), 0.5 + 1e-12, 1.0 - 1e-12)
+    complete = ellipeinc(0.5 * np.pi, m) - ellipeinc(angle(m), m)
+    return 1.0 - 2.0 * complete / np.sqrt(load), 1.0 - np.sqrt(2.0 * (2.0 * m - 1.0) / load)
+
+
+@problem(
+    LARGE,
+    "Elastica",
+    source=(
+        "elliptic integrals (Bisshopp and Drucker 1945): w/L = 0.30172, 0.71379, 0.81061, u/L = 0.05643, "
+        "0.38763, 0.55500"
+    ),
+    within=5e-3,
+)
+def elastica() -> Iterator[Row]:
+    """A cantilever with L/h = 50, ν = 0, under a dead force at its tip, PL²/EI = 1, 5 and 10; 20 elements in a row."""
+    height, law = 0.02, sx.SaintVenantKirchhoff.from_young(1e9, 0.0, 1000.0)
+    for kind in ("hexahedron", "hexahedron20"):
+        block = Block(kind, (1.0, height, height), (20, 1, 1), law)
+        fixed = np.repeat(block.points[:, :1] == 0.0, 3, axis=1)
+        end = block.points[:, 0] == 1.0
+        for load in (1.0, 5.0, 10.0):
+            force = load * 1e9 * height**4 / 12.0
+            q = block.rest(fixed, end=block.pull("x_max", (0.0, 0.0, force / height**2))).q[end]
+            centre = 0.5 * (q.min(axis=0) + q.max(axis=0))
+            w, u = _elastica(load)
+            yield Row(kind, f"w/L at {load:g}", w, centre[2] - 0.5 * height)
+            yield Row(kind, f"u/L at {load:g}", u, 1.0 - centre[0], scale=w)
+
+
+@problem(LARGE, "Buckling of a column", source="Euler, P = π²EI/4L²", within=5e-3)
+def euler_column() -> Iterator[Row]:
+    """Clamped and free, L/h = 50, ν = 0: the load at which the first ω² vanishes, from two loads just below it."""
+    height, young = 0.02, 1e9
+    law = sx.SaintVenantKirchhoff.from_young(young, 0.0, 1000.0)
+    critical = 0.25 * np.pi**2 * young * height**4 / 12.0
+    for kind in ("hexahedron", "hexahedron20"):
+        block = Block(kind, (1.0, height, height), (16, 1, 1), law)
+        fixed, mass = np.repeat(block.points[:, :1] == 0.0, 3, axis=1), block.mass()
+        squares = []
+        for part in (0.96, 0.98):
+            system = block.system(fixed, mass, end=block.pull("x_max", (-part * critical / height**2, 0.0, 0.0)))
+            state = sx.equilibria.static_equilibrium(system, block.points).state
+            squares.append(sx.modes.natural_modes(system, state, 1).angular[0] ** 2)
+        found = 0.96 + 0.02 * squares[0] / (squares[0] - squares[1])
+        yield Row(kind, "P in N", critical, found * critical)
+
+
+@problem(
+    LARGE, "Torsion of a rubber cylinder", source="Rivlin: M = πμψa⁴/2, N = −πμψ²a⁴/4 (incompressible)", within=0.02
+)
+def rivlin_torsion() -> Iterator[Row]:
+    """Radius a = 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends that keep their distance and their
+    radius; the section is a square of 6 × 6 elements mapped to a disc; moment and axial force from reactions.
+    """
+
+    def disc(u: Array) -> Array:
+        x, y = u[:, 0], u[:, 1]
+        return np.column_stack([x * np.sqrt(1.0 - y * y / 2.0), y * np.sqrt(1.0 - x * x / 2.0), u[:, 2]])
+
+    law = sx.material("isochoric-neo-hookean", c10=0.5, K=1000.0, density=1.0)
+    block = Block("hexahedron20", (2.0, 2.0, 0.5), (6, 6, 2), law, shape=lambda u: disc(u - [1.0, 1.0, 0.0]))
+    x = block.points
+    ends = (block.box[:, 2] == 0.0) | (block.box[:, 2] == 0.5)
+    end = block.box[:, 2] == 0.5
+    for psi in (0.5, 1.0):
+        angle = psi * x[:, 2]
+        c, s = np.cos(angle), np.sin(angle)
+        start = np.column_stack([c * x[:, 0] - s * x[:, 1], s * x[:, 0] + c * x[:, 1], x[:, 2]])
+        system = block.system(np.repeat(ends[:, None], 3, axis=1))
+        state = sx.equilibria.static_equilibrium(system, start).state
+        q, force = state.q[end], system.reactions(state)[end]
+        moment = np.sum(q[:, 0] * force[:, 1] - q[:, 1] * force[:, 0])
+        yield Row("hexahedron20", f"M at ψ = {psi}", 0.5 * np.pi * psi, moment)
+        yield Row("hexahedron20", f"N at ψ = {psi}", -0.25 * np.pi * psi**2, force[:, 2].sum(), within=0.05)
+
+
+@problem(
+    LARGE,
+    "Inflated thick sphere",
+    source="closed form of the incompressible neo-Hookean ball, p/μ = 0.48015978, 0.75543312, 0.8069266 at 1.2, 1.5, 2",
+    within=0.03,
+)
+def thick_sphere() -> Iterator[Row]:
+    """Radii 1 and 2, the inner one stretched by λ: a third of an octant, with reactions of the inner surface as the
+    pressure; K = 1000 μ. Three such thirds meet along planes of symmetry, where nodes move in them.
+    """
+
+    def third(u: Array) -> Array:
+        # A cube's face in a cone: y/x and z/x from −1 to 1, one sixth of the sphere; r from 1 to 2.
+        a, b = np.tan(0.25 * np.pi * u[:, 1]), np.tan(0.25 * np.pi * u[:, 2])
+        n = np.column_stack([np.ones(len(u)), a, b])
+        return (1.0 + u[:, 0])[:, None] * n / np.linalg.norm(n, axis=1)[:, None]
+
+    law = sx.material("isochoric-neo-hookean", c10=0.5, K=1000.0, density=1.0)
+
+    def pressure(y: float) -> float:
+        """p/μ of the incompressible ball: the integral of 2(λ² − λ⁻⁴)/r dr in closed form."""
+        outer = ((y**3 + 7.0) / 8.0) ** (1.0 / 3.0)
+        return (2.0 / outer + 0.5 / outer**4) - (2.0 / y + 0.5 / y**4)
+
+    mesh = Block("hexahedron20", (1.0, 1.0, 1.0), (4, 2, 2), law, shape=third)
+    x, radius = mesh.points, np.linalg.norm(mesh.points, axis=1)
+    inner = mesh.box[:, 0] == 0.0
+    fixed = np.repeat(inner[:, None], 3, axis=1)
+    fixed[mesh.box[:, 1] == 0.0, 1] = fixed[mesh.box[:, 2] == 0.0, 2] = True
+    for y in (1.2, 1.5, 2.0):
+        grown = np.cbrt(radius**3 + y**3 - 1.0)
+        # On the cone's other sides, y = x and z = x, springs keep nodes in these planes.
+        start = x * (grown / radius)[:, None]
+        planes = {
+            f"plane {k}": sx.measures.Penalty(
+                sx.measures.OnPlane(
+                    np.flatnonzero(mesh.box[:, k] == 1.0), (0.0, 0.0, 0.0), np.eye(3)[k] - np.eye(3)[0]
+                ),
+                1e4,
+            )
+            for k in (1, 2)
+        }
+        system = mesh.system(fixed, **planes)
+        state = sx.equilibria.static_equilibrium(system, start).state
+        force = -mesh.solid.gradient(state.q[mesh.solid.nodes])
+        total = np.zeros_like(x)
+        np.add.at(total, mesh.solid.nodes, force)
+        area = np.pi / 6.0 * y**2  # a 24th of 4π y²
+        push = -np.sum(total[inner] * x[inner])
+        yield Row("hexahedron20", f"p/μ at λ = {y}", pressure(y), push / area)
