@@ -309,7 +309,9 @@ class ChunkedElements(ElementForms):
 
     def jacobians(self, q: Array) -> Array:
         """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]."""
-        return tensors.determinants(self._tangents(q[self.nodes])) @ self._point_weights / self.volumes
+        det = tensors.determinants(self._tangents(q[self.nodes]))
+        # Not by a product with a vector, whose bits would depend on how many elements there are.
+        return (det * self._point_weights).sum(axis=1) / self.volumes
 
     def forces_of(self, loop: Loop, q: Array) -> Array:
         """Return the forces [m, k, 3] in N of each element on its nodes at q [n, 3] by a loop of gradients."""
