@@ -357,7 +357,7 @@ def test_friction_slows_a_rigid_block_that_slides_on_rubber(law):
     states = [motion.advance(0.01 * k) for k in range(9)]
     told = motion.energies(states[-1])
     assert told["work_friction"] < -0.02
-    assert told["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-12)
+    assert told["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-11)
     about_z = [[*system.momentum(one)[:2], *system.angular_momentum(one)[2:]] for one in states]
     np.testing.assert_allclose(about_z, np.tile(about_z[0], (9, 1)), atol=1e-13)
     velocity = rigid.motion("block", states[-1].q, states[-1].v)[0]
