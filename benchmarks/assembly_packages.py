@@ -149,22 +149,31 @@ def scikit_fem(solid: Solid, q: np.ndarray) -> list[Package]:
     basis = skfem.Basis(mesh, skfem.ElementVector(skfem.ElementTetP1()), intorder=1)
     u = (q - solid.points).ravel()
 
+    # Stress and the like are data: in the forms they would be evaluated anew for each shape function.
     @skfem.LinearForm
     def stress(v, w):
-        F = grad(w["u"]) + identity(grad(w["u"]))
-        P = MU * F + (LMBDA * np.log(det(F)) - MU) * transpose(inv(F))
-        return ddot(P, grad(v))
+        return ddot(w["P"], grad(v))
 
     @skfem.BilinearForm
     def stiffness(du, v, w):
-        F = grad(w["u"]) + identity(grad(w["u"]))
-        H, G = grad(du), inv(F)
+        H, G = grad(du), w["G"]
         turned = transpose(mul(G, mul(H, G)))
-        dP = MU * H + LMBDA * ddot(transpose(G), H) * transpose(G) - (LMBDA * np.log(det(F)) - MU) * turned
+        dP = MU * H + LMBDA * ddot(transpose(G), H) * transpose(G) - w["t"] * turned
         return ddot(dP, grad(v))
 
-    gradient = lambda: stress.assemble(basis, u=basis.interpolate(u))  # noqa: E731
-    tangent = lambda: stiffness.assemble(basis, u=basis.interpolate(u))  # noqa: E731
+    def strains():
+        F = grad(basis.interpolate(u))
+        F = F + identity(F)
+        return F, inv(F), LMBDA * np.log(det(F)) - MU
+
+    def gradient():
+        F, G, t = strains()
+        return stress.assemble(basis, P=MU * F + t * transpose(G))
+
+    def tangent():
+        _, G, t = strains()
+        return stiffness.assemble(basis, G=G, t=t)
+
     calls = {"gradient": gradient, "tangent": tangent}
     product = lambda x: (tangent() @ x.ravel()).reshape(x.shape)  # noqa: E731
     return [Package("scikit-fem", calls, lambda: gradient().reshape(q.shape), product)]
