@@ -147,6 +147,7 @@ class FixedStepMotion(Motion):
         self._work = WorkLedger(system, self.loads_at_ends)
         self._internal = InternalVariables(system)
         self._moving, self._origin = system.moving, np.zeros(shape if system.moving else 0)  # positions less u(t)
+        self._at_once = 1  # steps in one call of `_compiled_steps`, which hears no signal
         self._broken = False  # stopped in the middle of a step
         self._shown = -1  # the number of steps after which arrays hold all that belongs to a state
         self._pace = 0.0  # s of wall time for a step, of those taken last; 0: not known yet
@@ -162,6 +163,13 @@ class FixedStepMotion(Motion):
     @abstractmethod
     def _step(self, t: float, h: float) -> None:
         """Move by a step of the size h in s, of any sign, from the time t."""
+
+    def _compiled_steps(self, n: int, h: float) -> int:
+        """Take up to n steps of the size h in s in one call of a compiled loop, if there is one for the system.
+
+        Return how many it took: all is before the next one then, which `_step` takes.
+        """
+        return 0
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
@@ -211,10 +219,15 @@ class FixedStepMotion(Motion):
         return with_context(error, f"{self.name} stopped in the step from t = {t:.6g} s (dt = {h:.4g} s): {error}")
 
     def _run(self, n_steps: int) -> None:
-        """Take n_steps steps from the time t, counting them in ``n``."""
-        for _ in range(n_steps):
-            self.substep(self.t, self.dt)
-            self.n += 1
+        """Take n_steps steps from the time t, counting them in ``n``: in compiled loops as far as these go."""
+        target = self.n + n_steps
+        while self.n < target:
+            wanted = min(self._at_once, target - self.n)
+            taken = self._compiled_steps(wanted, self.dt)
+            self.n += taken
+            if taken < wanted:
+                self.substep(self.t, self.dt)
+                self.n += 1
         if n_steps:
             self.observe(self.t)
 

@@ -182,6 +182,8 @@ class NewmarkMotion(FixedStepMotion):
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
         self._table = None if self._work else gradient_table(system)
+        if self._table is not None:
+            self._at_once = max(_STENCILS_AT_ONCE // max(self._table.stencils, 1), 1)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them."""
@@ -196,24 +198,19 @@ class NewmarkMotion(FixedStepMotion):
             self._internal.subtract_forces(q, q, 0.0, self._gradient, mean=False)
 
     def _run(self, n_steps: int) -> None:
-        """Take n_steps steps, in one compiled loop where the system's gradient is there for it."""
+        """Take n_steps steps, with one pass over the nodes in each where that is all there is to do."""
+        if self._work or self._table is not None:
+            super()._run(n_steps)
+        elif n_steps:
+            self._run_over_nodes(n_steps)
+
+    def _compiled_steps(self, n: int, h: float) -> int:
+        """Take up to n steps, as long as forces are finite: `_step` says of which stencil they are not, and stops."""
         table = self._table
         if table is None:
-            if self._work:
-                super()._run(n_steps)
-            elif n_steps:
-                self._run_over_nodes(n_steps)
-            return
-        at_once = max(_STENCILS_AT_ONCE // max(table.stencils, 1), 1)
-        target = self.n + n_steps
-        while self.n < target:
-            wanted = min(at_once, target - self.n)
-            arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-            taken = _steps(wanted, self.dt, *arrays, table.constant, table.rows)
-            self.n += taken
-            if taken < wanted:  # with forces that are not all finite: it says of which stencil, and stops
-                self.substep(self.t, self.dt)
-                self.n += 1
+            return 0
+        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
+        return _steps(n, h, *arrays, table.constant, table.rows)
 
     def _step(self, t: float, h: float) -> None:
         if self._work:

@@ -107,27 +107,17 @@ class ImplicitMotion(FixedStepMotion):
         counts.update(dict.fromkeys(COUNTS, 0))
         return self._linear
 
-    def _run(self, n_steps: int) -> None:
-        """Take n_steps steps, in compiled loops where the system is a small one and as far as they go."""
-        target = self.n + n_steps
-        while self.n < target:
-            self.n += self._small_steps(target - self.n, self.dt)
-            if self.n < target:
-                self.substep(self.t, self.dt)
-                self.n += 1
-        if n_steps:
-            self.observe(self.t)
-
     def _step(self, t: float, h: float) -> None:
-        if not self._small_steps(1, h):
+        if not self._compiled_steps(1, h):
             self._halved += in_parts(self._attempt, t, h, self._halvings)
 
-    def _small_steps(self, n: int, h: float) -> int:
-        """Take up to n steps of size h in s in compiled loops; return how many they took."""
+    def _compiled_steps(self, n: int, h: float) -> int:
+        """Take up to n steps, where the system is a small one."""
         if self._by_ends is None:
             return 0
         if self._small is None:  # looked for at the first step: of many motions none is ever taken
             self._small = SmallSteps(self.system, self._newton, self._by_ends)
+            self._at_once = self._small.at_once
         small = self._small
         if not small:
             return 0

@@ -64,6 +64,8 @@ class SmallSteps:
 
     Attributes
     ----------
+    at_once : int
+        So many steps to take at most in one call.
     counts : int64 [2]
         Corrections and factorisations since the start.
     """
@@ -71,12 +73,12 @@ class SmallSteps:
     def __init__(self, system: System, newton: Newton, by_ends: bool):
         self._newton = small_newton(system, by_ends) if newton.linear == "auto" else None
         self._limit = newton.iterations
-        self.counts = np.zeros(2, np.int64)
+        self.at_once, self.counts = 1, np.zeros(2, np.int64)
         if self._newton is None:
             return
+        self.at_once = steps_at_once(system)
         self.momentum, self._spare = (np.zeros((system.n_nodes, system.dim)) for _ in range(2))
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
-        self._at_once = steps_at_once(system)
 
     def __bool__(self) -> bool:
         """Whether the system is one for them."""
@@ -88,17 +90,12 @@ class SmallSteps:
         All is before the next one then, which the general method has to take. The accelerations are a0 and α0, for
         schemes that have them.
         """
+        if self._newton is None:
+            return 0
+        system, factors, vectors, blocks, _ = self._newton
         a, own = accelerations or (self._spare, self._spare)
-        taken = 0
-        while self._newton is not None and taken < n:
-            system, factors, vectors, blocks, _ = self._newton
-            wanted = min(self._at_once, n - taken)
-            state = q, v, a, own, self._inverse_mass
-            done = _steps(wanted, scheme, system, factors, vectors, blocks, self._limit, *state, self.counts)
-            taken += done
-            if done < wanted:
-                break
-        return taken
+        state = q, v, a, own, self._inverse_mass
+        return _steps(n, scheme, system, factors, vectors, blocks, self._limit, *state, self.counts)
 
 
 @kernel

@@ -44,6 +44,11 @@ class SmallZhangSkeel:
         return small_newton(self._system, by_ends=False)
 
     @cached_property
+    def at_once(self) -> int:
+        """So many steps to take at most in one call."""
+        return steps_at_once(self._system) if self else 1
+
+    @cached_property
     def _thirds(self) -> GradientTable | None:
         return gradient_table(self._system, forms.THIRD) if self._full else None
 
@@ -61,14 +66,7 @@ class SmallZhangSkeel:
         if self._newton is None:
             return 0
         system, factors, vectors, blocks, _ = self._newton
-        third, at_once, taken = self._third(system.form), steps_at_once(self._system), 0
-        while taken < n:
-            wanted = min(at_once, n - taken)
-            done = _steps(wanted, h, beta, self._full, system, third, factors, vectors, blocks, q, v, *known)
-            taken += done
-            if done < wanted:
-                break
-        return taken
+        return _steps(n, h, beta, self._full, system, self._third(system.form), factors, vectors, blocks, q, v, *known)
 
 
 @kernel

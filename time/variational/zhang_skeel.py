@@ -197,30 +197,19 @@ class ZhangSkeelMotion(FixedStepMotion):
         self._of_step[0] = abs(h)
         self._corrections += self._force.corrections - before
 
-    def _run(self, n_steps: int) -> None:
-        """Take n_steps steps, in compiled loops where the system is a small one and as far as they go."""
-        target = self.n + n_steps
-        while self.n < target:
-            if self._of_step[0] == abs(self.dt):
-                self.n += self._small_steps(target - self.n, self.dt)
-            if self.n < target:
-                self.substep(self.t, self.dt)
-                self.n += 1
-        if n_steps:
-            self.observe(self.t)
-
-    def _small_steps(self, n: int, h: float) -> int:
-        """Take up to n steps of size h in s in compiled loops; return how many they took."""
+    def _compiled_steps(self, n: int, h: float) -> int:
+        """Take up to n steps, where the system is a small one and what they begin with is known."""
         gradient = self._force.gradient
-        if self._small is None or gradient is None:
+        if self._small is None or gradient is None or self._of_step[0] != abs(h):
             return 0
         known = self._f, self._solution, gradient
+        self._at_once = self._small.at_once
         return self._small.take(n, h, self._force.beta, self._q, self._v, known)
 
     def _step(self, t: float, h: float) -> None:
         if self._of_step[0] != abs(h):
             self._accelerate(t, h, self._v)
-        if self._small_steps(1, h):
+        if self._compiled_steps(1, h):
             return
         self._v += 0.5 * h * self._f
         dq = h * self._v
