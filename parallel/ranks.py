@@ -1,0 +1,167 @@
+"""The ranks of a run: the first one leads, the others do what it tells them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+from collections.abc import Callable
+from time import perf_counter, sleep
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+
+from symplex.base.version import VERSION
+from symplex.errors import InvalidSystem, MissingPackage
+from symplex.parallel.launch import Launch
+from symplex.parallel.member import Command, Failure, Member, Stop
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_COMMAND, _RESULT = 1, 2  # tags
+_SPIN, _NAP, _LONGEST_NAP = 2e-4, 5e-5, 2e-3  # s: a rank that waits for a command asks at once, then ever less often
+
+
+@final
+class Ranks:
+    """The processes that ``mpiexec`` has started; a context manager, which the others leave with the first one.
+
+    Parameters
+    ----------
+    comm : MPI.Comm, optional
+        Default: a copy of ``MPI.COMM_WORLD``.
+    launch : Launch, optional
+        How they were started, if MPI is to be compared with it.
+
+    Raises
+    ------
+    MissingPackage
+        If mpi4py is not installed.
+    InvalidSystem
+        If MPI does not see the processes that there are, or these run different versions.
+
+    Examples
+    --------
+    A script for ``mpiexec -n 4 python big.py``:
+
+    >>> with sx.parallel.Ranks() as ranks:
+    ...     summary = sx.simulate("big.toml", ranks=ranks)
+    """
+
+    def __init__(self, comm: MPI.Comm | None = None, launch: Launch | None = None):
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError):
+            raise MissingPackage("several ranks need mpi4py and an MPI library; install symplex[mpi].") from None
+        self.comm = MPI.COMM_WORLD.Dup() if comm is None else comm
+        self.rank, self.size = self.comm.rank, self.comm.size
+        if launch is not None and self.size != launch.size:
+            library = MPI.Get_library_version().split("\n")[0].strip("\x00 ")
+            raise InvalidSystem(
+                f"{launch.by} has started {launch.size} processes, but mpi4py is built for {library} and sees "
+                f"{self.size}; start them with the mpiexec of that one, which is beside the python of its wheel."
+            )
+        self._require_same_versions()
+        here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        # Where ranks are not bound to processors of their own, those of a machine share all of it.
+        self.threads = max(processors // here.size, 1) if processors == os.cpu_count() else processors
+        here.Free()
+        self._member = Member(self.comm, self.threads)
+        self._busy = False
+
+    def _require_same_versions(self) -> None:
+        own = f"symplex {VERSION}, Python {platform.python_version()}, NumPy {np.__version__}"
+        versions = self.comm.allgather(own)
+        other = next((k for k, version in enumerate(versions) if version != versions[0]), 0)
+        if other:
+            raise InvalidSystem(
+                f"rank 0 runs {versions[0]}, but rank {other} runs {versions[other]}; all must run the same."
+            )
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the first rank."""
+        return self.rank == 0
+
+    # -- the first rank -----------------------------------------------------------------------------------------
+
+    def call(self, command: Callable[[int], Command]) -> list[Any]:
+        """Let all ranks do what a command of theirs says; return what comes back of each.
+
+        Parameters
+        ----------
+        command : callable
+            Returns that of a rank.
+
+        Raises
+        ------
+        Exception
+            What one of them raised.
+        """
+        self._busy = True
+        for rank in range(1, self.size):
+            self.comm.send(command(rank), rank, _COMMAND)
+        results = [_result(self._member, command(0))]
+        results += [self.comm.recv(source=rank, tag=_RESULT) for rank in range(1, self.size)]
+        self._busy = False
+        for result in results:
+            if isinstance(result, _Raised):
+                raise result.error
+        failures = [result for result in results if isinstance(result, Failure)]
+        if failures:
+            raise min(failures, key=lambda one: one.place).error
+        return results
+
+    def stop(self, status: int) -> None:
+        """End the other ranks, with an exit status; all at once if they are in the middle of something."""
+        if self._busy:
+            self.comm.Abort(status)
+        for rank in range(1, self.size):
+            self.comm.send(Stop(status), rank, _COMMAND)
+
+    # -- all others -----------------------------------------------------------------------------------------------
+
+    def serve(self) -> int:
+        """Do what the first rank says until it ends; return the exit status."""
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # which the first rank hears as well, and keeps a checkpoint
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
+        while True:
+            command = self._next()
+            if isinstance(command, Stop):
+                return command.status
+            self.comm.send(_result(self._member, command), 0, _RESULT)
+
+    def _next(self) -> Command | Stop:
+        began, nap = perf_counter(), _NAP
+        while not self.comm.iprobe(source=0, tag=_COMMAND):
+            if perf_counter() - began > _SPIN:
+                sleep(nap)
+                nap = min(2.0 * nap, _LONGEST_NAP)
+        return self.comm.recv(source=0, tag=_COMMAND)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.leads:
+            self.stop(0 if error is None else 1)
+
+
+class _Raised:
+    """What a rank has raised."""
+
+    def __init__(self, error: Exception):
+        self.error = error
+
+
+def _result(member: Member, command: Command) -> Any:
+    try:
+        return command.done(member)
+    except Exception as error:
+        return _Raised(error)
