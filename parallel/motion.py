@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from symplex.parallel.ranks import Ranks
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.motion import FixedStepMotion
+from symplex.time.stages import Stages
 from symplex.time.traits import Form, Trait
 
 if TYPE_CHECKING:
@@ -99,6 +100,10 @@ class InParts(FixedStepIntegrator["MotionInParts"]):
 
     def _step_size(self, system: System, state: State) -> float:
         return self.method._step_size(system, state)
+
+    def fit(self, system: System, state: State, interval: float) -> InParts:
+        """Return the method with the largest step not above its own that divides an interval in s."""
+        return replace(self, method=self.method.fit(system, state, interval))
 
 
 class MotionInParts(FixedStepMotion):
@@ -181,12 +186,15 @@ class MotionInParts(FixedStepMotion):
         self._is_here = True
 
 
-def in_parts(integrator: Integrator, ranks: Ranks) -> InParts:
-    """Return a method that moves on several ranks.
+def in_parts(integrator: Integrator, ranks: Ranks) -> InParts | Stages:
+    """Return a method that moves on several ranks, or one whose stages do.
 
     Raises
     ------
     InvalidSystem
         If it cannot.
     """
+    if isinstance(integrator, Stages):
+        stages = [replace(stage, integrator=in_parts(stage.integrator, ranks)) for stage in integrator.stages]
+        return replace(integrator, stages=stages)
     return InParts(integrator, ranks)  # pyright: ignore[reportArgumentType]

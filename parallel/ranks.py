@@ -71,6 +71,7 @@ class Ranks:
         here.Free()
         self._member = Member(self.comm, self.threads)
         self._busy = False
+        self._stopped: int | None = None
 
     def _require_same_versions(self) -> None:
         own = f"symplex {VERSION}, Python {platform.python_version()}, NumPy {np.__version__}"
@@ -125,13 +126,16 @@ class Ranks:
     # -- all others -----------------------------------------------------------------------------------------------
 
     def serve(self) -> int:
-        """Do what the first rank says until it ends; return the exit status."""
+        """Do what the first rank says until it ends; return the exit status, at once if it has ended."""
+        if self._stopped is not None:
+            return self._stopped
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # which the first rank hears as well, and keeps a checkpoint
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)
         while True:
             command = self._next()
             if isinstance(command, Stop):
+                self._stopped = command.status
                 return command.status
             self.comm.send(_result(self._member, command), 0, _RESULT)
 
