@@ -127,8 +127,8 @@ class MotionInParts(FixedStepMotion):
         elements = sum(len(energy.nodes) for energy in system.energies.values() if energy.nodes.shape[1] > 1)
         if ranks.size > min(elements, system.n_nodes):
             raise InvalidSystem(
-                f"there are {ranks.size} ranks, but only {elements} elements and {system.n_nodes} nodes to divide "
-                "among them; take fewer ranks."
+                f"there are {ranks.size} ranks, more than the mesh has elements or nodes ({elements} and "
+                f"{system.n_nodes}); take fewer."
             )
         self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
         self._is_here = True  # whether the arrays hold what the ranks have

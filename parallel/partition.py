@@ -72,21 +72,16 @@ def _coupled(cluster: IntArray, stencils: Sequence[IntArray], n: int) -> sp.csr_
         k = nodes.shape[1]
         for first in range(0, len(nodes) if k > 1 else 0, _AT_ONCE):
             of = cluster[nodes[first : first + _AT_ONCE]]
-            for a in range(k):
-                for b in range(a):
-                    row, column = of[:, a], of[:, b]
-                    other = row != column
-                    ones = np.ones(int(other.sum()), np.int32)
-                    found = found + sp.csr_array((ones, (row[other], column[other])), shape=(n, n))
+            of = of[(of != of[:, :1]).any(axis=1)]
+            before, after = np.triu_indices(k, 1)
+            row, column = of[:, before].ravel(), of[:, after].ravel()
+            other = row != column
+            ones = np.ones(int(other.sum()), np.int32)
+            found = found + sp.csr_array((ones, (row[other], column[other])), shape=(n, n))
     return sp.csr_array(found + found.T)
 
 
 def _divided_by(metis: ModuleType, coupled: sp.csr_array, heavy: IntArray, ranks: int) -> NDArray[np.int32]:
-    _, part = metis.part_graph(
-        ranks,
-        xadj=coupled.indptr.astype(np.int32),
-        adjncy=coupled.indices.astype(np.int32),
-        vweights=heavy,
-        eweights=coupled.data.astype(np.int32),
-    )
+    graph = metis.CSRAdjacency(coupled.indptr.astype(np.int32), coupled.indices.astype(np.int32))
+    _, part = metis.part_graph(ranks, graph, vweights=heavy, eweights=coupled.data.astype(np.int32))
     return np.array(part, np.int32)

