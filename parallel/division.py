@@ -13,6 +13,7 @@ these are exchanged; those around sent nodes after that. A stencil with both is 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -156,4 +157,4 @@ def _by_rank(rank: NDArray[np.integer], ranks: int) -> list[NDArray[np.intp]]:
     """Return the indices of what is of each rank, ascending."""
     order = np.argsort(rank, kind="stable")
     starts = np.searchsorted(rank[order], np.arange(ranks + 1))
-    return [order[first:last] for first, last in zip(starts[:-1], starts[1:], strict=True)]
+    return [order[first:last] for first, last in pairwise(starts)]

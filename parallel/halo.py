@@ -9,11 +9,13 @@ import numpy as np
 
 from symplex.fem.assembly import Array
 from symplex.parallel.division import Neighbour
+from symplex.parallel.patience import wait_until
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 _TAG = 7
+_NAP = 5e-5  # s at most: messages of steps come soon
 
 
 class FailedElsewhere(Exception):
@@ -92,7 +94,7 @@ class Halo:
 
     def _wait(self) -> None:
         if active := self._active():
-            self._prequest.Waitall(active)
+            wait_until(lambda: self._prequest.Testall(active), _NAP)
 
     def _active(self) -> list[MPI.Prequest]:
         return [one for pair, ended in zip(self._requests, self._ended, strict=True) if not ended for one in pair]

@@ -1,4 +1,4 @@
-"""Whether this process is one of several that ``mpiexec`` has started, as the environment tells, before MPI is loaded."""
+"""Whether ``mpiexec`` has started this process with others, as the environment tells before MPI is loaded."""
 
 from __future__ import annotations
 

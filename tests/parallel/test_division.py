@@ -1,9 +1,11 @@
 """Parts of meshes without MPI: what each rank has, and that all parts together find the bits that the whole finds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from reference.boxes import FORMULATIONS, box_of
 
+from reference.boxes import FORMULATIONS, box_of
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, InvertedElement
@@ -19,9 +21,11 @@ from symplex.parallel import partition
 from symplex.parallel.division import Division
 from symplex.parallel.halo import FailedElsewhere
 from symplex.parallel.launch import Launch, launched
+from symplex.parallel.motion import in_parts
 from symplex.parallel.part import Part, PartEnergy
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, require_parts
+from symplex.time.explicit.newmark import Newmark
 
 RUBBER = NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
 
@@ -181,6 +185,15 @@ def test_what_cannot_be_divided_is_refused_by_name():
     pushed = System(system.mass, system.energies, loads={"push": lambda t, q, v: np.zeros_like(q)})
     with pytest.raises(InvalidSystem, match=r"^load 'push' cannot be divided among ranks\. Run it in one process"):
         require_parts(pushed)
+
+
+def test_more_ranks_than_elements_and_other_methods_are_refused():
+    system, points = system_of("hexahedron", (2, 1, 1))
+    ranks = SimpleNamespace(size=4)
+    with pytest.raises(InvalidSystem, match=r"^there are 4 ranks, more than the mesh has elements or nodes \(4 and 12"):
+        in_parts(Newmark(1e-6), ranks).start(system, system.state(points))
+    with pytest.raises(InvalidSystem, match=r"^Newmark cannot run on several ranks: it is explicit Newmark"):
+        in_parts(Newmark(1e-6, beta=0.25), ranks)
 
 
 @pytest.mark.parametrize(
