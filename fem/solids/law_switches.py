@@ -1,6 +1,7 @@
 """Where the switches of a law change their signs along straight segments of the invariants, as a C function."""
 
-# pyright: reportPrivateImportUsage=false, as numba does not re-export carray
+# numba does not re-export carray.
+# pyright: reportPrivateImportUsage=false
 
 from __future__ import annotations
 
