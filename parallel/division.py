@@ -153,6 +153,12 @@ class _Around:
         return np.sort(np.concatenate([self._alone[rank], self._mixed[rank]]))
 
 
+def places_of(where: IntArray, nodes: IntArray) -> IntArray:
+    """Return the places of nodes among others, which are all different."""
+    order = np.argsort(where)
+    return order[np.searchsorted(where, nodes, sorter=order)].astype(np.int32)
+
+
 def _by_rank(rank: NDArray[np.integer], ranks: int) -> list[NDArray[np.intp]]:
     """Return the indices of what is of each rank, ascending."""
     order = np.argsort(rank, kind="stable")

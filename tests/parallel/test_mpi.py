@@ -51,6 +51,27 @@ name = "tip"
 body = "bar"
 points = [[1.0, 0.1, 0.1]]
 """
+PUSHED = """
+[[support]]
+name = "grip"
+body = "bar"
+group = "x_max"
+displacement = [0.0, 0.0, 0.002]
+history = { kind = "sine", frequency = 100.0 }
+[[load]]
+name = "push"
+kind = "traction"
+body = "bar"
+group = "z_max"
+traction = [1e4, 0.0, -2e4]
+history = { kind = "table", times = [0.0, 0.005, 0.02], factors = [0.0, 1.0, 0.0] }
+[[load]]
+name = "air"
+kind = "pressure"
+body = "bar"
+group = "y_max"
+pressure = 1e4
+"""
 SOON = ["--set", "body.bar.material.young=2e4", "--set", "integrator.dt=1e-4", "--set", "body.bar.velocity=[0,0,-60]"]
 
 
@@ -112,6 +133,25 @@ def test_a_run_goes_on_on_another_number_of_ranks(drop):
         done = run(ranks, drop, *words, *more)
         assert (done.returncode, done.stderr) == (0, "")
     assert_same(drop / "whole", drop / "parts")
+
+
+@pytest.mark.slow
+def test_loads_and_supports_that_move_do_the_same_on_any_number_of_ranks(drop):
+    (drop / "pushed.toml").write_text(DROP + PUSHED, "utf-8")
+    sx.simulate(drop / "pushed.toml", drop / "whole", progress=False)
+    for ranks, words in ((2, []), (3, ["--until", "0.0125"]), (2, ["--until", "0.0125", "--resume"])):
+        done = run(ranks, drop, "pushed.toml", "--output", f"on-{ranks}", "--quiet", *words)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert_same(drop / "on-3", drop / "on-2")
+    whole, parts = (sx.read_history(drop / name / "history.csv") for name in ("whole", "on-3"))
+    assert list(whole) == list(parts)
+    assert abs(whole["work_push"][-1]) > 1.0
+    assert abs(whole["work_grip"][-1]) > 1.0
+    for name, rows in whole.items():
+        if name.startswith("work_") or name == "balance":  # summed exactly, not rounded in each step
+            np.testing.assert_allclose(parts[name][: len(rows)], rows, rtol=1e-12, atol=1e-10)
+        else:
+            np.testing.assert_array_equal(parts[name][: len(rows)], rows)
 
 
 @pytest.mark.slow
