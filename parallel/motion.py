@@ -184,7 +184,7 @@ class MotionInParts(NewmarkMotion):
         own: dict[int, IntArray] = {}
 
         def take(rank: int) -> Command:
-            share = division.share(rank)
+            share = division.share(rank, ranks.hides)
             nodes, motions = share.nodes, system.moving.motions
             own[rank] = nodes[: share.ghosts]
             moving = {name: part_of_motion(motion, share) for name, motion in motions.items()}

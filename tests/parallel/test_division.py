@@ -68,14 +68,14 @@ def system_of(kind, cells=(6, 3, 3), material=RUBBER):
     return System(mass, energies), mesh.points
 
 
-def parts_of(system, points, ranks, threads=1):
+def parts_of(system, points, ranks, threads=1, hidden=True):
     """What all ranks have."""
     stencils = {name: energy.nodes for name, energy in system.energies.items()}
     division = Division(owners(points, list(stencils.values()), ranks), stencils, ranks)
     divided = {name: Divided(energy, threads) for name, energy in system.energies.items()}
     found = []
     for rank in range(ranks):
-        share = division.share(rank)
+        share = division.share(rank, hidden)
         inner = {name: one.piece(share.inner[name], share.nodes) for name, one in divided.items()}
         outer = {name: one.piece(share.outer[name], share.nodes[share.beside :]) for name, one in divided.items()}
         mass, fixed = system.mass[share.nodes], system.fixed[share.nodes]
@@ -83,10 +83,10 @@ def parts_of(system, points, ranks, threads=1):
     return found
 
 
-def gradient_in_parts(system, points, q, ranks, threads=1):
+def gradient_in_parts(system, points, q, ranks, threads=1, hidden=True):
     """The gradient that all parts together find, of which each knows the positions of its own nodes only."""
     found = np.full_like(q, np.nan)
-    for part in parts_of(system, points, ranks, threads):
+    for part in parts_of(system, points, ranks, threads, hidden):
         share = part.share
         here = q[share.nodes]
         here[share.ghosts :] = np.nan
@@ -106,7 +106,8 @@ def deformed(points, amount=0.01):
 def test_parts_find_the_bits_of_the_whole(kind):
     system, points = system_of(kind, (4, 2, 2))
     q = deformed(points)
-    np.testing.assert_array_equal(gradient_in_parts(system, points, q, 3), system.gradient(q))
+    for hidden in (True, False):
+        np.testing.assert_array_equal(gradient_in_parts(system, points, q, 3, 1, hidden), system.gradient(q))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

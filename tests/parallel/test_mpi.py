@@ -72,6 +72,13 @@ body = "bar"
 group = "y_max"
 pressure = 1e4
 """
+SCRIPT = """
+import symplex as sx
+with sx.parallel.Ranks(hides=True) as ranks:
+    summary = sx.simulate("drop.toml", "hidden", progress=False, ranks=ranks)
+    if ranks.leads:
+        print(summary["status"])
+"""
 SOON = ["--set", "body.bar.material.young=2e4", "--set", "integrator.dt=1e-4", "--set", "body.bar.velocity=[0,0,-60]"]
 
 
@@ -118,6 +125,14 @@ def test_two_ranks_leave_the_files_of_one_process(drop):
     assert done.stdout.count("A bar falls on a floor") == 1
     assert sx.read_result(drop / "two").summary["ranks"] == 2
     assert_same(drop / "one", drop / "two")
+
+
+@pytest.mark.slow
+def test_a_script_that_hides_the_exchange_leaves_them_too(drop):
+    (drop / "script.py").write_text(SCRIPT, "utf-8")
+    done = run(3, drop, python=("script.py",))
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "finished\n")
+    assert_same(drop / "one", drop / "hidden")
 
 
 @pytest.mark.slow
