@@ -196,6 +196,7 @@ class _Backward:
 
     symmetric = True
     impulse = 1.0
+    discrete = False
     seen = ()
 
     def __init__(self, system: System, newton: Newton):
