@@ -10,7 +10,7 @@ from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.fill import Fill, fill_of, minimum_degree_order
 from symplex.time.solvers.iterative import KrylovSolver
-from symplex.time.solvers.linear_solver import Ends, LinearSolver
+from symplex.time.solvers.linear_solver import LinearSolver
 
 LARGEST_DIRECT = 60_000  # unknowns up to which sparse factors are tried where iterations fail: some 4 GB
 _MOST_NUMBERS = 1.6e8  # in the lower factor, up to which it is whatever the number of unknowns: some 3 GB
@@ -55,11 +55,11 @@ class AutomaticSolver(LinearSolver):
         self._direct, self._per_fall = False, 0.0
         self._krylov.begin()
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array, ends: Ends | None = None) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim]."""
         self._matrix, self._fresh = (blocks, symmetric, positions), False
         if not self._direct:
-            self._krylov.update(blocks, symmetric, positions, ends)
+            self._krylov.update(blocks, symmetric, positions, end)
 
     @property
     def definite(self) -> bool:

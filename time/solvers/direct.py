@@ -11,7 +11,7 @@ from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.kernels import kernel
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
 from symplex.time.solvers.fill import coordinates_of, minimum_degree_order
-from symplex.time.solvers.linear_solver import Ends, LinearSolver
+from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import loose_part, singular
 
 _PIVOT = 0.1  # a diagonal pivot may be this part of the largest one of its column
@@ -33,7 +33,7 @@ class DenseSolver(LinearSolver):
         size = pattern.n_nodes * dim
         self._matrix, self._largest = np.zeros((size, size)), np.zeros(size)
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array, ends: Ends | None = None) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         self._blocks = blocks
         _fill(blocks, self._pattern.indptr, self._pattern.indices, self._matrix)
@@ -83,7 +83,7 @@ class SparseSolver(LinearSolver):
         self._definite: bool | None = None
         self._test = np.random.default_rng(0).standard_normal(len(self._order))
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array, ends: Ends | None = None) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         from scipy.sparse.linalg import splu
 

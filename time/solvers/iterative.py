@@ -11,8 +11,9 @@ from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
-from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab, conjugate_gradients
-from symplex.time.solvers.linear_solver import Ends, LinearSolver
+from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab
+from symplex.time.solvers.linear_solver import LinearSolver
+from symplex.time.solvers.rigid_start import RigidStart
 from symplex.time.solvers.singular import floating_part, loose_part, singular
 from symplex.time.solvers.turned import TurnedMatrix
 
@@ -45,14 +46,14 @@ class KrylovSolver(LinearSolver):
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern = pattern
         self._rows = BlockPattern(pattern.indptr, pattern.indices, dim)
-        self._turned = TurnedMatrix(self._rows)
+        self._turned, self._start = TurnedMatrix(self._rows), RigidStart(self._rows)
         self.begin()
 
     def begin(self) -> None:
         """Turn the columns of matrices again."""
         self._may_turn, self._turns = True, False
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array, ends: Ends | None = None) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim] incompletely."""
         self.counts["factorisations"] += 1
         self._blocks = blocks
@@ -64,7 +65,9 @@ class KrylovSolver(LinearSolver):
         # Of energy-momentum the matrix at the start of a step is symmetric, though not those that follow.
         symmetric = symmetric or self._rows.is_symmetric(blocks)
         self._definite = symmetric and self._factorize_symmetric()
-        self._turns = not symmetric and ends is not None and self._may_turn and self._factorize_turned(*ends)
+        self._turns = not symmetric and end is not None and self._may_turn and self._factorize_turned(positions, end)
+        if self._definite or self._turns:
+            self._start.take(self._lower[0], positions)
         self._factorized = self._definite or self._turns or self._factorize_any()
 
     def _factorize_symmetric(self) -> bool:
@@ -152,13 +155,13 @@ class KrylovSolver(LinearSolver):
             raise StepFailed("the right-hand side of the equations of the step is not finite.")
         rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
         if self._definite:
-            self._last = self._note(conjugate_gradients(self._rows, *self._lower, rhs, tolerance, worth=worth))
+            self._last = self._note(self._start.solve(self._lower[1], rhs, tolerance, worth))
             if self._last.outcome == "indefinite":
                 self.counts["indefinite"] += 1
                 self._definite = False
                 self._factorized = self._factorize_any()
         if self._turns:
-            self._last = self._note(self._turned.solve(*self._lower, rhs, tolerance, worth))
+            self._last = self._note(self._turned.solve(self._start, self._lower[1], rhs, tolerance, worth))
             if self._last.outcome not in ("converged", "out of iterations"):
                 self._may_turn = self._turns = False
                 self._factorized = self._factorize_any()

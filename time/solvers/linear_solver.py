@@ -7,9 +7,6 @@ from functools import cached_property
 
 from symplex.fem.assembly import Array
 
-# Positions [n, dim] in m with which the rows of a matrix, and its columns, turn
-Ends = tuple[Array, Array]
-
 # What solvers count: matrices that were factorised (incompletely, or for which multigrid was set up), iterations of all
 # solutions; and of the matrices those that were shifted to have incomplete factors, those that are symmetric but not
 # positive definite, and those that were factorised completely where iterations failed or would have cost more.
@@ -37,11 +34,12 @@ class LinearSolver(ABC):
         """Forget what was learned from the matrices before: a step begins, perhaps of a run that is resumed."""
 
     @abstractmethod
-    def update(self, blocks: Array, symmetric: bool, positions: Array, ends: Ends | None = None) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim], which stay unchanged until the next update.
 
-        The positions [n, dim] in m are for solvers that know rigid motions; the ``ends``, of the matrix of a discrete
-        gradient, for those that turn its columns back (`symplex.time.solvers.turned`).
+        The positions [n, dim] in m, those of the nodes on which the forces of the matrix act, are for solvers that know
+        rigid motions. The forces of discrete gradients act at the middle and change with the end, which is then given
+        as well, for solvers that turn columns back (`symplex.time.solvers.turned`).
 
         Raises
         ------

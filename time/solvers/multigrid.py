@@ -12,7 +12,7 @@ from symplex.fem.assembly import Array, Pattern
 from symplex.time.solvers.automatic import LARGEST_DIRECT
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.krylov import LIMIT
-from symplex.time.solvers.linear_solver import Ends, LinearSolver
+from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import loose_part, singular
 
 _ROUNDING = 0.5  # of the tolerance is asked for, since the residual that is carried on is not quite the true one
@@ -46,7 +46,7 @@ class MultigridSolver(LinearSolver):
         self._pattern, self._dim = pattern, dim
         self._sparse: SparseSolver | None = None
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array, ends: Ends | None = None) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Set up the hierarchy for the matrix with the given blocks [nnz, dim, dim]."""
         from pyamg.aggregation import smoothed_aggregation_solver  # pyright: ignore[reportMissingImports]
 

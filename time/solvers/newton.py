@@ -85,9 +85,8 @@ class StepEquations(Protocol):
         In kg m/s.
     symmetric : bool
         Whether ∂G/∂Δq is.
-    discrete : bool
-        Whether G is a discrete gradient: rows of ∂G/∂Δq then turn with the middle of the increment, columns with its
-        end.
+    at : (float, float)
+        The parts of Δq after which the forces act, and with which they change: ½ and 1 of discrete gradients.
     seen : tuple of float
         The parts of Δq at which nothing must have passed through: 1 at the end, and where forces are evaluated.
     """
@@ -96,7 +95,7 @@ class StepEquations(Protocol):
     impulse: float
     constant: Array
     symmetric: bool
-    discrete: bool
+    at: tuple[float, float]
     seen: tuple[float, ...]
 
     def forces(self, dq: Array, out: Array) -> None:
@@ -293,9 +292,9 @@ class NewtonSolver:
         )
         if not isfinite(squared):
             raise StepFailed("the stiffness is not finite within the step.")
-        dq = self.increment
-        ends = (q0 + 0.5 * dq, q0 + dq) if equations.discrete else None
-        self._linear.update(self._blocks, equations.symmetric, q0, ends)
+        rows, columns = equations.at
+        end = None if rows == columns else q0 + columns * self.increment
+        self._linear.update(self._blocks, equations.symmetric, q0 + rows * self.increment, end)
         self._linearised = True
         return FLOOR * EPS * float(np.sqrt(squared))
 
@@ -430,7 +429,7 @@ class _Part:
     def __init__(self, whole: StepEquations):
         self.forces, self.blocks, self.symmetric = whole.forces, whole.blocks, whole.symmetric
         self.inertia, self.seen, self._whole = whole.inertia, whole.seen, whole
-        self.discrete = whole.discrete
+        self.at = whole.at
 
     def take(self, part: float) -> None:
         """Be those of a part of the step."""

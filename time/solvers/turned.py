@@ -25,10 +25,11 @@ from symplex.fem.kernels import inlined, kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern, product
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
-from symplex.time.solvers.krylov import Outcome, Solution, Worth, conjugate_gradients
+from symplex.time.solvers.krylov import Outcome, Solution, Worth
+from symplex.time.solvers.rigid_start import RigidStart
 
 _UNSYMMETRIC = 0.05  # part of the symmetric part, by squares of all numbers, that the rest may be
-_LOOSE_ENDS = 1e-9  # of the mean square of distances, so that neighbours in a line do not turn about it
+_LOOSE_ENDS = 1e-12  # of the mean square of distances, so that neighbours in a line do not turn about it
 _FIRST, _NEXT = 0.01, 0.1  # tolerances of solutions with the symmetric part, the first one and those after it
 _CLOSER = 0.5  # or this part of what is still wanted, if that is more
 _LIMIT = 20  # such solutions
@@ -79,23 +80,25 @@ class TurnedMatrix:
         parts = pattern.run(_take_symmetric_part, *rows, *self._places, values, self._rotations, out)
         return sum(part[1] for part in parts) <= _UNSYMMETRIC**2 * sum(part[0] for part in parts)
 
-    def solve(self, part: Array, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth) -> Solution:
+    def solve(
+        self, start: RigidStart, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth
+    ) -> Solution:
         """Solve A x = b to |b − A x| ≤ tolerance |b| by generalised conjugate residuals.
 
         Their preconditioner is the solution with the symmetric part by conjugate gradients, as exact as is worth while.
 
         Parameters
         ----------
-        part : float64 [nnz', 9]
-            What `take` wrote.
+        start : RigidStart
+            Which has taken what `take` wrote.
         factor : IncompleteCholesky
-            Of it.
+            Of that.
         b : float64 [3 n]
         tolerance : float
         worth : callable
             Whether to go on after so many iterations of conjugate gradients.
         """
-        pattern, size = self._pattern, sqrt(float((b * b).sum()))
+        size = sqrt(float((b * b).sum()))
         iterations, closer = 0, _FIRST
         outcome: Outcome = "stagnated"
 
@@ -103,9 +106,8 @@ class TurnedMatrix:
             nonlocal iterations, outcome, closer
             wanted = tolerance * size / sqrt(float((r * r).sum()))
             before = iterations
-            inner = conjugate_gradients(
-                pattern, part, factor, r, max(closer, _CLOSER * wanted), worth=lambda more: worth(before + more)
-            )
+            exact = max(closer, _CLOSER * wanted)
+            inner = start.solve(factor, r, exact, lambda more: worth(before + more))
             iterations, closer = iterations + inner.iterations, _NEXT
             if inner.outcome not in ("converged", "rounding"):
                 outcome = inner.outcome
