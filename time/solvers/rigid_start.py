@@ -12,6 +12,7 @@ from typing import final
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
 from symplex.time.solvers.block_factor import IncompleteCholesky
@@ -22,6 +23,7 @@ from symplex.time.solvers.krylov import Solution, Worth, conjugate_gradients
 # explicit method's steps in one. Below, iterations are few.
 _SOFT = 1e-3
 _DEPENDENT = 1e-9  # part of the stiffest rigid motion: of bodies that are lines or points not all are different
+_MANY = 1000  # bodies, beyond which their rigid parts are left alone
 _ROUNDING = 1e-13  # part of what the diagonal alone would be, below which nothing holds a motion
 
 
@@ -44,6 +46,8 @@ class RigidStart:
     def take(self, values: Array, positions: Array) -> None:
         """Take the matrix with the lower half values [nnz', 9] of a body at positions [n, dim] in m."""
         self._values, self._motions = values, None
+        if self._bodies > _MANY:
+            return
         there = np.arange(3) < self._pattern.dim
         shift = np.tile(there.astype(float), self._pattern.n)
         diagonal = self._sums(values[self._pattern.lower.indptr[1:] - 1, ::4] @ there)
@@ -67,7 +71,7 @@ class RigidStart:
         x = np.einsum("nik,nk->ni", self._motions, parts[self._body]).ravel()
         r = b - self._times(x)
         size, left = (float(np.sqrt((v * v).sum())) for v in (b, r))
-        if not left > tolerance * size:
+        if left <= tolerance * size:
             return Solution(x, left / size if size > 0.0 else 0.0, 0, "converged")
         rest = conjugate_gradients(self._pattern, self._values, factor, r, tolerance * size / left, worth=worth)
         return Solution(x + rest.x, rest.residual * left / size, rest.iterations, rest.outcome)
@@ -79,7 +83,7 @@ class RigidStart:
 
     def _sums(self, numbers: Array) -> Array:
         """Return the sums over the nodes of each body of numbers [n]."""
-        return np.bincount(self._body, numbers, self._bodies)
+        return np.asarray(np.bincount(self._body, numbers, self._bodies), float)
 
     def _along_motions(self, forces: Array) -> Array:
         """Return what the forces [n, 3] do along the rigid motions of each body [bodies, 6]."""
@@ -87,7 +91,7 @@ class RigidStart:
         works = np.einsum("nik,ni->kn", self._motions, forces)
         return np.stack([self._sums(work) for work in works], axis=1)
 
-    def _rigid_motions(self, x: Array, there: Array) -> Array:
+    def _rigid_motions(self, x: Array, there: NDArray[np.bool_]) -> Array:
         """Return three translations and three rotations [n, 3, 6] of each body about its centre, all as large."""
         counts = self._sums(np.ones(len(x)))
         centres = np.stack([self._sums(x[:, i]) / counts for i in range(3)], axis=1)

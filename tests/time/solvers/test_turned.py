@@ -93,7 +93,7 @@ def test_rotations_of_nodes_are_those_of_the_body_and_none_where_a_coordinate_is
     end = middle @ Q[:dim, :dim].T + 3.0
     blocks = rng.standard_normal((len(pattern.indices), dim, dim))
     fixed = np.zeros((12, dim), bool)
-    fixed[4, 0] = fixed[7] = True
+    fixed[7], fixed[4, 0] = True, True
     blocks[pattern.held(fixed)] = 0.0
     blocks[pattern.diagonal()] += np.eye(dim)
     _, part, rotations = taken(pattern, blocks, middle, end)
@@ -256,6 +256,6 @@ def test_long_steps_of_a_turning_body_conserve_and_resume_bit_by_bit(method):
         assert system.energies_of(end)["total"] == pytest.approx(before, rel=1e-10)
         spin = (system.mass[:, None] * np.cross(x, v)).sum(axis=0)
         turned_spin = (system.mass[:, None] * np.cross(end.q, end.v)).sum(axis=0)
-        np.testing.assert_allclose(turned_spin, spin, atol=1e-10 * np.linalg.norm(spin))
+        np.testing.assert_allclose(turned_spin, spin, atol=1e-10 * float(np.linalg.norm(spin)))
         dense = EnergyMomentum(h, newton=Newton(linear="sparse")).start(system, system.state(x, v)).advance(2.0 * h)
         np.testing.assert_allclose(end.q, dense.q, atol=1e-11)
