@@ -1,4 +1,4 @@
-"""Columns of energy-momentum's matrices that are turned back, and conjugate gradients that begin with the rigid part."""
+"""Columns of energy-momentum's matrices that are turned back, and iterations that begin with the rigid part."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def rotation(vector):
 
 def cube(cells=3, bodies=1):
     mesh = box((0.1,) * 3, (cells,) * 3)
-    x = np.concatenate([mesh.points + [0.3 * k, 0.0, 0.0] for k in range(bodies)])
+    x = np.concatenate([mesh.points + np.array([0.3 * k, 0.0, 0.0]) for k in range(bodies)])
     tets = np.concatenate([mesh.cells["tetra"] + k * len(mesh.points) for k in range(bodies)])
     mass = lumped_mass(x, tets, 2700.0, len(x))
     return System(mass, {"strain": Solid(x, tets, NeoHookean(60.5e9, 26e9, 2700.0))}), x
@@ -64,7 +64,7 @@ def residual(system, blocks, x, b):
 
 
 def taken(pattern, blocks, middle, end):
-    """Whether the turned matrix is nearly symmetric, its part [3 n, 3 n] and the rotations [n, 3, 3], in their order."""
+    """Whether the turned matrix is nearly symmetric, its part [n, 3, n, 3], and the rotations [n, 3, 3]."""
     rows = BlockPattern(pattern.indptr, pattern.indices, blocks.shape[1])
     values, part = np.empty((len(rows.whole.indices), 9)), np.empty((len(rows.lower.indices), 9))
     rows.take(rows.whole, blocks, 1.0, values)
@@ -204,7 +204,7 @@ def test_free_bodies_take_few_iterations_in_long_steps(bodies):
     assert found.iterations < 0.5 * whole.iterations
     A = system.pattern.matrix(blocks)
     assert np.linalg.norm(A @ rows.scatter(found.x).ravel() - rows.scatter(b).ravel()) <= 1.1e-6 * np.linalg.norm(b)
-    rigid = rows.gather(np.cross([1.0, 2.0, 3.0], x) + [1.0, 0.0, 0.0])
+    rigid = rows.gather(np.cross([1.0, 2.0, 3.0], x) + np.array([1.0, 0.0, 0.0]))
     alone = start.solve(factor, rows.gather((A @ rows.scatter(rigid).ravel()).reshape(-1, 3)), 1e-6, always)
     assert alone.iterations == 0
     np.testing.assert_allclose(alone.x, rigid, atol=1e-6)
