@@ -1,9 +1,9 @@
 """Build what is released and look whether it is complete: ``python release/check.py [--output DIR] [--install]``.
 
 The source archive is built, the wheel from it, and both are compared with what the repository says belongs into them.
-With ``--install`` they go into new environments, and a scenario is run in each, in an empty folder: the wheel alone, the
-wheel with all extras of users, with the oldest versions that pyproject.toml allows, and the source archive. Needs the
-packages ``build`` and ``twine``. ``--constraints`` prints the oldest versions, for ``pip install -c``.
+With ``--install`` they go into new environments, and a scenario is run in each, in an empty folder: the wheel alone,
+the wheel with all extras of users, with the oldest versions that pyproject.toml allows, and the source archive. Needs
+the packages ``build`` and ``twine``. ``--constraints`` prints the oldest versions, for ``pip install -c``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build source archive and wheel and check that they are complete.")
     parser.add_argument("--output", type=Path, help="keep them in this folder, which must be empty or new")
     parser.add_argument("--install", action="store_true", help="install them in new environments and run there")
-    parser.add_argument("--constraints", action="store_true", help="print the oldest versions that are allowed, no more")
+    parser.add_argument("--constraints", action="store_true", help="only print the oldest versions")
     options = parser.parse_args(arguments)
     if options.constraints:
         print("\n".join(oldest()))

@@ -47,9 +47,9 @@ def _write(app: Sphinx) -> None:
     folder = Path(app.srcdir, "gallery")
     folder.mkdir(exist_ok=True)
     examples = all_examples()
-    scenes = {page.stem for page in Path(app.srcdir, "static", "scenes").glob("*.html")}
+    scenes = {f"{page.stem}.toml" for page in Path(app.srcdir, "static", "scenes").glob("*.html")}
     for example in examples:
-        write_changed(folder / f"{example.name}.md", _page(example, example.path.suffix == ".toml" and example.path.stem in scenes))
+        write_changed(folder / f"{example.name}.md", _page(example, example.path.name in scenes))
         if example.pictures:
             _thumbnail(example.pictures[0], folder / f"{example.name}.png")
     write_changed(folder / "index.md", _index(examples))
