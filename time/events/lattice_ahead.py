@@ -11,10 +11,10 @@ and whether something is asked for in vain does not matter.
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula, uncounted_inlined
+from symplex.fem.kernels import uncounted_inlined
 from symplex.fem.prefetch import prefetch_at
 from symplex.time.events.event_queue import CAPACITY, CURRENT
-from symplex.time.events.interaction import HELD, PLACE, STAR
+from symplex.time.events.interaction import HELD, STAR
 from symplex.time.events.lattice_access import (
     DOF_BYTES,
     FOUR,
@@ -24,10 +24,9 @@ from symplex.time.events.lattice_access import (
     TRACK_BYTES,
     address,
     family_of,
-    find,
-    groups,
     parameters_of,
     partner_at,
+    places_of,
     row_of,
     split,
 )
@@ -68,9 +67,27 @@ def _fetch_neighbours(things, lattice, tracks, i):
 def _fetch_stencils(things, i):
     """Ask for the lists of stencils that hold a dof."""
     node, _ = split(i)
-    here, there = things.node[node], things.node[node + ONE]
-    _fetch(address(things.held) + 4 * np.int64(here[HELD]), 4 * np.int64(there[HELD] - here[HELD]))
-    _fetch(address(things.place) + 2 * np.int64(here[PLACE]), 2 * np.int64(there[PLACE] - here[PLACE]))
+    first = np.int64(things.node[node, HELD])
+    size = np.int64(things.node[node + ONE, HELD]) - first
+    _fetch(address(things.held) + 4 * first, 4 * size)
+    _fetch(places_of(things, first), places_of(things, first + size) - places_of(things, first))
+
+
+@uncounted_inlined
+def _fetch_shared_from(things, i, partner):
+    """Ask for where the stencils are listed that hold a dof and its partner."""
+    node, _ = split(i)
+    prefetch_at(address(things.shared_from) + 4 * np.int64(things.node[node, STAR] + np.uint32(partner) // FOUR))
+
+
+@uncounted_inlined
+def _fetch_shared(things, i, partner):
+    """Ask for the list of stencils that hold a dof and its partner."""
+    node, _ = split(i)
+    entry = things.node[node, STAR] + np.uint32(partner) // FOUR
+    first = np.int64(things.shared_from[entry])
+    size = np.int64(things.shared.itemsize)
+    _fetch(address(things.shared) + size * first, size * (np.int64(things.shared_from[entry + ONE]) - first))
 
 
 @uncounted_inlined
@@ -84,20 +101,28 @@ def _fetch_tracks(things, tracks, i):
 
 
 @uncounted_inlined
+def _fetch_energy(things, tracks, first, s):
+    """Ask for the parameters and vertices of the stencil number s in ``held`` of a node, whose star begins at first."""
+    stencil = things.held[s]
+    family = family_of(things, stencil)
+    _fetch(parameters_of(things, family, stencil), things.row[family])
+    for k in range(things.width[family]):
+        near = things.star[first + things.place[s, k]]
+        prefetch_at(address(tracks.site) + SITE_BYTES * np.int64(near))
+
+
+@uncounted_inlined
 def _fetch_energies(things, tracks, i, partner):
-    """Ask for the parameters and vertices of the stencils that hold a dof (and its partner, if it is a dof)."""
+    """Ask for what the energies need that change at an event of a dof (with its partner, if that is a dof)."""
     node, _ = split(i)
-    place, first = things.node[node, PLACE], things.node[node, STAR]
-    for s in range(things.node[node, HELD], things.node[node + ONE, HELD]):
-        stencil = things.held[s]
-        family = family_of(things, stencil)
-        width = things.width[family]
-        if partner < 0 or find(things, place, width, np.uint32(partner) // FOUR) < width:
-            _fetch(parameters_of(things, family, stencil), things.row[family])
-            for k in range(width):
-                near = things.star[first + things.place[place + k]]
-                prefetch_at(address(tracks.site) + SITE_BYTES * np.int64(near))
-        place += groups(width)
+    first, held = things.node[node, STAR], things.node[node, HELD]
+    if partner >= 0:
+        entry = first + np.uint32(partner) // FOUR
+        start, stop = things.shared_from[entry], things.shared_from[entry + ONE]
+    else:
+        start, stop = held, things.node[node + ONE, HELD]
+    for k in range(start, stop):
+        _fetch_energy(things, tracks, first, np.uint32(held + things.shared[k]) if partner >= 0 else k)
 
 
 @uncounted_inlined
@@ -109,16 +134,19 @@ def _prepare(things, lattice, tracks, i, stage):
         _fetch_neighbours(things, lattice, tracks, i)
         if not alone:
             _fetch_stencils(things, i)
+        if partner >= 0:
+            _fetch_shared_from(things, i, partner)
         return
     if stage == _STAR:
         _fetch_tracks(things, tracks, i)
-        if not alone:
-            _fetch_energies(things, tracks, i, partner)
+    if not alone and stage == (_PARTNER_LISTS if partner >= 0 else _STAR):
+        _fetch_energies(things, tracks, i, partner)
     if partner < 0:
         return
     node, _ = split(i)
     j = partner_at(things, node, partner)
     if stage == _STAR:
+        _fetch_shared(things, i, partner)
         _fetch_dof(things, tracks, j)
     elif stage == _PARTNER_LISTS:
         _fetch_neighbours(things, lattice, tracks, j)
@@ -126,7 +154,7 @@ def _prepare(things, lattice, tracks, i, stage):
         _fetch_tracks(things, tracks, j)
 
 
-@uncounted_formula
+@uncounted_inlined
 def look_ahead(things, lattice, tracks):
     """Prepare what is new in the buckets ahead, each by the stage that it is at.
 
