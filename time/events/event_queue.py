@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from symplex.fem.kernels import uncounted_formula, uncounted_inlined
 from symplex.time.events.huge_pages import zeros
 
-AHEAD = 6  # how far to look ahead: empty buckets after the last
+AHEAD = 7  # how far to look ahead: empty buckets after the last
 CAPACITY = 48  # records of a bucket; if there are more all dofs are looked through when its time has come
 _SOON = 1e100  # buckets for a unit of time that leave nothing but one time in the first
 PER_BUCKET = 12  # records in a bucket at the time when the calendar is made, on average

@@ -36,7 +36,7 @@ from symplex.time.events.lattice_tracks import PARTNER, TIME, UNKNOWN
 _LINE = 64
 
 # What is asked for so many buckets ahead
-_DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 5, 4, 3, 2, 1
+_RECORDS, _DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 6, 5, 4, 3, 2, 1
 
 
 @uncounted_inlined
@@ -44,6 +44,14 @@ def _fetch(start, size):
     """Ask for ``size`` bytes from an address on."""
     for line in range(start // _LINE * _LINE, start + size, _LINE):
         prefetch_at(line)
+
+
+@uncounted_inlined
+def _fetch_records(calendar, bucket):
+    """Ask for the records of a bucket, of which there are not many more by the time they are read."""
+    first, n = np.int64(bucket * CAPACITY), np.int64(min(calendar.fill[bucket], CAPACITY))
+    _fetch(address(calendar.time) + 8 * first, 8 * n)
+    _fetch(address(calendar.dof) + 4 * first, 4 * n)
 
 
 @uncounted_inlined
@@ -71,6 +79,16 @@ def _fetch_stencils(things, i):
     size = np.int64(things.node[node + ONE, HELD]) - first
     _fetch(address(things.held) + 4 * first, 4 * size)
     _fetch(places_of(things, first), places_of(things, first + size) - places_of(things, first))
+
+
+@uncounted_inlined
+def _fetch_lattice(lattice, i):
+    """Ask for the grid of a dof."""
+    node, component = split(i)
+    k = np.int64(node * lattice.dim + component)
+    prefetch_at(address(lattice.spacing) + 8 * k)
+    prefetch_at(address(lattice.offset) + 8 * k)
+    prefetch_at(address(lattice.mirrored) + k)
 
 
 @uncounted_inlined
@@ -136,6 +154,8 @@ def _prepare(things, lattice, tracks, i, stage):
             _fetch_stencils(things, i)
         if partner >= 0:
             _fetch_shared_from(things, i, partner)
+        elif not alone:
+            _fetch_lattice(lattice, i)
         return
     if stage == _STAR:
         _fetch_tracks(things, tracks, i)
@@ -165,6 +185,11 @@ def look_ahead(things, lattice, tracks):
     current = calendar.state[CURRENT]
     for stage in range(1, len(calendar.seen)):
         bucket = current + stage
+        if stage == _RECORDS:
+            if calendar.seen[stage] == 0:
+                _fetch_records(calendar, bucket)
+                calendar.seen[stage] = 1
+            break
         stop = max(np.int64(min(calendar.fill[bucket], CAPACITY)), calendar.seen[stage])
         for k in range(calendar.seen[stage], stop):
             i = calendar.dof[bucket * CAPACITY + k]
