@@ -13,7 +13,7 @@ import numpy as np
 
 from symplex.fem.kernels import uncounted_inlined
 from symplex.fem.prefetch import prefetch_at
-from symplex.time.events.event_queue import CAPACITY, CURRENT
+from symplex.time.events.event_queue import CAPACITY, CURRENT, NEWS
 from symplex.time.events.interaction import HELD, STAR
 from symplex.time.events.lattice_access import (
     DOF_BYTES,
@@ -42,8 +42,10 @@ _RECORDS, _DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 6, 5, 4, 3, 2, 1
 @uncounted_inlined
 def _fetch(start, size):
     """Ask for ``size`` bytes from an address on."""
-    for line in range(start // _LINE * _LINE, start + size, _LINE):
-        prefetch_at(line)
+    prefetch_at(start)
+    for more in range(_LINE, size, _LINE):
+        prefetch_at(start + more)
+    prefetch_at(start + size - 1)
 
 
 @uncounted_inlined
@@ -182,6 +184,9 @@ def look_ahead(things, lattice, tracks):
     arithmetic keep the few places for lines on their way from it, which needs them for what is in the next cache.
     """
     calendar = tracks.calendar
+    if not calendar.state[NEWS]:
+        return
+    calendar.state[NEWS] = 0
     current = calendar.state[CURRENT]
     for stage in range(1, len(calendar.seen)):
         bucket = current + stage
