@@ -78,15 +78,15 @@ def parameters_of(things, family, stencil):
 @uncounted_inlined
 def places_of(things, s):
     """Return the address of the places of the nodes of the stencil number s in ``held``."""
-    return address(things.place) + 2 * np.int64(things.place.shape[1]) * np.int64(s)
+    return address(things.place) + 2 * np.int64(things.place.shape[1]) * s
 
 
 @uncounted_inlined
 def find(things, s, width, wanted):
-    """Return which node of the stencil number s in ``held`` is the wanted one of the star, or its width if none is."""
+    """Return which node of the stencil number s in ``held`` is the wanted one (int64) of the star, or its width."""
     places = places_of(things, s)
     for k in range(0, width, LANES):
-        lane = lane_of(places + 2 * np.int64(k), np.int64(wanted))
+        lane = lane_of(places + 2 * np.int64(k), wanted)
         if lane < LANES:
             return np.int64(k) + lane
     return np.int64(width)

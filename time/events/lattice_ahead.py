@@ -142,7 +142,7 @@ def _fetch_energies(things, tracks, i, partner):
     else:
         start, stop = held, things.node[node + ONE, HELD]
     for k in range(start, stop):
-        _fetch_energy(things, tracks, first, np.uint32(held + things.shared[k]) if partner >= 0 else k)
+        _fetch_energy(things, tracks, first, np.int64(held + things.shared[k]) if partner >= 0 else np.int64(k))
 
 
 @uncounted_inlined

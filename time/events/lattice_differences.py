@@ -42,7 +42,7 @@ def difference(things, lattice, tracks, i, local):
     node, component = split(i)
     dim = np.int64(lattice.dim)
     total = 0.0
-    for s in range(things.node[node, HELD], things.node[node + ONE, HELD]):
+    for s in range(np.int64(things.node[node, HELD]), np.int64(things.node[node + ONE, HELD])):
         stencil = things.held[s]
         family = family_of(things, stencil)
         width = things.width[family]
@@ -51,7 +51,7 @@ def difference(things, lattice, tracks, i, local):
             things.difference[family],
             parameters_of(things, family, stencil),
             address(local),
-            find(things, s, width, 0) * dim + np.int64(component),
+            find(things, s, width, np.int64(0)) * dim + np.int64(component),
             tracks.dof[i, STEP],
         )
     return total
@@ -68,7 +68,7 @@ def mixed_difference(things, lattice, tracks, i, j, p, local):
     entry = things.node[node, STAR] + p
     total = 0.0
     for k in range(things.shared_from[entry], things.shared_from[entry + ONE]):
-        s = np.uint32(things.node[node, HELD] + things.shared[k])
+        s = np.int64(things.node[node, HELD] + things.shared[k])
         stencil = things.held[s]
         family = family_of(things, stencil)
         width = things.width[family]
@@ -77,8 +77,8 @@ def mixed_difference(things, lattice, tracks, i, j, p, local):
             things.mixed[family],
             parameters_of(things, family, stencil),
             address(local),
-            find(things, s, width, 0) * dim + np.int64(component_i),
-            find(things, s, width, p) * dim + np.int64(component_j),
+            find(things, s, width, np.int64(0)) * dim + np.int64(component_i),
+            find(things, s, width, np.int64(p)) * dim + np.int64(component_j),
             tracks.dof[i, STEP],
             tracks.dof[j, STEP],
         )
