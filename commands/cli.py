@@ -16,6 +16,7 @@ from symplex.commands import (
     check,
     compare,
     converge,
+    demo,
     export,
     importing,
     info,
@@ -28,6 +29,7 @@ from symplex.commands import (
     run,
     sweep,
     view,
+    warmup,
 )
 from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
 from symplex.commands.looks import DIRECTIONS
@@ -54,6 +56,8 @@ _COMMANDS = (  # in the order in which the help has them
     report,
     export,
     mesh,
+    demo,
+    warmup,
 )
 
 STATUSES = """\
@@ -84,6 +88,8 @@ examples:
   symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/
   symplex info part.msh                            what is in a mesh file or a folder of results
   symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh
+  symplex demo                                     a first picture, in symplex-demo/
+  symplex warmup                                   compile all that the first runs would have to
 """
 
 
