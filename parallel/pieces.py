@@ -16,7 +16,7 @@ from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.solid import Formulation, Solid
 from symplex.fem.system import System
-from symplex.parallel.actions import LOADS
+from symplex.parallel.actions import is_divisible
 from symplex.parallel.division import places_of
 
 _INSTEAD = "Run it in one process, with as many threads as there are processors."
@@ -41,7 +41,7 @@ def require_parts(system: System) -> None:
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
     for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):
         for name, part in parts.items():
-            if not isinstance(part, LOADS):
+            if not is_divisible(part):
                 raise InvalidSystem(f"{what} '{name}' cannot be divided among ranks. {_INSTEAD}")
 
 

@@ -71,6 +71,8 @@ kind = "pressure"
 body = "bar"
 group = "y_max"
 pressure = 1e4
+[[damping]]
+alpha = 30.0
 """
 SCRIPT = """
 import symplex as sx
@@ -152,7 +154,8 @@ def test_a_run_goes_on_on_another_number_of_ranks(drop):
 
 @pytest.mark.slow
 def test_loads_and_supports_that_move_do_the_same_on_any_number_of_ranks(drop):
-    (drop / "pushed.toml").write_text(DROP + PUSHED, "utf-8")
+    rough = DROP.replace("stiffness = 1e5", "stiffness = 1e5\nfriction = 0.3")
+    (drop / "pushed.toml").write_text(rough + PUSHED, "utf-8")
     sx.simulate(drop / "pushed.toml", drop / "whole", progress=False)
     for ranks, words in ((2, []), (3, ["--until", "0.0125"]), (2, ["--until", "0.0125", "--resume"])):
         done = run(ranks, drop, "pushed.toml", "--output", f"on-{ranks}", "--quiet", *words)
@@ -160,10 +163,11 @@ def test_loads_and_supports_that_move_do_the_same_on_any_number_of_ranks(drop):
     assert_same(drop / "on-3", drop / "on-2")
     whole, parts = (sx.read_history(drop / name / "history.csv") for name in ("whole", "on-3"))
     assert list(whole) == list(parts)
-    assert abs(whole["work_push"][-1]) > 1.0
-    assert abs(whole["work_grip"][-1]) > 1.0
+    works = [name for name in whole if name.startswith("work_")]
+    assert len(works) == 5
+    assert min(abs(whole[name][-1]) for name in works) > 0.01
     for name, rows in whole.items():
-        if name.startswith("work_") or name == "balance":  # summed exactly, not rounded in each step
+        if name in works or name == "balance":  # summed exactly, not rounded in each step
             np.testing.assert_allclose(parts[name][: len(rows)], rows, rtol=1e-12, atol=1e-10)
         else:
             np.testing.assert_array_equal(parts[name][: len(rows)], rows)
