@@ -12,6 +12,9 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
+_NODES_OF_A_TASK = 4096  # at least: some 10 µs, about what a task of a thread costs
+_MOST_TASKS = 16
+
 
 class OfThread(threading.local, Generic[T]):
     """A value that each thread has of its own, made when it first asks: kernels run without a lock.
@@ -33,6 +36,15 @@ def count() -> int:
     if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def parts(n: int) -> list[tuple[int, int]]:
+    """Return the first and the end of each part of n nodes that a kernel should pass over by itself.
+
+    They don't depend on the number of threads, so sums over parts don't either.
+    """
+    number = max(min(n // _NODES_OF_A_TASK, _MOST_TASKS), 1)
+    return [(n * k // number, n * (k + 1) // number) for k in range(number)]
 
 
 def run(kernel: Callable[..., Any], tasks: Sequence[tuple], threads: int) -> list[Any]:
