@@ -454,7 +454,8 @@ def test_a_run_is_the_same_by_any_portions_and_threads(monkeypatch, number):
 
 def largest_of(function, n: int, dim: int, mass: float = 1.0) -> float:
     """Return the largest eigenvalue by Lanczos' method of a linear function of n nodes of one mass, of which the last
-    but one is fixed in all directions."""
+    but one is fixed in all directions.
+    """
     fixed, at = np.zeros((n, dim), bool), np.random.default_rng(1).standard_normal((n, dim))
     fixed[-2] = True
     start = np.where(fixed, 0.0, np.random.default_rng(0).standard_normal((n, dim)))
