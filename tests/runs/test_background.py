@@ -39,13 +39,17 @@ def test_after_a_failure_nothing_more_is_done_and_the_error_is_told(where):
         go.wait(600)
         raise OutputError("the disk is full")
 
-    with pytest.raises(OutputError, match="disk is full"), Background(True) as background:
-        background.do(fail)
-        background.do(done.append, 1)
-        go.set()
-        if where == "wait":
-            background.wait()
-        elif where == "do":
-            background._waiting.join()
-            background.do(done.append, 2)
+    def write():
+        with Background(True) as background:
+            background.do(fail)
+            background.do(done.append, 1)
+            go.set()
+            if where == "wait":
+                background.wait()
+            elif where == "do":
+                background._waiting.join()
+                background.do(done.append, 2)
+
+    with pytest.raises(OutputError, match="disk is full"):
+        write()
     assert not done
