@@ -1,6 +1,7 @@
 """Kernels on several threads: results in their order, failures told, nobody waited for who comes too late."""
 
 import threading
+from itertools import pairwise
 
 import pytest
 
@@ -54,4 +55,4 @@ def test_parts_cover_all_nodes_once():
         parts = threads.parts(n)
         assert parts[0][0] == 0
         assert parts[-1][1] == n
-        assert all(a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False))
+        assert all(a[1] == b[0] for a, b in pairwise(parts))
