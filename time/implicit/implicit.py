@@ -72,8 +72,8 @@ class ImplicitMotion(FixedStepMotion):
     def _begin(self, t: float, h: float) -> None:
         """Set up the equations of a step of size h in s from the time t."""
 
-    def _scheme(self, h: float, momentum: Array) -> Scheme:
-        """Return a step of size h in s as compiled loops take it, with room for momenta, where `_by_ends` is set."""
+    def _scheme(self, h: float) -> Scheme:
+        """Return a step of size h in s as compiled loops take it, where `_by_ends` is set."""
         raise NotImplementedError
 
     @abstractmethod
@@ -108,10 +108,10 @@ class ImplicitMotion(FixedStepMotion):
         return self._linear
 
     def _step(self, t: float, h: float) -> None:
-        if not self._compiled_steps(1, h):
+        if not self._compiled_steps(1, np.array([h])):
             self._halved += in_parts(self._attempt, t, h, self._halvings)
 
-    def _compiled_steps(self, n: int, h: float) -> int:
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
         """Take up to n steps, where the system is a small one."""
         if self._by_ends is None:
             return 0
@@ -121,9 +121,9 @@ class ImplicitMotion(FixedStepMotion):
         small = self._small
         if not small:
             return 0
-        scheme = self._scheme(h, small.momentum)
+        schemes = [self._scheme(float(h)) for h in sizes]
         before = small.counts.copy()
-        taken = small.take(n, scheme, self._q, self._v, self._own_accelerations)
+        taken = small.take(n, schemes, self._q, self._v, self._own_accelerations)
         corrections, factorisations = small.counts - before
         self._corrections += corrections
         self._solver.counts["factorisations"] += int(factorisations)

@@ -127,6 +127,6 @@ class MidpointMotion(MidpointRuleMotion):
 
     _by_ends = False
 
-    def _scheme(self, h: float, momentum: Array) -> Scheme:
+    def _scheme(self, h: float) -> Scheme:
         size = abs(h)
-        return impulsive(momentum, h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, symmetric=True)
+        return impulsive(h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, symmetric=True)
