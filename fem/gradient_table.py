@@ -7,7 +7,7 @@ over steps calls it by its address, and nothing is compiled for a combination of
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_kernel, call_writing_kernel, float64_at, int32_at
 from symplex.fem.forms import CompiledLoops, Form
 from symplex.fem.kernels import formula, kernel, uncounted_formula
+from symplex.fem.measures.constraints import Constraint
 from symplex.fem.potential import Potential
 
 _VECTORS, _NUMBERS, _BLOCKS = types.float64[:, ::1], types.float64[::1], types.float64[:, :, ::1]
@@ -58,14 +59,50 @@ def gradient_table(potential: Potential, form: Form = forms.GRADIENT) -> Gradien
             found.append(loops)
         else:
             return None
-    rows = np.array([_row(loops, form) for loops in found], np.int64).reshape(-1, 10)
+    rows = _table([_row(loops, _address(loops, form)) for loops in found])
     return GradientTable(constant, rows, sum(len(loops.arguments[0]) for loops in found), tuple(found))
 
 
-def _row(loops: CompiledLoops, form: Form) -> list[int]:
+class ConditionTable(NamedTuple):
+    """Constraints, as compiled loops take them; what addresses lead to is the constraints'.
+
+    Attributes
+    ----------
+    values, gradients : int64 [k, 10]
+        Rows as those of a `GradientTable`, with the loops of g and with those of ∇g.
+    write_values, write_gradients : int
+        The addresses of kernels that call them.
+    """
+
+    values: NDArray[np.int64]
+    gradients: NDArray[np.int64]
+    write_values: int
+    write_gradients: int
+
+
+def condition_table(constraints: Sequence[Constraint]) -> ConditionTable | None:
+    """Return the table of constraints, or None if one has no loops."""
+    found = [constraint.compiled_loops() for constraint in constraints]
+    loops = [loops for loops in found if loops is not None]
+    if len(loops) < len(found):
+        return None
+    values = [_row(one, address_of(one.loops["values"], _VECTORS, *_LAW, _NUMBERS)) for one in loops]
+    gradients = [_row(one, address_of(one.loops["rows"], _VECTORS, *_LAW, _VECTORS)) for one in loops]
+    kernels = (
+        address_of(_conditions, types.int64[:, ::1], _VECTORS, _NUMBERS),
+        address_of(_condition_gradients, types.int64[:, ::1], _VECTORS, _VECTORS),
+    )
+    return ConditionTable(_table(values), _table(gradients), *kernels)
+
+
+def _table(rows: list[list[int]]) -> NDArray[np.int64]:
+    return np.array(rows, np.int64).reshape(-1, 10)
+
+
+def _row(loops: CompiledLoops, address: int) -> list[int]:
     nodes, numbers, law, *others = loops.arguments
     at_nodes, at_numbers, *at_others = (array.ctypes.data for array in (nodes, numbers, *others))
-    return [at_nodes, *nodes.shape, at_numbers, len(numbers), law, *at_others, _address(loops, form)]
+    return [at_nodes, *nodes.shape, at_numbers, len(numbers), law, *at_others, address]
 
 
 def _address(loops: CompiledLoops, form: Form) -> int:
@@ -109,17 +146,15 @@ def form_table(potential: Potential, table: GradientTable, by_ends: bool) -> For
     form = forms.DISCRETE_HESSIAN if by_ends else forms.HESSIAN
     derivatives = [(_address(loops, form), places) for loops, places in zip(table.loops, slots, strict=True)]
     derivatives = np.array(derivatives, np.int64).reshape(-1, 2)
-    return FormTable(table.constant, table.rows, by_ends, *_kernels(), derivatives)
-
-
-@cache
-def _kernels() -> tuple[int, int]:
-    """Return the addresses of the kernels, which are compiled if need be."""
     rows = types.int64[:, ::1]
-    return (
-        address_of(_forces, _VECTORS, rows, types.boolean, *[_VECTORS] * 3),
-        address_of(_matrix, rows, rows, types.boolean, _VECTORS, _VECTORS, _BLOCKS),
-    )
+    matrix = address_of(_matrix, rows, rows, types.boolean, _VECTORS, _VECTORS, _BLOCKS)
+    return force_table(table)._replace(by_ends=by_ends, matrix=matrix, derivatives=derivatives)
+
+
+def force_table(table: GradientTable) -> FormTable:
+    """Return the table of a gradient without its derivative."""
+    forces = address_of(_forces, _VECTORS, types.int64[:, ::1], types.boolean, *[_VECTORS] * 3)
+    return FormTable(table.constant, table.rows, False, forces, 0, np.zeros((0, 2), np.int64))
 
 
 @formula
@@ -156,6 +191,39 @@ def write_forces(form, q0, q1, out):
 def write_derivative(form, q0, q1, out):
     """Set the blocks out [nnz, dim, dim] to those of the derivative of `write_forces` with q1."""
     call_writing_kernel(form.matrix, (form.rows, form.derivatives, form.by_ends, q0, q1, out))
+
+
+@uncounted_formula
+def write_conditions(table, q, out):
+    """Write g of all constraints at q [n, dim] to out [c]."""
+    call_writing_kernel(table.write_values, (table.values, q, out))
+
+
+@uncounted_formula
+def write_condition_gradients(table, q, out):
+    """Write ∇g of all constraints at q [n, dim] to out [f, dim], one row for each node of each stencil."""
+    call_writing_kernel(table.write_gradients, (table.gradients, q, out))
+
+
+@kernel
+def _conditions(rows, q, out):
+    start = 0
+    for row in rows:
+        end = start + row[1]
+        call_writing_kernel(row[9], (q, *_arguments(row), out[start:end]))
+        start = end
+
+
+@kernel
+def _condition_gradients(rows, q, out):
+    start = 0
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[i, k] = 0.0
+    for row in rows:
+        end = start + row[1] * row[2]
+        call_writing_kernel(row[9], (q, *_arguments(row), out[start:end]))
+        start = end
 
 
 @kernel

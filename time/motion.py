@@ -165,7 +165,7 @@ class FixedStepMotion(Motion):
         """Move by a step of the size h in s, of any sign, from the time t."""
 
     def _compiled_steps(self, n: int, sizes: Array) -> int:
-        """Take up to n steps of sizes [s] in s, in turn, in one call of a compiled loop, if there is one for the system.
+        """Take up to n steps of sizes [s] in s, in turn, in one call of a compiled loop, if the system has one.
 
         Return how many it took: all is before the next one then, which `_step` takes.
         """

@@ -82,9 +82,7 @@ class SmallSteps:
         """Whether the system is one for them."""
         return self._newton is not None
 
-    def take(
-        self, n: int, schemes: list[Scheme], q: Array, v: Array, accelerations: tuple[Array, Array] | None
-    ) -> int:
+    def take(self, n: int, schemes: list[Scheme], q: Array, v: Array, accelerations: tuple[Array, Array] | None) -> int:
         """Take up to n steps by schemes in turn from positions, velocities and accelerations [n, dim].
 
         Return how many were taken: all is before the next one then, which the general method has to take. The
