@@ -113,12 +113,7 @@ class ImplicitMotion(FixedStepMotion):
 
     def _compiled_steps(self, n: int, sizes: Array) -> int:
         """Take up to n steps, where the system is a small one."""
-        if self._by_ends is None:
-            return 0
-        if self._small is None:  # looked for at the first step: of many motions none is ever taken
-            self._small = SmallSteps(self.system, self._newton, self._by_ends)
-            self._at_once = self._small.at_once
-        small = self._small
+        small = self._small_steps()
         if not small:
             return 0
         schemes = [self._scheme(float(h)) for h in sizes]
@@ -128,6 +123,13 @@ class ImplicitMotion(FixedStepMotion):
         self._corrections += corrections
         self._solver.counts["factorisations"] += int(factorisations)
         return taken
+
+    def _small_steps(self) -> SmallSteps | None:
+        """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
+        if self._small is None and self._by_ends is not None:
+            self._small = SmallSteps(self.system, self._newton, self._by_ends)
+            self._at_once = self._small.at_once
+        return self._small or None
 
     def _attempt(self, t: float, h: float) -> None:
         """Move by a step, or by none if its equations cannot be solved."""

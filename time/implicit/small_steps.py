@@ -75,7 +75,7 @@ class SmallSteps:
         if self._newton is None:
             return
         self.at_once = steps_at_once(system)
-        self._momentum, self._spare = (np.zeros((system.n_nodes, system.dim)) for _ in range(2))
+        self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
     def __bool__(self) -> bool:
@@ -92,12 +92,32 @@ class SmallSteps:
             return 0
         system, factors, vectors, blocks, _ = self._newton
         a, own = accelerations or (self._spare, self._spare)
-        others = self._momentum, self._limit, q, v, a, own, self._inverse_mass, self.counts
+        others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
         return _steps(n, np.array(schemes, float), system, factors, vectors, blocks, *others)
+
+    @property
+    def increment(self) -> Array:
+        """That of the last step [n, dim] in m."""
+        assert self._newton is not None, "no step was taken"
+        return self._newton.vectors[INCREMENT]
+
+    def solve(self, scheme: Scheme, q: Array, v: Array, start: Array) -> tuple[Array, Array, int] | None:
+        """Return increment and forces [n, dim] of a step and the corrections that it took, without taking it.
+
+        From increments [n, dim] to start with. None if the general method has to look for it.
+        """
+        if self._newton is None:
+            return None
+        system, factors, vectors, blocks, _ = self._newton
+        counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
+        rest = self._momentum, self._limit, start, *state, counts
+        if not _steps(1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+            return None
+        return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
 
 @kernel
-def _steps(n, schemes, system, factors, vectors, blocks, momentum, limit, q, v, a, own, inverse_mass, counts):
+def _steps(n, schemes, system, factors, vectors, blocks, momentum, limit, start, q, v, a, own, inverse_mass, counts):
     """Take n steps; return how many were possible."""
     for step in range(n):
         c = schemes[step % len(schemes)]
@@ -106,7 +126,7 @@ def _steps(n, schemes, system, factors, vectors, blocks, momentum, limit, q, v, 
             for k in range(q.shape[1]):
                 inertia = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
                 momentum[i, k] = system.mass[i] * inertia
-        corrections, matrices = find_increment(system, factors, scheme, momentum, q, vectors, blocks, limit)
+        corrections, matrices = find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit)
         if corrections < 0:
             return step
         counts[0] += corrections

@@ -183,7 +183,7 @@ def _next_is_shorter(system, factors, norm, vectors):
 
 
 @formula
-def find_increment(system, factors, scheme, momentum, q, vectors, blocks, limit):
+def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit):
     """Find the increment from q [n, dim] by whole corrections; return their number and that of matrices.
 
     The first is −1 if there is none.
@@ -195,8 +195,8 @@ def find_increment(system, factors, scheme, momentum, q, vectors, blocks, limit)
     scheme
         With the attributes ``inertia``, ``impulse``, ``symmetric`` of `symplex.time.solvers.newton.StepEquations`,
         and ``alpha``, at which part of the increment forces are.
-    momentum, q : float64 [n, dim]
-        The constant of the equations in kg m/s, and positions in m.
+    momentum, q, start : float64 [n, dim]
+        The constant of the equations in kg m/s, positions and an increment to begin with in m.
     limit : int
         Corrections after which there is none.
     """
@@ -204,7 +204,7 @@ def find_increment(system, factors, scheme, momentum, q, vectors, blocks, limit)
     corrections, matrices, at_floor, smooth = -1, 0, False, True
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
-            vectors[_TRIAL, i, k] = 0.0
+            vectors[_TRIAL, i, k] = start[i, k]
     while True:
         improved = _evaluate(system, scheme, momentum, q, vectors)
         if not improved < (1.0 - DESCENT) * norm:
