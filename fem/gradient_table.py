@@ -7,7 +7,7 @@ over steps calls it by its address, and nothing is compiled for a combination of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -49,18 +49,57 @@ class GradientTable(NamedTuple):
     loops: tuple[CompiledLoops, ...]
 
 
-def gradient_table(potential: Potential, form: Form = forms.GRADIENT) -> GradientTable | None:
-    """Return the table of a potential's (discrete) gradient, or None if an energy has no loops and is not constant."""
+def gradient_table(
+    potential: Potential, form: Form = forms.GRADIENT, among: Set[str] | None = None
+) -> GradientTable | None:
+    """Return the table of a potential's gradient, or another vector, or of that of the energies named.
+
+    None if an energy has no loops and is not constant.
+    """
     constant, found = np.zeros((potential.n_nodes, potential.dim)), []
-    for energy in potential.energies.values():
+    for name, energy in potential.energies.items():
+        if among is not None and name not in among:
+            continue
         if isinstance(energy, DeadLoad):
             energy.add_gradient(constant, constant)
-        elif (loops := energy.compiled_loops(potential.dim)) is not None:
+        elif (loops := energy.compiled_loops(potential.dim)) is not None and form.name in loops.loops:
             found.append(loops)
         else:
             return None
     rows = _table([_row(loops, _address(loops, form)) for loops in found])
     return GradientTable(constant, rows, sum(len(loops.arguments[0]) for loops in found), tuple(found))
+
+
+class SecantTable(NamedTuple):
+    """The secant form 𝓕 of energies and its rate, as compiled loops take them.
+
+    Attributes
+    ----------
+    values, rates : int64 [k, 10]
+        Rows as those of a `GradientTable`.
+    slots : int64 [k]
+        The addresses of the places of their stencils on the pattern.
+    write : int
+        The address of the kernel that calls them.
+    """
+
+    values: NDArray[np.int64]
+    rates: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    write: int
+
+
+def secant_table(potential: Potential, among: Set[str]) -> SecantTable | None:
+    """Return the table of the energies named, or None if one has no loops."""
+    tables = [gradient_table(potential, form, among) for form in (forms.SECANT, forms.SECANT_RATE)]
+    values, rates = (None if table is None else table.rows for table in tables)
+    places = zip(potential.energies, potential.pattern.slots, strict=False)
+    slots = np.array([slots.ctypes.data for name, slots in places if name in among], np.int64)
+    if values is None or rates is None or len(values) < len(slots):
+        return None
+    rows = types.int64[:, ::1]
+    write = address_of(_secants, rows, types.int64[::1], types.boolean, _VECTORS, _VECTORS, _NUMBERS)
+    return SecantTable(values, rates, slots, write)
 
 
 class ConditionTable(NamedTuple):
@@ -107,8 +146,9 @@ def _row(loops: CompiledLoops, address: int) -> list[int]:
 
 def _address(loops: CompiledLoops, form: Form) -> int:
     """Return the address of the loop of a form, which is compiled if need be."""
-    nodal = 2 if form.ends == 2 or form.name == "third" else 1
-    out = [types.int32[:, :, ::1], _BLOCKS] if form.is_matrix else [_VECTORS]
+    nodal = 2 if form.ends == 2 or form.name in ("third", "secant_rate") else 1
+    numbers = _BLOCKS if form.kind == "block" else _NUMBERS
+    out = [types.int32[:, :, ::1], numbers] if form.is_matrix else [_VECTORS]
     return address_of(loops.loops[form.name], *[_VECTORS] * nodal, *_LAW, *out)
 
 
@@ -194,6 +234,18 @@ def write_derivative(form, q0, q1, out):
 
 
 @uncounted_formula
+def write_secants(table, q, out):
+    """Set out [nnz] to the values of 𝓕 at q [n, dim]; return a sum that is finite if all are."""
+    return call_kernel(table.write, (table.values, table.slots, False, q, q, out))
+
+
+@uncounted_formula
+def write_secant_rates(table, q, v, out):
+    """Set out [nnz] to the values of 𝓕̇ at q along v [n, dim]; return a sum that is finite if all are."""
+    return call_kernel(table.write, (table.rates, table.slots, True, q, v, out))
+
+
+@uncounted_formula
 def write_conditions(table, q, out):
     """Write g of all constraints at q [n, dim] to out [c]."""
     call_writing_kernel(table.write_values, (table.values, q, out))
@@ -203,6 +255,20 @@ def write_conditions(table, q, out):
 def write_condition_gradients(table, q, out):
     """Write ∇g of all constraints at q [n, dim] to out [f, dim], one row for each node of each stencil."""
     call_writing_kernel(table.write_gradients, (table.gradients, q, out))
+
+
+@kernel
+def _secants(rows, slots, of_rate, q, v, out):
+    check = 0.0
+    for s in range(len(out)):
+        out[s] = 0.0
+    for k in range(len(rows)):
+        law, places = _arguments(rows[k]), carray(int32_at(slots[k]), (rows[k][1], rows[k][2], rows[k][2]))
+        if of_rate:
+            check += call_kernel(rows[k][9], (q, v, *law, places, out))
+        else:
+            check += call_kernel(rows[k][9], (q, *law, places, out))
+    return check
 
 
 @kernel
