@@ -53,7 +53,9 @@ class GaussInterpolant:
             lower = hermite_weights(n_known - 1, self.points, 0)
             last = [n_known - 1, 2 * n_known - 1]  # the highest derivatives, which the odd part does without
             lower = np.insert(lower, [last[0], last[1] - 1], 0.0, axis=1)
-            self.position_weights = 0.5 * (self.position_weights + self.position_weights[::-1]) + 0.5 * (lower - lower[::-1])
+            self.position_weights = 0.5 * (self.position_weights + self.position_weights[::-1]) + 0.5 * (
+                lower - lower[::-1]
+            )
         self._rates = hermite_weights(n_known, self.points, 1)
 
     def positions(self, ends: Sequence[Array]) -> Array:

@@ -104,6 +104,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._at_once = self._small.at_once
         if self._effort[2] > _MANY[self._scheme.order]:
             return 0
+        self._h = h
         self._prepare()
         magnitudes, arrays = self._preconditioner.magnitudes, (self._q, self._v, self._a, self._before)
         taken, residuals = self._small.take(n, h, self.n == 0, magnitudes, arrays, self._effort)

@@ -16,14 +16,14 @@ from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel a
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import hermite_weights
 from symplex.time.conserving.small_schemes import (
-    POSITION,
     SmallForces,
     SmallRooms,
     SmallScheme,
     accelerate,
-    add_scheme,
-    begin_scheme,
+    add_step,
+    begin_step,
     combine,
+    evaluation,
     small_rooms,
 )
 from symplex.time.conserving.step_solver import (
@@ -64,7 +64,8 @@ class _Solver(NamedTuple):
     ahead : float64 [2, 6]
         Its weights.
     states, changes, effects : float64 [9, 2, n, dim], [depth, 2, n, dim]
-    jerk : float64 [n, dim]
+    evaluate : int
+        The address of what evaluates the scheme.
     """
 
     mass: Array
@@ -76,7 +77,7 @@ class _Solver(NamedTuple):
     states: Array
     changes: Array
     effects: Array
-    jerk: Array
+    evaluate: int
 
 
 @final
@@ -109,8 +110,9 @@ class SmallConserving:
         self._rooms: SmallRooms = small_rooms(scheme, system)
         self.at_once = max(steps_at_once(system) // 4, 1)
         state = (2, system.n_nodes, system.dim)
-        rooms = np.zeros((9, *state)), np.zeros((DEPTH, *state)), np.zeros((DEPTH, *state)), np.zeros(state[1:])
-        self._solver = _Solver(np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms)
+        rooms = np.zeros((9, *state)), np.zeros((DEPTH, *state)), np.zeros((DEPTH, *state))
+        evaluate = evaluation(scheme, forces, self._rooms)
+        self._solver = _Solver(np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms, evaluate)
         self._order = order
 
     def take(
@@ -140,14 +142,13 @@ def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, eff
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 z0[0, i, k], z0[1, i, k] = q[i, k], h * v[i, k]
-        _predict(h, solver, rooms, z0, a, before, z)
-        check = begin_scheme(scheme, forces, rooms, h, z0, a, solver.jerk)
-        if not np.isfinite(check):
+        _predict(h, forces, solver, rooms, z0, a, before, z)
+        if not np.isfinite(begin_step(solver.evaluate, scheme, forces, rooms, h, z0, a)):
             return step
-        residuals = _iterate(h, scheme, forces, rooms, solver, _floor(forces, solver, magnitudes))
+        residuals = _iterate(h, scheme, forces, rooms, solver, a, _floor(forces, solver, magnitudes))
         if residuals < 0:
             return step
-        add_scheme(scheme, forces, rooms, h, z0, best, solver.jerk, gain)
+        add_step(solver.evaluate, scheme, forces, rooms, h, z0, best, a, gain)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 new[0, i, k] = q[i, k] + gain[0, i, k]
@@ -166,7 +167,7 @@ def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, eff
 
 
 @formula
-def _predict(h, solver, rooms, z0, a, before, out):
+def _predict(h, forces, solver, rooms, z0, a, before, out):
     """Write where a smooth motion would be: on the quintic through the last two states, or by Taylor's series."""
     ends = rooms.ends
     for i in range(a.shape[0]):
@@ -176,8 +177,8 @@ def _predict(h, solver, rooms, z0, a, before, out):
             ends[0, i, k], ends[1, i, k], ends[2, i, k] = before[0, i, k], h * before[1, i, k], h * h * before[2, i, k]
             ends[3, i, k], ends[4, i, k], ends[5, i, k] = z0[0, i, k], z0[1, i, k], h * h * a[i, k]
     if solver.smooth:
-        combine(solver.ahead, 0, 1.0, 3, 3, ends, out[0])
-        combine(solver.ahead, 1, 0.0, 3, 3, ends, out[1])
+        combine(forces, solver.ahead, 0, 1.0, 3, 3, ends, out[0])
+        combine(forces, solver.ahead, 1, 0.0, 3, 3, ends, out[1])
 
 
 @formula
@@ -215,10 +216,10 @@ def _multiply(forces, magnitudes, x, out):
 
 
 @formula
-def _residual(h, scheme, forces, rooms, solver, out):
+def _residual(h, scheme, forces, rooms, solver, a, out):
     """Write −g(z) to out; return its norm, infinite where forces are not defined."""
     z0, z, gain = solver.states[_Z0], solver.states[_Z], solver.states[_GAIN]
-    check = add_scheme(scheme, forces, rooms, h, z0, z, solver.jerk, gain)
+    check = add_step(solver.evaluate, scheme, forces, rooms, h, z0, z, a, gain)
     for part in range(2):
         for i in range(out.shape[1]):
             for k in range(out.shape[2]):
@@ -227,11 +228,11 @@ def _residual(h, scheme, forces, rooms, solver, out):
 
 
 @formula
-def _iterate(h, scheme, forces, rooms, solver, floor):
+def _iterate(h, scheme, forces, rooms, solver, a, floor):
     """Find the end of a step from where the iteration begins; return the number of residuals, −1 if it is not found."""
     states, changes, effects = solver.states, solver.changes, solver.effects
     z, best, d, change, effect = states[_Z], states[_BEST], states[_D], states[_CHANGE], states[_EFFECT]
-    norm = _residual(h, scheme, forces, rooms, solver, d)
+    norm = _residual(h, scheme, forces, rooms, solver, a, d)
     if not np.isfinite(norm):
         return -1
     count, least, smallest, idle, seen = 1, norm, np.inf, 0, 0
@@ -252,7 +253,7 @@ def _iterate(h, scheme, forces, rooms, solver, floor):
                 for k in range(z.shape[2]):
                     z[part, i, k] += change[part, i, k]
                     effect[part, i, k] = -d[part, i, k]
-        norm = _residual(h, scheme, forces, rooms, solver, d)
+        norm = _residual(h, scheme, forces, rooms, solver, a, d)
         count += 1
         if not norm < DIVERGED * least:  # at the floor it is noise, where nothing better is to be had
             return count if np.isfinite(norm) and smallest <= floor else -1

@@ -7,13 +7,16 @@ the loops of energies called by address.
 from __future__ import annotations
 
 from collections.abc import Set
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from numba import typeof, types
 from numpy.typing import NDArray
 
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.call import address_of, call_kernel, call_writing_kernel
 from symplex.fem.gradient_table import (
     FormTable,
     GradientTable,
@@ -91,6 +94,8 @@ class SmallForces(NamedTuple):
         Whether there are any of these.
     secant : SecantTable
         Of all others.
+    multiply, add, combine : int
+        The addresses of loops that are called in many places, where they would be compiled once more in each.
     """
 
     inverse_mass: Array
@@ -101,6 +106,9 @@ class SmallForces(NamedTuple):
     outer: FormTable
     loaded: bool
     secant: SecantTable
+    multiply: int
+    add: int
+    combine: int
 
 
 class SmallRooms(NamedTuple):
@@ -109,6 +117,8 @@ class SmallRooms(NamedTuple):
     Attributes
     ----------
     vectors, ends, x : float64 [7, n, dim], [8, n, dim], [2 + p, n, dim]
+    jerk : float64 [n, dim]
+        At the start of the step.
     outer, outer_moments : float64 [points, n, dim], [known, n, dim]
     values, moments : float64 [points, nnz], [known, nnz]
     """
@@ -116,6 +126,7 @@ class SmallRooms(NamedTuple):
     vectors: Array
     ends: Array
     x: Array
+    jerk: Array
     outer: Array
     outer_moments: Array
     values: Array
@@ -138,7 +149,11 @@ def hermite_scheme(rule: GaussInterpolant) -> SmallScheme:
 
 
 def cayley_scheme(
-    order: int, rule: GaussInterpolant, outer: GaussInterpolant, quintic: Array = _NO_NUMBERS, slopes: Array = _NO_NUMBERS
+    order: int,
+    rule: GaussInterpolant,
+    outer: GaussInterpolant,
+    quintic: Array = _NO_NUMBERS,
+    slopes: Array = _NO_NUMBERS,
 ) -> SmallScheme:
     """Return a scheme of Cayley's transform, with the rules for 𝓕 and for forces from outside."""
     products, gains = program(order)
@@ -184,8 +199,19 @@ def with_scheme(
     inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
     force = force_table(given)._replace(by_ends=form.ends == 2)
     tables = force, force_table(whole), force_table(outer)
-    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, *tables, bool(external), secant)
+    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, *tables, bool(external), secant, *_loops())
     return scheme, found, (whole, given, outer)
+
+
+@cache
+def _loops() -> tuple[int, int, int]:
+    """Return the addresses of the loops that products, sums and interpolants are, which are compiled if need be."""
+    x, numbers, places, index = types.float64[:, ::1], types.float64[::1], types.int32[::1], types.int64
+    return (
+        address_of(secant_product, places, places, numbers, x, x, x),
+        address_of(_add_to, types.float64, x, x),
+        address_of(_combine, x, index, types.float64, index, index, types.float64[:, :, ::1], x),
+    )
 
 
 def small_rooms(scheme: SmallScheme, system: System) -> SmallRooms:
@@ -196,6 +222,7 @@ def small_rooms(scheme: SmallScheme, system: System) -> SmallRooms:
         np.zeros((7, *shape)),
         np.zeros((8, *shape)),
         np.zeros((2 + len(scheme.products), *shape)),
+        np.zeros(shape),
         np.zeros((points, *shape)),
         np.zeros((scheme.known, *shape)),
         np.zeros((max(len(scheme.positions), 6), nnz)),
@@ -204,7 +231,28 @@ def small_rooms(scheme: SmallScheme, system: System) -> SmallRooms:
 
 
 @formula
-def combine(weights, point, base, known, stride, ends, out):
+def begin_step(address, scheme, forces, rooms, h, z0, a0):
+    """Set what belongs to the start of a step at z0 [2, n, dim] with the accelerations a0 [n, dim].
+
+    Return a number that is finite if all is.
+    """
+    return call_kernel(address, (True, scheme, forces, rooms, h, z0, z0, a0, z0))
+
+
+@formula
+def add_step(address, scheme, forces, rooms, h, z0, z1, a0, out):
+    """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1; return a finite number if all is."""
+    return call_kernel(address, (False, scheme, forces, rooms, h, z0, z1, a0, out))
+
+
+@formula
+def combine(forces, weights, point, base, known, stride, ends, out):
+    """Write Σ weight · end to out; see `_combine`."""
+    call_writing_kernel(forces.combine, (weights, point, base, known, stride, ends, out))
+
+
+@formula
+def _combine(weights, point, base, known, stride, ends, out):
     """Write Σ weight · end to out, of `known` vectors at each end, the second of which begin at a stride.
 
     The position at the start, in whose place that at the end is a change, comes with the factor `base`.
@@ -228,16 +276,23 @@ def _scale(factor, weights, out):
 
 
 @formula
-def _add_scaled(factor, x, out):
+def _add_to(factor, x, out):
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
             out[i, k] += factor * x[i, k]
 
 
 @formula
+def _add_scaled(forces, factor, x, out):
+    """Add factor · x to out [n, dim]."""
+    call_writing_kernel(forces.add, (factor, x, out))
+
+
+@formula
 def _product(forces, values, x, out):
     """Write M⁻¹ 𝓕 x to out."""
-    secant_product(forces.indptr, forces.indices, values, x, forces.inverse_mass, out)
+    pattern = forces.indptr, forces.indices
+    call_writing_kernel(forces.multiply, (*pattern, values, x, forces.inverse_mass, out))
 
 
 @formula
@@ -280,34 +335,10 @@ def _write_jerk(forces, rooms, h, z, out):
 
 
 @formula
-def begin_scheme(scheme, forces, rooms, h, z0, a0, jerk0):
-    """Set what belongs to the start of a step; return a number that is finite if all is."""
-    check, ends, vectors = 0.0, rooms.ends, rooms.vectors
-    if scheme.kind == HERMITE:
-        check += _secants(forces, h, z0, False, rooms.values[_START])
-        check += _secants(forces, h, z0, True, rooms.values[_START_RATE])
-        if forces.loaded:
-            check += _from_outside(forces, h, z0[0], vectors[_OUTER0])
-    if scheme.kind == CAYLEY and scheme.known > 3:
-        check += _write_jerk(forces, rooms, h, z0, jerk0)
-    for i in range(a0.shape[0]):
-        for k in range(a0.shape[1]):
-            ends[0, i, k], ends[1, i, k] = z0[0, i, k], z0[1, i, k]
-            if scheme.known > 2:
-                ends[2, i, k] = h * h * a0[i, k]
-    return check
-
-
-@formula
-def add_scheme(scheme, forces, rooms, h, z0, z1, jerk0, out):
-    """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1; return a finite number if all is."""
-    if scheme.kind == HERMITE:
-        return _add_hermite(scheme, forces, rooms, h, z0, z1, out)
-    if scheme.kind == CAYLEY:
-        check = _set_ends(scheme, forces, rooms, h, z1, jerk0)
-        check += _set_moments(scheme, forces, rooms, h)
-        _apply_words(scheme, forces, rooms, z0, z1, out)
-        return check
+def _evaluate_middle(begins, scheme, forces, rooms, h, z0, z1, a0, out):
+    """Do as `begin_step` or `add_step` for a scheme of second order."""
+    if begins:
+        return 0.0
     position = rooms.vectors[POSITION]
     for i in range(position.shape[0]):
         for k in range(position.shape[1]):
@@ -320,8 +351,40 @@ def add_scheme(scheme, forces, rooms, h, z0, z1, jerk0, out):
 
 
 @formula
+def _evaluate_hermite(begins, scheme, forces, rooms, h, z0, z1, a0, out):
+    """Do as `begin_step` or `add_step` for M4."""
+    if not begins:
+        return _add_hermite(scheme, forces, rooms, h, z0, z1, out)
+    check = _secants(forces, h, z0, False, rooms.values[_START])
+    check += _secants(forces, h, z0, True, rooms.values[_START_RATE])
+    if forces.loaded:
+        check += _from_outside(forces, h, z0[0], rooms.vectors[_OUTER0])
+    for i in range(a0.shape[0]):
+        for k in range(a0.shape[1]):
+            rooms.ends[0, i, k], rooms.ends[1, i, k] = z0[0, i, k], z0[1, i, k]
+    return check
+
+
+@formula
+def _evaluate_cayley(begins, scheme, forces, rooms, h, z0, z1, a0, out):
+    """Do as `begin_step` or `add_step` for Cayley's transform."""
+    if not begins:
+        check = _set_ends(scheme, forces, rooms, h, z1)
+        check += _set_moments(scheme, forces, rooms, h)
+        _apply_words(scheme, forces, rooms, z0, z1, out)
+        return check
+    ends = rooms.ends
+    for i in range(a0.shape[0]):
+        for k in range(a0.shape[1]):
+            ends[0, i, k], ends[1, i, k] = z0[0, i, k], z0[1, i, k]
+            if scheme.known > 2:
+                ends[2, i, k] = h * h * a0[i, k]
+    return _write_jerk(forces, rooms, h, z0, rooms.jerk) if scheme.known > 3 else 0.0
+
+
+@formula
 def _add_hermite(scheme, forces, rooms, h, z0, z1, out):
-    """Do as `add_scheme` for M4."""
+    """Do as `add_step` for M4."""
     values, vectors, ends, r, w = rooms.values, rooms.vectors, rooms.ends, rooms.x[0], rooms.x[1]
     check = _secants(forces, h, z1, False, values[_END]) + _secants(forces, h, z1, True, values[_TILDE])
     for s in range(values.shape[1]):
@@ -334,9 +397,9 @@ def _add_hermite(scheme, forces, rooms, h, z0, z1, out):
             out[0, i, k] = w[i, k]
     bent, room = vectors[_FIRST], vectors[_SECOND]
     _product(forces, values[_MEAN], w, room)
-    _add_scaled(1.0 / 12.0, room, out[0])
+    _add_scaled(forces, 1.0 / 12.0, room, out[0])
     _product(forces, values[_CHANGE], r, room)
-    _add_scaled(1.0 / 12.0, room, out[0])
+    _add_scaled(forces, 1.0 / 12.0, room, out[0])
     _product(forces, values[_TILDE], r, bent)
     _product(forces, values[_TILDE], bent, out[1])
     _product(forces, values[_CHANGE], w, room)
@@ -353,18 +416,18 @@ def _add_hermite(scheme, forces, rooms, h, z0, z1, out):
             mean[i, k] = 0.5 * (after[i, k] + vectors[_OUTER0, i, k])
             ends[2, i, k], ends[3, i, k] = z1[0, i, k], z1[1, i, k]
     _product(forces, values[_MEAN], mean, room)
-    _add_scaled(1.0 / 12.0, room, out[1])
+    _add_scaled(forces, 1.0 / 12.0, room, out[1])
     for point in range(len(scheme.outer_positions)):
-        combine(scheme.outer_positions, point, 1.0, 2, 2, ends, vectors[POSITION])
+        combine(forces, scheme.outer_positions, point, 1.0, 2, 2, ends, vectors[POSITION])
         check += _from_outside(forces, h, vectors[POSITION], room)
-        _add_scaled(scheme.outer_moments[0, point], room, out[1])
+        _add_scaled(forces, scheme.outer_moments[0, point], room, out[1])
     return check
 
 
 @formula
-def _set_ends(scheme, forces, rooms, h, z1, jerk0):
+def _set_ends(scheme, forces, rooms, h, z1):
     """Set what the interpolant needs of the end of a step, and of its start what depends on that."""
-    known, ends, check = scheme.known, rooms.ends, 0.0
+    known, ends, jerk0, check = scheme.known, rooms.ends, rooms.jerk, 0.0
     for i in range(jerk0.shape[0]):
         for k in range(jerk0.shape[1]):
             ends[known, i, k], ends[known + 1, i, k] = z1[0, i, k], z1[1, i, k]
@@ -377,11 +440,11 @@ def _set_ends(scheme, forces, rooms, h, z1, jerk0):
                 ends[3, i, k] = jerk0[i, k]
         if forces.loaded:
             for point in range(len(scheme.quintic)):
-                combine(scheme.quintic, point, 1.0, 3, 4, ends, rooms.vectors[POSITION])
+                combine(forces, scheme.quintic, point, 1.0, 3, 4, ends, rooms.vectors[POSITION])
                 check += _from_outside(forces, h, rooms.vectors[POSITION], rooms.outer[point])
             for point in range(len(scheme.quintic)):
-                _add_scaled(scheme.slopes[0, point], rooms.outer[point], ends[3])
-                _add_scaled(scheme.slopes[1, point], rooms.outer[point], ends[7])
+                _add_scaled(forces, scheme.slopes[0, point], rooms.outer[point], ends[3])
+                _add_scaled(forces, scheme.slopes[1, point], rooms.outer[point], ends[7])
     return check
 
 
@@ -390,7 +453,7 @@ def _set_moments(scheme, forces, rooms, h):
     """Set the moments of h² 𝓕, and of the accelerations from outside."""
     known, position, check = scheme.known, rooms.vectors[POSITION], 0.0
     for point in range(len(scheme.positions)):
-        combine(scheme.positions, point, 1.0, known, known, rooms.ends, position)
+        combine(forces, scheme.positions, point, 1.0, known, known, rooms.ends, position)
         check += write_secants(forces.secant, position, rooms.values[point])
     for m in range(known):
         for s in range(rooms.moments.shape[1]):
@@ -400,14 +463,14 @@ def _set_moments(scheme, forces, rooms, h):
             rooms.moments[m, s] = h * h * total
     if forces.loaded:
         for point in range(len(scheme.outer_positions)):
-            combine(scheme.outer_positions, point, 1.0, known, known, rooms.ends, position)
+            combine(forces, scheme.outer_positions, point, 1.0, known, known, rooms.ends, position)
             check += _from_outside(forces, h, position, rooms.outer[point])
         for m in range(known):
             for i in range(position.shape[0]):
                 for k in range(position.shape[1]):
                     rooms.outer_moments[m, i, k] = 0.0
             for point in range(len(scheme.outer_positions)):
-                _add_scaled(scheme.outer_moments[m, point], rooms.outer[point], rooms.outer_moments[m])
+                _add_scaled(forces, scheme.outer_moments[m, point], rooms.outer[point], rooms.outer_moments[m])
     return check
 
 
@@ -424,9 +487,9 @@ def _apply_words(scheme, forces, rooms, z0, z1, out):
         m, source = scheme.products[p, 0] - 1, scheme.products[p, 1]
         _product(forces, rooms.moments[m], x[source], x[2 + p])
         if source == 0 and forces.loaded:
-            _add_scaled(-1.0, rooms.outer_moments[m], x[2 + p])
+            _add_scaled(forces, -1.0, rooms.outer_moments[m], x[2 + p])
     for t in range(len(scheme.terms)):
-        _add_scaled(scheme.term_factors[t], x[scheme.terms[t, 1]], out[scheme.terms[t, 0]])
+        _add_scaled(forces, scheme.term_factors[t], x[scheme.terms[t, 1]], out[scheme.terms[t, 0]])
     t = 0
     while t < len(scheme.last):
         gain, m = scheme.last[t, 0], scheme.last[t, 1]
@@ -434,7 +497,17 @@ def _apply_words(scheme, forces, rooms, z0, z1, out):
             for k in range(left.shape[1]):
                 left[i, k] = 0.0
         while t < len(scheme.last) and scheme.last[t, 0] == gain and scheme.last[t, 1] == m:
-            _add_scaled(scheme.last_factors[t], x[scheme.last[t, 2]], left)
+            _add_scaled(forces, scheme.last_factors[t], x[scheme.last[t, 2]], left)
             t += 1
         _product(forces, rooms.moments[m - 1], left, room)
-        _add_scaled(1.0, room, out[gain])
+        _add_scaled(forces, 1.0, room, out[gain])
+
+
+_EVALUATE = {MIDDLE: _evaluate_middle, ENDS: _evaluate_middle, HERMITE: _evaluate_hermite, CAYLEY: _evaluate_cayley}
+
+
+def evaluation(scheme: SmallScheme, forces: SmallForces, rooms: SmallRooms) -> int:
+    """Return the address of what evaluates a kind of scheme, compiled if need be; see `begin_step` and `add_step`."""
+    state = types.float64[:, :, ::1]
+    arguments = *map(typeof, (scheme, forces, rooms)), types.float64, state, state, types.float64[:, ::1], state
+    return address_of(_EVALUATE[scheme.kind], types.boolean, *arguments)
