@@ -44,7 +44,8 @@ class GaussInterpolant:
 
     def __init__(self, n_known: int, n_points: int | None = None, *, hermite: bool = False):
         nodes, weights = np.polynomial.legendre.leggauss(n_points or n_known)
-        self.points, self.weights = 0.5 + 0.5 * nodes, 0.5 * weights
+        self.points: Array = np.array(0.5 + 0.5 * nodes, float)
+        self.weights: Array = np.array(0.5 * weights, float)
         powers = np.vander(0.5 * nodes, n_known, increasing=True)
         weighted = powers.T * self.weights
         self.moments = np.linalg.solve(weighted @ powers, weighted)

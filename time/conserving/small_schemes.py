@@ -134,18 +134,19 @@ class SmallRooms(NamedTuple):
 
 
 _NO_NUMBERS, _NO_PLACES = np.zeros((0, 0)), np.zeros((0, 2), np.int64)
+_NO_RULE = _NO_NUMBERS, _NO_NUMBERS
 _NO_WORDS = _NO_PLACES, _NO_PLACES, np.zeros(0), np.zeros((0, 3), np.int64), np.zeros(0)
 
 
 def middle_scheme(kind: int) -> SmallScheme:
     """Return a scheme of second order."""
-    return SmallScheme(kind, 1, *[_NO_NUMBERS] * 6, *_NO_WORDS)
+    return SmallScheme(kind, 1, *_NO_RULE, *_NO_RULE, *_NO_RULE, *_NO_WORDS)
 
 
 def hermite_scheme(rule: GaussInterpolant) -> SmallScheme:
     """Return M4, with the rule for forces from outside."""
     outer = rule.position_weights, rule.weights[None].copy()
-    return SmallScheme(HERMITE, 2, _NO_NUMBERS, _NO_NUMBERS, *outer, _NO_NUMBERS, _NO_NUMBERS, *_NO_WORDS)
+    return SmallScheme(HERMITE, 2, *_NO_RULE, *outer, *_NO_RULE, *_NO_WORDS)
 
 
 def cayley_scheme(
@@ -172,7 +173,8 @@ def cayley_scheme(
         np.array([term[3] for term in last], float),
     )
     rules = rule.position_weights, rule.moments, outer.position_weights, outer.moments
-    return SmallScheme(CAYLEY, order // 2, *map(np.ascontiguousarray, (*rules, quintic, slopes)), *words)
+    rates = np.ascontiguousarray(quintic), np.ascontiguousarray(slopes)
+    return SmallScheme(CAYLEY, order // 2, *rules, *rates, *words)
 
 
 def with_scheme(

@@ -126,7 +126,8 @@ class Multipliers:
         if table is None or not isinstance(matrix, BandMatrix):
             return None
         pairs = self._first, self._second, matrix.slots
-        rooms = *(np.zeros(self.size) for _ in range(4)), self.empty_gradients()
+        floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
+        rooms = floor, excess, solution, work, self.empty_gradients()
         factors = matrix.values, matrix.values.ravel(), matrix.order
         return Conditions(table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
 
