@@ -199,13 +199,14 @@ class _ProbeOfRun:
 
     def _take(self, rows: Array) -> None:
         """Take note of what is largest and least in rows [s, columns] that are there."""
-        numbers, every = rows[:, 1:], np.arange(rows.shape[1] - 1)
+        numbers = rows[:, 1:]
         self._last[0], self._last[1] = rows[-1, 0], numbers[-1]
-        for known, place, beyond in ((self._least, np.argmin, np.less), (self._largest, np.argmax, np.greater)):
-            k = place(numbers, axis=0)
-            found = np.stack([rows[k, 0], numbers[k, every]])
-            new = beyond(found[1], known[1]) | np.isnan(known[1])
-            known[:, new] = found[:, new]
+        for known, extreme, beyond in ((self._least, np.min, np.less), (self._largest, np.max, np.greater)):
+            found = extreme(numbers, axis=0)
+            new = np.flatnonzero(beyond(found, known[1]) | np.isnan(known[1]))
+            if len(new):
+                first = (numbers[:, new] == found[new]).argmax(axis=0)
+                known[0, new], known[1, new] = rows[first, 0], found[new]
 
     def write(self) -> None:
         """Write the rows that were found at once."""
