@@ -20,7 +20,7 @@ writing" that would lock out readers after a crash.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -154,6 +154,8 @@ class VtkHdfWriter(SeriesWriter):
 class VtkHdfSeries(Series):
     """A .vtkhdf file written by `VtkHdfWriter`."""
 
+    _open: h5py.File | None = None
+
     def __init__(self, path: Path):
         blocks = {}
         with damage_reported(path, "series of symplex", WAY_OUT), opened(path) as file:
@@ -173,8 +175,19 @@ class VtkHdfSeries(Series):
             at_points.pop("displacement", None)
             self._set(path, times, points, blocks, at_points, at_cells)
 
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Read frames inside from the file that is opened once, as it is now."""
+        with ExitStack() as stack:
+            with damage_reported(self.path, "series of symplex", WAY_OUT):
+                self._open = stack.enter_context(opened(self.path))
+            try:
+                yield
+            finally:
+                self._open = None
+
     def _read(self, i: int) -> Frame:
-        with opened(self.path) as file:
+        with opened(self.path) if self._open is None else nullcontext(self._open) as file:
             root = file["VTKHDF/Assembly"]
             at_points = {key: self._at_points(root, key, i) for key in ["displacement", *self.point_fields]}
             at_cells = {
