@@ -35,11 +35,10 @@ def swings(
     forces : complex128 [n, 3], optional
         In N, which swing with it and are none of the system: supports hold them too.
     """
-    size = float(np.abs(u).max(initial=0.0))
-    if size == 0.0:
-        return np.zeros(sum(len(probe.columns) for probe in probes), complex)
     u = np.asarray(u, complex)
-    step = _STEP * float(np.linalg.norm(np.ptp(about.state.q, axis=0))) / size
+    size = float(np.abs(u).max(initial=0.0))
+    # Forces on supports alone move nothing, and reactions are linear in them.
+    step = _STEP * float(np.linalg.norm(np.ptp(about.state.q, axis=0))) / size if size > 0.0 else 1.0
     others = np.zeros_like(u) if forces is None else step * forces
     motion = (step * u, 1j * omega * step * u, -(omega**2) * step * u, others)
     real = _difference(about, probes, [np.asarray(part.real, float) for part in motion])

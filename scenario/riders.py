@@ -41,6 +41,7 @@ _FREQUENCIES = {"energy-momentum": 10.0, "midpoint": 10.0, "variational-midpoint
 _FREQUENCIES |= {"generalized-alpha": 3.0, "hht": 3.0, "linearly-implicit-newmark": 3.0}
 _EXPLICIT = ("newmark", "rattle", "shake", "variational-euler")  # unless they have a beta
 _FASTEST = 0.5  # spin over that frequency
+_FARTHEST = 1e6  # pivot from the centre of mass, over the largest radius of gyration
 _STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark"))
 
 
@@ -216,7 +217,16 @@ class Riders:
         rows, stiffness = [], []
         for rider in held:
             assert rider.properties is not None
-            weights = rider.properties.weights(np.array([rider.pivot]))[0]
+            assert isinstance(rider.table, RigidBodyTable)
+            pivot = np.array(rider.pivot, dtype=float)
+            away, radius = np.linalg.norm(pivot - rider.center), rider.properties.radii.max()
+            if away > _FARTHEST * radius:
+                raise ScenarioError(
+                    f"rigid body '{rider.table.name}': the pivot is {away:.3g} m from its centre of mass, more than "
+                    f"{_FARTHEST:.0e} times its radius of gyration, {radius:.3g} m, and its rotation would be lost "
+                    "in round-off. Give a pivot that is nearer, or leave it out and give a velocity."
+                )
+            weights = rider.properties.weights(pivot[None])[0]
             row = np.zeros(self.n_nodes)
             row[rider.nodes] = weights
             rows.append(sp.kron(row[None], sp.eye_array(3), format="csr"))

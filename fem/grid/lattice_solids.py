@@ -15,12 +15,13 @@ and W, along the bilinear patch I(s, t) = I + s A + t B + s t Q of the invariant
 
     ∫∫ Σ_ij W_ij (A_i + t Q_i)(B_j + s Q_j) + Σ_i W_i Q_i ds dt,
 
-by Gauss' rule in both.
+by Gauss' rule in both. Where a switch of the law (`symplex.fem.solids.law_segments`) has another sign at one end or
+corner than at another, derivatives of W jump in between, and the differences are those of its values.
 
-One row of parameters: [addresses of W, of its first and its second derivatives; nodes k, points g, families of fibres
-F, points of the rules for segments and for patches, constants of the law, those of an hourglass energy; the constants
-of the law; both rules [2, n]; weights [g]; slopes ∂N/∂ξ [g, k, 3]; the geometry of each point; the constants of the
-hourglass energy]. Addresses are below 2⁵³, and exact as floats.
+One row of parameters: [addresses of W, of its first and its second derivatives, and of its switches; nodes k, points g,
+families of fibres F, switches, points of the rules for segments and for patches, constants of the law, those of an
+hourglass energy; the constants of the law; both rules [2, n]; weights [g]; slopes ∂N/∂ξ [g, k, 3]; the geometry of each
+point; the constants of the hourglass energy]. Addresses are below 2⁵³, and exact as floats.
 """
 
 # numba declares the address of a compiled function as int | None, and does not re-export carray.
@@ -52,8 +53,9 @@ from symplex.fem.solids.edge_algebra import (
 )
 from symplex.fem.solids.law_functions import LawFunctions
 
-_VALUE, _FIRST, _SECOND, _NODES, _POINTS, _FIBRES, _ON_SEGMENTS, _ON_PATCHES, _CONSTANTS, _HOURGLASS = range(10)
-_HEADER = 10
+_VALUE, _FIRST, _SECOND, _SWITCHES, _NODES, _POINTS, _FIBRES, _COUNT = range(8)
+_ON_SEGMENTS, _ON_PATCHES, _CONSTANTS, _HOURGLASS = range(8, 12)
+_HEADER = 12
 _BYTES = 8
 _PATCH = 4  # points of Gauss' rule in each direction of a patch, unless one is exact
 
@@ -161,6 +163,28 @@ def _set_patch(p, first, fibres, d, u, v, start, A, B, Q):
     return True
 
 
+@inlined
+def _value_at(p, constants, start, first, s, second, t, mixed, at, W, signs):
+    """Return W at start + s·first + t·second + s t·mixed, and add the signs of the switches there, as counts."""
+    for a in range(len(at)):
+        at[a] = start[a] + s * first[a] + t * second[a] + s * t * mixed[a]
+    call_law(int(p[_VALUE]), constants, at.ctypes.data, W.ctypes.data)
+    value = W[0]
+    call_law(int(p[_SWITCHES]), constants, at.ctypes.data, W.ctypes.data)
+    for j in range(int(p[_COUNT])):
+        signs[j] += W[j] > 0.0
+    return value
+
+
+@inlined
+def _differ(signs, places):
+    """Return whether a switch has not the same sign at all places."""
+    differ = False
+    for count in signs:
+        differ |= 0 < count < places
+    return differ
+
+
 @c_function("value")
 def _value(p_, x_):
     p, constants, _, _, weights, slopes, geometry = _row(p_)
@@ -193,8 +217,9 @@ def _difference(p_, x_, i, h):
     k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
     row, m = GEOMETRY + 3 * fibres, 3 + fibres
     x = carray(x_, (3 * k,))
-    steps = int(p[_ON_SEGMENTS])
-    middle, change, at, W, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m), 0.0
+    steps, switches = int(p[_ON_SEGMENTS]), int(p[_COUNT])
+    middle, change, at, W, total = np.empty(m), np.empty(m), np.empty(m), np.empty(max(m, switches)), 0.0
+    none, signs = np.zeros(m), np.empty(switches, np.int64)
     for g in range(points):
         first = geometry + g * row
         M, N, D = _point(p, first)
@@ -212,6 +237,13 @@ def _difference(p_, x_, i, h):
         for f in range(fibres):
             v, w = _fibre(p, first, f, mean), _fibre(p, first, f, step)
             middle[3 + f], change[3 + f] = dot(v, v) + 0.25 * dot(w, w), 2.0 * dot(v, w)
+        if switches > 0:
+            signs[:] = 0
+            before = _value_at(p, constants, middle, change, -0.5, none, 0.0, none, at, W, signs)
+            after = _value_at(p, constants, middle, change, 0.5, none, 0.0, none, at, W, signs)
+            if _differ(signs, 2):
+                total += p[weights + g] * D * (after - before)
+                continue
         for n in range(steps):
             for j in range(m):
                 at[j] = middle[j] + (p[segments + n] - 0.5) * change[j]
@@ -229,15 +261,24 @@ def _mixed(p_, x_, i, j, hi, hj):
     k, points, fibres = int(p[_NODES]), int(p[_POINTS]), int(p[_FIBRES])
     row, m = GEOMETRY + 3 * fibres, 3 + fibres
     x = carray(x_, (3 * k,))
-    steps = int(p[_ON_PATCHES])
+    steps, switches = int(p[_ON_PATCHES]), int(p[_COUNT])
     start, A, B, Q, at = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    W, total = np.empty(m + m * (m + 1) // 2), 0.0
+    W, total, signs = np.empty(max(m + m * (m + 1) // 2, switches)), 0.0, np.empty(switches, np.int64)
     for g in range(points):
         first = geometry + g * row
         d, u, v = _tangent_vectors(x, p, slopes, g, k), _moves(p, slopes, g, k, i, hi), _moves(p, slopes, g, k, j, hj)
         V = p[weights + g] * p[first + 6]
         if not _set_patch(p, first, fibres, d, u, v, start, A, B, Q):
             return inf
+        if switches > 0:
+            signs[:] = 0
+            W00 = _value_at(p, constants, start, A, 0.0, B, 0.0, Q, at, W, signs)
+            W10 = _value_at(p, constants, start, A, 1.0, B, 0.0, Q, at, W, signs)
+            W01 = _value_at(p, constants, start, A, 0.0, B, 1.0, Q, at, W, signs)
+            W11 = _value_at(p, constants, start, A, 1.0, B, 1.0, Q, at, W, signs)
+            if _differ(signs, 4):
+                total += V * ((W11 - W10) - (W01 - W00))
+                continue
         for r in range(steps):
             for c in range(steps):
                 s, t, weight = p[patches + r], p[patches + c], p[patches + steps + r] * p[patches + steps + c] * V
@@ -279,7 +320,8 @@ def solid_lattice(
     m, (_, points, k, _) = len(geometry), slopes.shape
     patches = rule if rule.shape[1] == 1 else _gauss(_PATCH)
     extra = np.empty((m, 0)) if hourglass is None else hourglass
-    header = [law.point_value, law.point_first, law.point_second, k, points, law.fibres]
+    switches = law.point_switches if law.switch_count else 0
+    header = [law.point_value, law.point_first, law.point_second, switches, k, points, law.fibres, law.switch_count]
     header += [rule.shape[1], patches.shape[1], len(law.parameters), extra.shape[1]]
     shared = np.concatenate([header, law.parameters, rule.ravel(), patches.ravel(), weights])
     of_each = np.broadcast_to(slopes, (m, points, k, 3)).reshape(m, -1)

@@ -93,6 +93,12 @@ def gauss_points(energy: Any, fibres: int) -> int:
     return min(max((degree + 1) // 2, 1), MOST_POINTS)
 
 
+def switches(energy: Any, fibres: int) -> list[Any]:
+    """Return the functions of the invariants of which the energy has the positive part."""
+    of_strain = set(INVARIANTS[: 3 + fibres])
+    return sorted((part.args[0] for part in energy.atoms(positive) if part.free_symbols & of_strain), key=str)
+
+
 def derivatives(energy: Any, fibres: int, order: int) -> list[Any]:
     """Return the derivatives of the first to the given order, those of each i ≤ j ≤ … in lexicographic order.
 
@@ -139,8 +145,11 @@ def text_of(title: str, energy: Any, constants: Sequence[str], fibres: int) -> s
         _body(name, derivatives(energy, fibres, order), constants, fibres)
         for order, name in enumerate(("first", "second", "third"), 1)
     ]
+    found = switches(energy, fibres)
+    of_switches = ["switches"] if found else []
+    bodies += [_body(name, found, constants, fibres) for name in of_switches]
     functions = [
-        "".join(f"{prefix}{name} = _{name}({points})\n" for name in names)
+        "".join(f"{prefix}{name} = _{name}({points})\n" for name in [*names, *of_switches])
         for prefix, points, names in (("", 128, _NAMES), ("point_", 1, _NAMES[:3]))
     ]
     used = sorted(name for name in _SCALARS if any(f"{name}(" in body for body in bodies))
@@ -152,7 +161,8 @@ def text_of(title: str, energy: Any, constants: Sequence[str], fibres: int) -> s
         "# fmt: off\n# ruff: noqa",
         *(["\n".join(imports)] if imports else []),
         f"CONSTANTS = ({''.join(f'{name!r}, ' for name in constants)})\nFIBRES = {fibres}\n"
-        f"GAUSS_POINTS = {gauss_points(energy, fibres)}\nHAS_I2 = {energy.has(INVARIANTS[1])}",
+        f"GAUSS_POINTS = {gauss_points(energy, fibres)}\nHAS_I2 = {energy.has(INVARIANTS[1])}\n"
+        f"SWITCHES = {len(found)}",
     ]
     return "\n\n".join(heading) + "\n\n\n" + "\n\n".join(bodies) + "\n\n" + "".join(functions)
 

@@ -20,7 +20,6 @@ from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
@@ -29,6 +28,7 @@ from symplex.fem.kernels import kernel
 from symplex.fem.logarithm import artanh_ratio
 from symplex.fem.solids import tensors
 from symplex.fem.solids.law_functions import CHUNK, LawFunctions
+from symplex.fem.solids.law_segments import average, room_of_ends, rule_of, switches_of
 
 _DEVIATION = tensors.ONE_ONE - tensors.SYMMETRIC
 
@@ -77,20 +77,16 @@ def stress_curvature(law: LawFunctions, fibres: Array, C: Array, H: Array) -> Ar
 def discrete_stress(law: LawFunctions, fibres: Array, C0: Array, C1: Array) -> Array:
     """Return S* [p, 3, 3]."""
     start, end = invariants(C0, fibres), invariants(C1, fibres)
-    W = np.zeros_like(start)
-    for s, w in zip(*_gauss(law.gauss_points), strict=True):
-        W += w * _first(law, start + s * (end - start))
+    W = _means(law.first, law, law.invariants, start, end)
     return _summed(2.0 * W, _quotients(C0, C1, fibres)[0])
 
 
 def discrete_tangent(law: LawFunctions, fibres: Array, C0: Array, C1: Array) -> Array:
     """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3]."""
     start, end = invariants(C0, fibres), invariants(C1, fibres)
-    W, second = np.zeros_like(start), np.zeros((len(start), *start.shape))
-    for s, w in zip(*_gauss(law.gauss_points), strict=True):
-        first, hessian = _second(law, start + s * (end - start))
-        W += w * first
-        second += w * s * hessian
+    m = law.invariants
+    values = _means(law.second, law, _rows(m, 2), start, end)
+    W, second = values[:m], _full(values, m, 2)
     quotients, t, slope, K = _quotients(C0, C1, fibres)
     T = _products(4.0 * second, quotients, _gradients(C1, fibres))
     T += tensors.scaled(2.0 * W[1], _DEVIATION)
@@ -196,18 +192,35 @@ def _rows(m: int, order: int) -> int:
     return sum(1 for n in range(1, order + 1) for _ in combinations_with_replacement(range(m), n))
 
 
-@cache
-def _gauss(n: int) -> tuple[Array, Array]:
-    """Return nodes and weights of Gauss' rule on [0, 1]."""
-    nodes, weights = leggauss(n)
-    return 0.5 + 0.5 * nodes, 0.5 * weights
-
-
 def _evaluated(address: int, law: LawFunctions, rows: int, x: Array) -> Array:
     """Return what a function of a law writes [rows, p] for invariants x [m, p]."""
     out = np.empty((rows, x.shape[1]))
     _evaluate(address, law.parameters, np.ascontiguousarray(x), out)
     return out
+
+
+def _means(address: int, law: LawFunctions, rows: int, start: Array, end: Array) -> Array:
+    """Return means of derivatives [rows, p] from the invariants start to end [m, p], of the second ones times s."""
+    out = np.empty((rows, start.shape[1]))
+    segments = np.concatenate([0.5 * (start + end), end - start])
+    _average(address, law.parameters, rule_of(law), switches_of(law), segments, out)
+    return out
+
+
+@kernel
+def _average(address, parameters, rule, switches, segments, out):
+    """Set the means for chunks of segments; the last one is filled up with its last segment."""
+    rows, m, points = len(out), len(segments) // 2, segments.shape[1]
+    chunk, room = np.empty((2 * m, CHUNK)), room_of_ends(switches)
+    at, W, means = np.empty(m * CHUNK), np.empty(rows * CHUNK), np.empty(rows * CHUNK)
+    for start in range(0, points, CHUNK):
+        for i in range(2 * m):
+            for k in range(CHUNK):
+                chunk[i, k] = segments[i, min(start + k, points - 1)]
+        average(address, parameters.ctypes.data, rule, switches, m, rows, chunk.ravel(), room, at, W, means)
+        for i in range(rows):
+            for k in range(min(CHUNK, points - start)):
+                out[i, start + k] = means[i * CHUNK + k]
 
 
 @kernel

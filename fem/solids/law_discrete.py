@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio, log
 from symplex.fem.solids.chunks import (
@@ -64,6 +63,7 @@ from symplex.fem.solids.edge_algebra import (
     mixed,
     products,
 )
+from symplex.fem.solids.law_segments import average, room_of_ends
 
 
 @inlined
@@ -74,12 +74,12 @@ def mean_matrices(m, i):
 
 
 @inlined
-def set_segments(means, increments, geometry, fibres, middle, change, tau):
-    """Set the rows of the invariants half way between the two positions, and of their changes.
+def set_segments(means, increments, geometry, fibres, segments, tau):
+    """Set the rows of the invariants half way between the two positions, and those of their changes.
 
     tau [CHUNK] is set to τ. Return how many points are inverted at neither end.
     """
-    valid = 0
+    valid, middle, change = 0, segments, segments[(3 + fibres) * CHUNK :]
     for p in range(CHUNK):
         m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
         N, D = cofactors(M), geometry[place(6, p)]
@@ -102,29 +102,6 @@ def set_segments(means, increments, geometry, fibres, middle, change, tau):
             middle[place(3 + f, p)] = dot(v, v) + 0.25 * dot(w, w)
             change[place(3 + f, p)] = 2.0 * dot(v, w)
     return valid
-
-
-@inlined
-def average(law, parameters, rule, m, rows, middle, change, at, W, means):
-    """Set the rows of means to those of W along the segments: the first m as they are, the others times s.
-
-    ``rule`` [2, g] are the points s in [0, 1] and weights of Gauss' rule; at and W are work.
-    """
-    if rule.shape[1] == 1:  # the middle
-        call_law(law, parameters, middle.ctypes.data, means.ctypes.data)
-        for t in range(m * CHUNK, rows * CHUNK):
-            means[t] *= 0.5
-        return
-    means[:] = 0.0
-    for g in range(rule.shape[1]):
-        s, w = rule[0, g], rule[1, g]
-        for t in range(m * CHUNK):
-            at[t] = middle[t] + (s - 0.5) * change[t]
-        call_law(law, parameters, at.ctypes.data, W.ctypes.data)
-        for t in range(m * CHUNK):
-            means[t] += w * W[t]
-        for t in range(m * CHUNK, rows * CHUNK):
-            means[t] += s * w * W[t]
 
 
 @inlined
@@ -174,6 +151,7 @@ def add_increment_gradient(
     law,
     parameters,
     rule,
+    switches,
     hourglass,
     out,
     first,
@@ -182,14 +160,14 @@ def add_increment_gradient(
     """Add the discrete gradient of the chunks first … last − 1 to out [n, 3], from q to q1 [n, 3].
 
     With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1. ``law`` is the address
-    of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of Gauss' rule; for the
-    others see `law_gradients.add_gradient`.
+    of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of Gauss' rule, ``switches``
+    is from `symplex.fem.solids.law_segments.switches_of`; for the others see `law_gradients.add_gradient`.
     """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m = 3 + fibres
     x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
+    segments, at, room = np.empty(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
     W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
@@ -197,9 +175,9 @@ def add_increment_gradient(
             gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         else:
             gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
+        if set_segments(means, increments, constants, fibres, segments, tau) < CHUNK:
             return np.nan
-        average(law, parameters.ctypes.data, rule, m, m, middle, change, at, W, averages)
+        average(law, parameters.ctypes.data, rule, switches, m, m, segments, room, at, W, averages)
         add_hourglasses(hourglass, BETWEEN, 0, 0, 1.0, fibres, slopes, constants, x, means, y, increments, u)
         if _set_forces(means, increments, constants, weights, fibres, averages, tau) < CHUNK:
             return np.nan

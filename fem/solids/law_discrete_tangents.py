@@ -34,8 +34,9 @@ from symplex.fem.solids.edge_algebra import (
     products,
     scaled,
 )
-from symplex.fem.solids.law_discrete import average, mean_matrices, set_segments
+from symplex.fem.solids.law_discrete import mean_matrices, set_segments
 from symplex.fem.solids.law_hessians import all_finite, of_each, second_row
+from symplex.fem.solids.law_segments import average, room_of_ends
 from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,
@@ -182,6 +183,7 @@ def add_discrete_hessian(
     law,
     parameters,
     rule,
+    switches,
     hourglass,
     elements,
     slots,
@@ -198,15 +200,15 @@ def add_discrete_hessian(
     m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
     rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
     x, y, means, increments = work(slopes), work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, at = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(m * CHUNK)
+    segments, at, room = np.empty(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
     W, averages, tau = np.empty(rows * CHUNK), np.empty(rows * CHUNK), np.empty(CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        if set_segments(means, increments, constants, fibres, middle, change, tau) < CHUNK:
+        if set_segments(means, increments, constants, fibres, segments, tau) < CHUNK:
             return np.nan
-        average(law, parameters.ctypes.data, rule, m, rows, middle, change, at, W, averages)
+        average(law, parameters.ctypes.data, rule, switches, m, rows, segments, room, at, W, averages)
         if not all_finite(averages, rows):
             return np.nan
         for start in range(0, n, PART):

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 
 from symplex.fem import forms
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
@@ -27,6 +26,7 @@ from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriente
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import TETRAHEDRON, Element
 from symplex.fem.solids.law_functions import LawFunctions
+from symplex.fem.solids.law_segments import rule_of, switches_of
 
 
 def _at_positions(order: str, hourglass: str = "forces") -> Callable[[Any], tuple[Any, ...]]:
@@ -47,6 +47,7 @@ def _between(order: str, hourglass: str = "forces") -> Callable[[Any], tuple[Any
         getattr(elements.law, order),
         elements.law.parameters,
         elements.rule,
+        elements.switches,
         elements.hourglass(hourglass),
     )
 
@@ -103,8 +104,12 @@ class LawElements(ChunkedElements, ElementEnergy):
     @cached_property
     def rule(self) -> Array:
         """The points in [0, 1] and the weights of the rule by which slopes of the law are averaged."""
-        x, w = leggauss(self.law.gauss_points)
-        return np.array([0.5 + 0.5 * x, 0.5 * w])
+        return rule_of(self.law)
+
+    @cached_property
+    def switches(self) -> Array:
+        """What the means need to know of where second derivatives of the law jump."""
+        return switches_of(self.law)
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted."""

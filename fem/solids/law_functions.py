@@ -46,6 +46,9 @@ class LawFunctions:
         so that W̄_i ΔI_i is the change of W: exact for polynomials, to round-off for moderate segments of others.
     has_i2 : bool
         Whether W depends on I2; if not, its row of the invariants may hold anything.
+    switch_count : int
+        Of how many functions of the invariants W has the positive part: where one changes its sign, second or higher
+        derivatives of W jump.
     module : str
         The name of the module of the functions in ``sys.modules``.
     """
@@ -54,13 +57,19 @@ class LawFunctions:
     fibres: int
     gauss_points: int
     has_i2: bool
+    switch_count: int
     module: str
 
     @classmethod
     def of(cls, module: ModuleType, constants: Mapping[str, float]) -> LawFunctions:
         """Return the functions of a module of generated text with the given constants."""
         parameters = np.array([constants[name] for name in module.CONSTANTS], dtype=float)
-        return cls(parameters, module.FIBRES, module.GAUSS_POINTS, module.HAS_I2, module.__name__)
+        return cls._with(parameters, module)
+
+    @classmethod
+    def _with(cls, parameters: Array, module: ModuleType) -> LawFunctions:
+        known = module.FIBRES, module.GAUSS_POINTS, module.HAS_I2, module.SWITCHES
+        return cls(parameters, *known, module.__name__)
 
     @property
     def invariants(self) -> int:
@@ -88,6 +97,11 @@ class LawFunctions:
         return self._address("third")
 
     @cached_property
+    def switches(self) -> int:
+        """Address: as many rows as there are switches."""
+        return self._address("switches")
+
+    @cached_property
     def point_value(self) -> int:
         """Address: `value` of one point, with rows of one number."""
         return self._address("point_value")
@@ -101,6 +115,11 @@ class LawFunctions:
     def point_second(self) -> int:
         """Address: `second` of one point, with rows of one number."""
         return self._address("point_second")
+
+    @cached_property
+    def point_switches(self) -> int:
+        """Address: `switches` of one point, with rows of one number."""
+        return self._address("point_switches")
 
     def _address(self, name: str) -> int:
         return _compiled(self.module, name).address
@@ -125,4 +144,4 @@ def _compiled(module: str, name: str) -> Any:
 
 def _restored(parameters: Array, module: str, recipe: tuple[Any, ...] | None) -> LawFunctions:
     found = importlib.import_module(module) if recipe is None else module_of(*recipe)
-    return LawFunctions(parameters, found.FIBRES, found.GAUSS_POINTS, found.HAS_I2, found.__name__)
+    return LawFunctions._with(parameters, found)

@@ -278,6 +278,16 @@ def test_reactions_balance_what_swings(change):
     assert np.abs(reactions["reaction_z"]).min() > 1.0
 
 
+def test_forces_on_what_is_held_are_reactions():
+    """Although nothing moves."""
+    text = SHAKEN.replace("at = [", 'at = ["base", ').replace('group = "x_max"\ntraction', 'group = "x_min"\ntraction')
+    found = find_response(scenario(BEAM, text, BASE, RUN).with_values({"response.by": ["push"]}))
+    np.testing.assert_array_equal(found.places["tip"], 0.0)
+    reactions = {column.name: values for column, values in found.probes["base"].items()}
+    np.testing.assert_allclose(reactions["reaction_z"], -10.0, rtol=1e-12)  # 1 kPa on 0.01 m²
+    np.testing.assert_allclose(reactions["reaction_x"], 0.0, atol=1e-12)
+
+
 def test_what_does_not_act_at_the_time_does_not_excite():
     later = SHAKEN.replace('name = "push"', 'name = "push"\nfrom = 0.005')
     both, by_table = scenario(BEAM, later, RUN), scenario(BEAM, SHAKEN, RUN).with_values({"response.by": ["table"]})

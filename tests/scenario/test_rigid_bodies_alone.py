@@ -64,6 +64,10 @@ MISTAKES = {
     "all at rest": (BLOCK, "no [[rigid_body]] has a mass, so nothing can move; give one a mass or density."),
     "pivot without mass": (BLOCK + "pivot = [0, 0, 0]\n", "pivot goes with a mass or density"),
     "pivot that moves": (BLOCK + "mass = 1\npivot = [0, 0, 0]\nvelocity = [1, 0, 0]\n", "leave velocity out"),
+    "pivot far away": (
+        BLOCK + "mass = 1\npivot = [1e9, 0, 0]\nangular_velocity = [0, 0, 1]\n",
+        "rigid body 'a': the pivot is 1e+09 m from its centre of mass, more than 1e+06 times its radius of gyration",
+    ),
     "no stiffness": (
         BLOCK + "mass = 1\n" + BLOCK.replace('"a"', '"b"') + "translate = [0, 0, 1]\n[[contact]]\n",
         "all bodies are rigid, so that no material says how stiff the contact is; give a stiffness.",

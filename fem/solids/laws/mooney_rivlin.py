@@ -10,6 +10,7 @@ CONSTANTS = ('c10', 'c01', 'bulk', )
 FIBRES = 0
 GAUSS_POINTS = 1
 HAS_I2 = True
+SWITCHES = 0
 
 
 def _value(n):

@@ -10,6 +10,7 @@ CONSTANTS = ('k11', 'k12', 'k13', 'k14', 'k15', 'k16', 'k22', 'k23', 'k24', 'k25
 FIBRES = 6
 GAUSS_POINTS = 1
 HAS_I2 = False
+SWITCHES = 0
 
 
 def _value(n):

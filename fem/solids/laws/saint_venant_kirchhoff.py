@@ -10,6 +10,7 @@ CONSTANTS = ('lmbda', 'mu', )
 FIBRES = 0
 GAUSS_POINTS = 1
 HAS_I2 = True
+SWITCHES = 0
 
 
 def _value(n):

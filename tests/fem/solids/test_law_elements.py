@@ -19,6 +19,7 @@ from symplex.fem.solids.law_elements import LawElements
 from symplex.meshes.generate import box
 
 # Formulas are compiled when their materials are made: not before a test needs them.
+SLACK = "fibres that go slack"  # where second derivatives of the law jump
 LAWS = {
     "neo-Hooke": lambda: sx.NeoHookean(3.0, 2.0, 1.0),
     "Saint Venant-Kirchhoff": lambda: sx.SaintVenantKirchhoff(3.0, 2.0, 1.0),
@@ -33,6 +34,12 @@ LAWS = {
         fibres=[(1.0, 2.0, 0.5), (0.0, 1.0, -1.0)],
         **{"mu": 2.0, "lmbda": 3.0, "a": 0.7, "b": 0.4, "c": 0.3},
     ),
+    SLACK: lambda: sx.material(
+        "mu/2*(I1 - 3 - 2*log(J)) + lmbda/2*log(J)**2 + a*max(I4 - 1, 0)**2 + a*max(1 - I6bar, 0)**2*I1",
+        density=1.0,
+        fibres=[(1.0, 2.0, 0.5), (0.0, 1.0, -1.0)],
+        **{"mu": 2.0, "lmbda": 3.0, "a": 0.7},
+    ),
 }
 FORMS = {
     "value": "a",
@@ -46,6 +53,11 @@ FORMS = {
     "third": "av",
 }
 KINDS = FORMULATIONS
+
+
+def kinds_of(laws):
+    """Return each kind of element with each of some laws; the rarest one with a few kinds."""
+    return [(kind, law) for kind in KINDS for law in laws if law != SLACK or kind in ("tetra", "hexahedron", "pyramid")]
 
 
 @cache
@@ -90,8 +102,7 @@ def moved(solid, size, seed=1):
     return solid.points + size * np.random.default_rng(seed).standard_normal(solid.points.shape)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("kind", "law"), kinds_of(LAWS))
 def test_all_forms_agree_with_the_law_as_numpy_functions(kind, law):
     solid = solid_of(kind, law)
     slow = sx.Solid(solid.points, solid.nodes, Written(solid.material), formulation=solid.formulation)
@@ -104,7 +115,9 @@ def test_all_forms_agree_with_the_law_as_numpy_functions(kind, law):
         found, wanted = getattr(solid._elements, form)(*arguments), getattr(slow, form)(*arguments)
         # energies are differences of invariants, which are known to round-off of 3
         scale = abs(wanted).max() if form != "value" else solid.volumes.max()
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=3e-14 * scale, err_msg=form)
+        # the place where fibres go slack is known to round-off of 1 relative to the change of the invariants
+        within = 1e-12 if law == SLACK and form == "discrete_hessian" else 3e-14
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=within * scale, err_msg=form)
     for form in ("deformation_gradients", "jacobians", "first_piola", "cauchy"):
         found, wanted = getattr(solid, form)(q0), getattr(slow, form)(q0)
         np.testing.assert_allclose(found, wanted, rtol=0, atol=3e-14 * max(1.0, abs(wanted).max()), err_msg=form)
@@ -130,8 +143,7 @@ def test_hand_written_kernels_of_tetrahedra_agree():
     assert solid._elements.total(q0) == pytest.approx(solid._fast.total(q0), rel=1e-13)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("law", [law for law in LAWS if law != "linear"])
+@pytest.mark.parametrize(("kind", "law"), kinds_of([law for law in LAWS if law != "linear"]))
 def test_discrete_gradients_do_the_work_and_have_no_moment(kind, law):
     solid = solid_of(kind, law)
     x0 = moved(solid, 0.01)[solid.nodes]
@@ -220,8 +232,7 @@ def test_what_fails_is_named(kind):
             call(stretched)
 
 
-@pytest.mark.parametrize("law", ["neo-Hooke", "Saint Venant-Kirchhoff", "Gent", "fibres"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "law"), kinds_of(["neo-Hooke", "Saint Venant-Kirchhoff", "Gent", "fibres", SLACK]))
 def test_lattice_functions_are_differences_of_the_energy(kind, law):
     solid = solid_of(kind, law)
     functions = solid._elements.lattice_functions()
