@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,19 @@ class OfThread(threading.local, Generic[T]):
 
     def __init__(self, make: Callable[[], T]):
         self.value = make()
+
+
+_most: list[int] = []  # set by `limited`, the innermost last
+
+
+@contextmanager
+def limited(most: int) -> Iterator[None]:
+    """Let kernels run on so many threads at most inside: the other processors are for other processes."""
+    _most.append(most)
+    try:
+        yield
+    finally:
+        _most.pop()
 
 
 @cache
@@ -53,7 +67,7 @@ def run(kernel: Callable[..., Any], tasks: Sequence[tuple], threads: int) -> lis
     The calling thread is one of them. Each takes the next task as soon as it is free, and threads that have not begun
     when none is left are not waited for, so that a busy machine costs little.
     """
-    threads = min(threads, len(tasks))
+    threads = min(threads, len(tasks), *_most[-1:])
     if threads <= 1:
         return [kernel(*task) for task in tasks]
     job, helpers = _Job(kernel, tasks), _helpers(threads - 1)

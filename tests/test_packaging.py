@@ -50,7 +50,8 @@ def test_the_version_is_the_same_everywhere(project):
 
 def test_the_recipe_asks_for_what_the_package_needs(project):
     root, pyproject = project
-    needed = {name.replace("matplotlib", "matplotlib-base") for name in pyproject["project"]["dependencies"]}
+    packages = pyproject["project"]["dependencies"] + pyproject["project"]["optional-dependencies"]["pictures"]
+    needed = {name.replace("matplotlib", "matplotlib-base") for name in packages}
     recipe = (root / "release/conda-forge/recipe.yaml").read_text("utf-8")
     run = re.search(r"^  run:\n((?:    - .*\n)+)", recipe, re.MULTILINE)[1]
     asked = {line.removeprefix("    - ").replace(" ", "") for line in run.splitlines()}
@@ -117,5 +118,13 @@ def test_editors_are_told_of_the_public_names():
 
 def test_importing_symplex_is_light():
     code = "import sys, symplex; print([m for m in ('numpy', 'numba', 'scipy', 'pydantic') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_importing_simulate_leaves_out_what_runs_may_not_need():
+    heavy = ("h5py", "matplotlib", "meshio", "pyvista", "rich", "vtkmodules", "scipy.integrate", "scipy.linalg")
+    heavy += ("scipy.optimize", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial")
+    code = f"import sys; from symplex import simulate; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

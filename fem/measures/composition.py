@@ -6,10 +6,12 @@ that call them; a law that is not compiled is evaluated first, at the measures o
 
 from __future__ import annotations
 
+from copy import copy
 from math import isfinite
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
@@ -24,19 +26,19 @@ from symplex.fem.measures.relative import DISTANCE, KIND, ORIGIN, rotated
 # Nodes, measure, law, its constants and its end, as loops take them.
 _Arguments = tuple[IntArray, Array, int, Array, Array, Array]
 
-# The loop of each form, and the functions of a law in Python whose values it takes for the constants.
-_LOOPS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "gradient": (loops.add_gradient, ("slope",)),
-    "hessian": (loops.add_hessian, ("slope", "curvature")),
-    "third": (loops.add_third, ("third_slope", "curvature")),
-    "discrete_gradient": (loops.add_discrete_gradient, ("quotient",)),
-    "discrete_hessian": (loops.add_discrete_hessian, ("quotient", "quotient_slope")),
-    "mean_gradient": (loops.add_mean_gradient, ("mean_slope",)),
-    "secant": (loops.add_secant, ("slope",)),
-    "secant_rate": (loops.add_secant_rate, ("slope", "curvature")),
-    "increment_gradient": (loops.add_increment_gradient, ()),
+_LOOPS = forms.loops_of(loops)
+# The functions of a law in Python whose values loops take for the constants.
+_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "gradient": ("slope",),
+    "hessian": ("slope", "curvature"),
+    "third": ("third_slope", "curvature"),
+    "discrete_gradient": ("quotient",),
+    "discrete_hessian": ("quotient", "quotient_slope"),
+    "mean_gradient": ("mean_slope",),
+    "secant": ("slope",),
+    "secant_rate": ("slope", "curvature"),
+    "increment_gradient": (),
 }
-_ALL = {name: loop for name, (loop, _) in _LOOPS.items()}
 
 
 class MeasureLaw:
@@ -72,6 +74,24 @@ class MeasureLaw:
             a, b = (np.array(np.broadcast_to(values, len(nodes)), dtype=float) for values in constants)
             self._compiled = nodes, measure, code, a, b, end
         self._least_nodes = int(nodes.max(initial=-1)) + 1
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Self:
+        """Return the same law of some stencils, by their indices [s], on nodes [s, k] that may have other numbers.
+
+        It has all forms, but not what only the class knows of the stencils.
+
+        Raises
+        ------
+        InvalidSystem
+            If the law is not compiled.
+        """
+        if self._compiled is None:
+            raise InvalidSystem(f"{type(self).__name__}: the law of some stencils needs one that is compiled.")
+        _, measure, code, a, b, end = self._compiled
+        new = copy(self)
+        new._compose(np.ascontiguousarray(nodes, np.int32), measure, (code, a[chosen], b[chosen]), self._dim, end)
+        new._lattice_dim = self._lattice_dim
+        return new
 
     def _at(self, names: tuple[str, ...], nodes: IntArray, *positions: Array) -> _Arguments:
         """Return what loops take, with the named functions of a law in Python evaluated at nodal positions."""
@@ -117,7 +137,7 @@ class MeasureLaw:
         x = gathered[form.ends - 1]
         (m, k, dim), nodes = x.shape, self._own_nodes
         nodal = [self._own(values) for values in gathered]
-        loop, names = _LOOPS[form.name]
+        loop, names = _LOOPS[form.name], _FUNCTIONS[form.name]
         arguments = self._at(names, nodes, *nodal[: form.ends])
         out = np.zeros(form.shape(m * k, m * k * k, dim))
         slots = [np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)] if form.is_matrix else []
@@ -198,11 +218,11 @@ class MeasureEnergy(MeasureLaw, Energy):
     def compiled_loops(self, dim: int) -> CompiledLoops | None:
         """Return the loops by which forms are added up in a space, if that is all there is to them."""
         own = type(self).add_gradient is MeasureEnergy.add_gradient and (self._dim or dim) == dim <= 3
-        return CompiledLoops(_ALL, self._compiled) if own and self._compiled is not None else None
+        return CompiledLoops(_LOOPS, self._compiled) if own and self._compiled is not None else None
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""
-        loop, names = _LOOPS[form.name]
+        loop, names = _LOOPS[form.name], _FUNCTIONS[form.name]
         self._require(form)
         if self._compiled is None and not names:
             super().add(form, nodal, out, slots)

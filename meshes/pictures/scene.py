@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import RenderError
 from symplex.meshes.kinds import dimension_of
+from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.section import Plane, Section
 from symplex.meshes.pictures.view import Camera, View
 from symplex.meshes.series.frames import Block, Frame, Series
@@ -75,10 +76,12 @@ class Scene:
     Raises
     ------
     RenderError
-        If the series has no frames, or no such field, or the section meets no body in any of the chosen frames.
+        If the series has no frames, or no such field, or the section meets no body in any of the chosen frames, or
+        the packages of pictures are not installed.
     """
 
     def __init__(self, series: Series, field: str, view: View, chosen: Sequence[int]):
+        require_packages()
         if not len(series):
             raise RenderError(f"{series.path.name} has no frames to draw.")
         self._series = series
@@ -121,16 +124,17 @@ class Scene:
         bounding = {*range(0, len(self._series), step), len(self._series) - 1}
         boxes, colours_in, reaches = [], [], []
         is_met = self._section is None
-        for i in sorted({*chosen, *bounding}):
-            frame = self._series.frame(i)
-            moved = self._moved(frame)
-            if i in bounding:
-                boxes.append(_box(moved.values()))
-            if i in chosen:
-                colours_in += self._range(frame)
-                if self._section is not None:
-                    reaches.append(self._section.reach(moved))
-                    is_met = is_met or self._section.cuts(moved)
+        with self._series.kept_open():
+            for i in sorted({*chosen, *bounding}):
+                frame = self._series.frame(i)
+                moved = self._moved(frame)
+                if i in bounding:
+                    boxes.append(_box(moved.values()))
+                if i in chosen:
+                    colours_in += self._range(frame)
+                    if self._section is not None:
+                        reaches.append(self._section.reach(moved))
+                        is_met = is_met or self._section.cuts(moved)
         if not is_met:
             low, high = min(low for low, _ in reaches), max(high for _, high in reaches)
             raise RenderError(
