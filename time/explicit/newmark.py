@@ -168,7 +168,6 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         return float(self.dt)
 
 
-@final
 class NewmarkMotion(FixedStepMotion):
     """A motion by explicit Newmark; see `Newmark`."""
 
