@@ -79,7 +79,7 @@ def _report(summary: Mapping[str, Any], folder: Folder, page: Path | None) -> st
     from symplex.runs.progress import clock, si
     from symplex.runs.tables import table
 
-    seconds = sum(summary["wall_time"].values())
+    seconds = summary["wall_time"]["total"]
     steps, drift = summary["statistics"]["steps"], summary["drift"]["total"]
     files = [("the scenario", folder.scenario), ("frames for ParaView", folder.series)]
     if page is not None:
