@@ -36,7 +36,7 @@ def largest_eigenvalue(
 
     Vectors are not made orthogonal to all before: where they no longer are, eigenvalues that have converged come once
     more, which the largest one does not mind (Paige, J. Inst. Maths Applics 18 (1976) 341). So two vectors are kept,
-    and a step passes over the nodes three times beside its product. They are orthogonal in the inner product of the
+    and a step passes over the nodes a few times beside its product. They are orthogonal in the inner product of the
     mass, so that no roots of it are needed, and kept as they come, with their lengths beside.
 
     Parameters
@@ -68,7 +68,7 @@ def largest_eigenvalue(
     norm_before, diagonal, beside = 1.0, [], [0.0]
     for k in range(1, _MOST_PRODUCTS + 1):
         scale = length / largest
-        _over_nodes(_displace, n, q, w, scale, x)
+        np.add(q, np.multiply(w, scale, out=x), out=x)
         function(x, out)
         # Both vectors have length 1 when divided by their norms.
         factors = 1.0 / (scale * norm), beside[-1] / norm_before
@@ -103,14 +103,6 @@ def _over_nodes(kernel, n: int, *arguments) -> list:
 def _length(parts: list[tuple[float, float]]) -> tuple[float, float]:
     """Return the length of a vector, and its largest component in size."""
     return math.sqrt(sum(square for square, _ in parts)), max(largest for _, largest in parts)
-
-
-@kernel
-def _displace(q, w, scale, x, first, last):
-    """Set x to q + scale · w, at the nodes first … last − 1."""
-    q, w, x = q[first:last].ravel(), w[first:last].ravel(), x[first:last].ravel()
-    for i in range(len(x)):
-        x[i] = q[i] + scale * w[i]
 
 
 @kernel
