@@ -48,5 +48,6 @@ def _converge(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt as error:
         return interrupted(error, arguments, "converge", "key", "quantity", *_TIMES, "factor", "exact")
     if not arguments.quiet:
-        say(f"{found.report()}\n\nall of it is in {found.study.path}, with table.csv and convergence.png")
+        picture = " and convergence.png" if (found.study.path / "convergence.png").exists() else ""
+        say(f"{found.report()}\n\nall of it is in {found.study.path}, with table.csv{picture}")
     return OK

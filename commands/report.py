@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from symplex.base.streams import complain
 from symplex.commands.common import add_command, told
 
 
@@ -15,6 +16,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
+    from symplex.meshes.pictures.packages import pictures_if_possible
     from symplex.runs.conservation_report import conservation, write_report
     from symplex.runs.result import read_result
 
@@ -23,5 +25,7 @@ def _report(arguments: argparse.Namespace) -> int:
     report = conservation(result)
     folder.refuse_links()
     write_report(report, folder.conservation)
-    picture = report.plot(arguments.output or folder.conservation_plot)
-    return told(f"{report.text()}\n  {folder.conservation}, {picture}")
+    written = [folder.conservation]
+    with pictures_if_possible(complain):
+        written.append(report.plot(arguments.output or folder.conservation_plot))
+    return told(f"{report.text()}\n  {', '.join(map(str, written))}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from symplex.base.streams import complain
 from symplex.commands.common import add_command, add_small_motions, scenario_of, told
 
 
@@ -24,5 +25,5 @@ def _response(arguments: argparse.Namespace) -> int:
     output = arguments.output or f"{scenario.name}-response"
     StudyFolder(output, "response", arguments.overwrite)  # which refuses before anything is computed
     found = find_response(scenario, arguments.at)
-    save_response(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures)
+    save_response(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
     return told(response_report(found, output))

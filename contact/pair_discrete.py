@@ -6,8 +6,8 @@ the edges. With d = c1 − c0, u = d·x, and
 
     κ = D(c0) − Δs = |u1|² − 2 p1·u1,    λ = Δs − D(c1) = |u0|² + 2 p0·u0,    A = |u1|² − |u0|²,
 
-none of the first two negative, θ = 2κ/(κ + λ + A + r), r² = (A + λ − κ)² + 4κλ: no cancellation, and 1 − θ by exchange
-of the ends. Then, with x̄ the midpoints, p̄ = c̄·x̄ and Q = Δb/Δs,
+none of the first two negative, θ = 2κ/(κ + λ + A + r), r² = (A + λ − κ)² + 4κλ, or 1 − θ by exchange of the ends if A
+is negative: no cancellation, and never 0/0 but where nothing moves. Then, with x̄ the midpoints, p̄ = c̄·x̄ and Q = Δb/Δs,
 
     DG_a = 2 Q c̄_a p̄
 
@@ -24,12 +24,12 @@ from symplex.contact.pairs import add_force, add_matrix, edges, expand, gather, 
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.solids.edge_algebra import along, dot, times
 
-_UNDECIDED = 1e-15  # r, relative to s0 + s1, below which all of κ, λ and A are round-off: θ is ½ then
+_UNDECIDED = 1e-15  # relative to s0 + s1: where all of κ, λ and A are below it they are round-off, and θ is ½
 
 
 @formula
 def mean_coefficients(edge_edge, s0, s1, work):
-    """Set c̄; return θ, 1 − θ and r, or ½, ½ and 0 where these are round-off."""
+    """Set c̄; return θ, 1 − θ and r, which is zero where it is round-off."""
     c, c0, c1 = work.c, work.c0, work.c1
     p0, p1 = combined(c0, work.x0), combined(c1, work.x1)
     u0, u1 = moved(edge_edge, c0, c1, work.x0), moved(edge_edge, c0, c1, work.x1)
@@ -37,11 +37,17 @@ def mean_coefficients(edge_edge, s0, s1, work):
     lmbda = max(dot(u0, u0) + 2.0 * dot(p0, u0), 0.0)
     A = dot(u1, u1) - dot(u0, u0)
     root = ((A + lmbda - kappa) ** 2 + 4.0 * kappa * lmbda) ** 0.5
-    first, second = kappa + lmbda + A + root, kappa + lmbda - A + root
-    if root > _UNDECIDED * (s0 + s1):
-        theta, rest = 2.0 * kappa / first, 2.0 * lmbda / second
-    else:
+    known = _UNDECIDED * (s0 + s1)
+    if kappa + lmbda + abs(A) <= known:
         theta, rest, root = 0.5, 0.5, 0.0
+    elif A >= 0.0:  # the other denominator may be zero: where edges are parallel at one end both roots are at the other
+        theta = 2.0 * kappa / (kappa + lmbda + A + root)
+        rest = 1.0 - theta
+    else:
+        rest = 2.0 * lmbda / (kappa + lmbda - A + root)
+        theta = 1.0 - rest
+    if root <= known:
+        root = 0.0
     for a in range(1, 4):
         c[a] = rest * c0[a] + theta * c1[a]
     c[0] = -(c[1] + c[2] + c[3])

@@ -14,8 +14,10 @@ PAGES = {
     "gallery/index.html": ".sd-card img",
     "gallery/oblique_impact_toml.html": "article img",
     "api/solids.html": "dl.py.class dt.sig",
+    "theory.html": "article div.math .eqno + math msub mover",
     "bibliography.html": ".citation, dl.citation",
 }
+_READY = "return typeof state !== 'undefined' && state.ready && document.getElementById('trouble').hidden"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS = (
     *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1400,1000"),
@@ -57,9 +59,29 @@ def complaints(site: Path, pictures: Path | None = None) -> list[str]:
     if running is None:
         return ["There is no Chromium with its driver here: install chromium and chromium-driver."]
     try:
-        return [found for page, wanted in PAGES.items() for found in _look(running, site, page, wanted, pictures)]
+        found = [one for page, wanted in PAGES.items() for one in _look(running, site, page, wanted, pictures)]
+        return found + [one for page in scenes(site) for one in _open_scene(running, page, pictures)]
     finally:
         running.quit()
+
+
+def scenes(site: Path) -> list[Path]:
+    """Return the pages of ``symplex view`` in the built site."""
+    return sorted((site / "_static" / "scenes").glob("*.html"))
+
+
+def _open_scene(running: Any, page: Path, pictures: Path | None) -> list[str]:
+    from selenium.common.exceptions import TimeoutException
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    running.get(page.resolve().as_uri())
+    try:
+        WebDriverWait(running, 300).until(lambda one: one.execute_script(_READY))
+    except TimeoutException:
+        return [f"{page.name}: the scene is not there after five minutes"]
+    if pictures is not None:
+        running.save_screenshot(str(pictures / f"scene_{page.stem}.png"))
+    return [f"{page.name}: {entry['message']}" for entry in running.get_log("browser") if entry["level"] == "SEVERE"]
 
 
 def _look(running: Any, site: Path, page: str, wanted: str, pictures: Path | None) -> list[str]:

@@ -16,6 +16,7 @@ from symplex.errors import RenderError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.film import render_film
+from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.series.series import open_series, read_series
 from symplex.runs.frames import Shown
@@ -157,7 +158,7 @@ def save_modes(
     shapes = _Shapes(found)
     shapes.write(folder.file("modes.vtkhdf"))
     if pictures or film != "none":
-        try:
+        with pictures_if_possible(say):
             if pictures:
                 shapes.draw(folder.path / "modes.vtkhdf", folder.file("modes.png"))
             for k in range(shapes.number if film != "none" else 0):
@@ -165,8 +166,6 @@ def save_modes(
                 if written.suffix != f".{film}":
                     folder.file(written.name)
                     raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {written} was written instead.")
-        except RenderError as error:
-            say(f"pictures skipped: {error}")
     natural = found.natural
     summary = {
         **found.about.summary(),

@@ -15,6 +15,7 @@ from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.errors import OutputError, RenderError, SymplexError
 from symplex.meshes.pictures.film import FRAMES, render_film
+from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.render import is_rendering, render_snapshots
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.series import Series, read_series
@@ -102,6 +103,7 @@ def draw_all(
         Told the name of the picture that is being drawn, and the part of it that is done.
     """
     try:
+        require_packages()
         show(folder.plot.name, 0.0)
         history, stages = read_history(folder.history), _stages(folder.read_summary())
         with ThreadPoolExecutor(1) as aside:  # whether anything can be drawn, a process of its own finds out meanwhile

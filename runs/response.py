@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import plain_style, save_figure
+from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.study_folder import StudyFolder, told_about
 from symplex.runs.swings import swings
@@ -177,7 +178,12 @@ def _displacements(
 
 @checked
 def save_response(
-    found: ResponseFound, output: str | Path, *, overwrite: bool = False, pictures: bool = True
+    found: ResponseFound,
+    output: str | Path,
+    *,
+    overwrite: bool = False,
+    pictures: bool = True,
+    say: Callable[[str], object] = lambda line: None,
 ) -> dict[str, Any]:
     """Write the response of a scenario to a folder, and return the content of its ``summary.json``.
 
@@ -192,6 +198,8 @@ def save_response(
         Whether a response that is there may be replaced; other files never are.
     pictures : bool, default True
         Whether to draw the plot.
+    say : callable, optional
+        Told why it was skipped.
 
     Raises
     ------
@@ -203,7 +211,8 @@ def save_response(
     columns, rows = table_of(found)
     folder.write_table("response", columns, rows)
     if pictures:
-        plot_response(found, folder.file("response.png"))
+        with pictures_if_possible(say):
+            plot_response(found, folder.file("response.png"))
     return folder.write_summary(
         {
             **found.about.summary(),
@@ -266,10 +275,10 @@ def _along(curve: Curve) -> str:
 
 def plot_response(found: ResponseFound, path: str | Path) -> Path:
     """Plot amplitudes, on a logarithmic scale, and phases over the frequency, and return the file."""
-    from matplotlib.figure import Figure
-
     path = Path(path)
     with plain_style():
+        from matplotlib.figure import Figure
+
         units = list(dict.fromkeys(curve.unit for curve in found.curves))
         figure = Figure(figsize=(8.0, 3.0 + 3.0 * len(units)), layout="constrained")
         *panels, below = figure.subplots(len(units) + 1, 1, sharex=True, height_ratios=(*[2] * len(units), 1))

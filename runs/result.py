@@ -17,6 +17,7 @@ from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole
 from symplex.base.representation import names, table_html
 from symplex.errors import OutputError
+from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.series.frames import Block, Series
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import History, read_history
@@ -302,7 +303,14 @@ class ResultFrame:
         return np.concatenate(parts)
 
     def mesh(self) -> pyvista.UnstructuredGrid:
-        """Return the deformed bodies as a grid of pyvista with all fields; ``block`` numbers the bodies."""
+        """Return the deformed bodies as a grid of pyvista with all fields; ``block`` numbers the bodies.
+
+        Raises
+        ------
+        RenderError
+            If pyvista is not installed.
+        """
+        require_packages("a grid needs", ["pyvista"])
         import pyvista
 
         connectivity, kinds, sizes, numbers = [], [], [], []

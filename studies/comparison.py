@@ -14,6 +14,7 @@ from symplex.base.arguments import checked
 from symplex.base.files import reason_of, write_text
 from symplex.base.representation import table_html
 from symplex.errors import OutputError, RenderError
+from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
 from symplex.runs.plots import compare_histories
@@ -165,10 +166,15 @@ def _folder(path: Path) -> Path:
 
 
 def _write(comparison: Comparison, a: Result, b: Result, fields: FieldsCompared | None, folder: Path) -> None:
-    from symplex.studies.plots import plot_differences
-
     told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
     write_text(folder / COMPARISON, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    with pictures_if_possible(comparison.notes.append):
+        _draw(comparison, a, b, fields, folder)
+
+
+def _draw(comparison: Comparison, a: Result, b: Result, fields: FieldsCompared | None, folder: Path) -> None:
+    from symplex.studies.plots import plot_differences
+
     labels = (str(a.path), str(b.path)) if a.path != b.path else (str(a.path), f"{b.path} again")
     compare_histories(dict(zip(labels, (a.history, b.history), strict=True)), folder / "histories.png")
     if fields is None:

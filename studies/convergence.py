@@ -6,6 +6,7 @@ import json
 import math
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from symplex.base.arguments import checked, is_real
 from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.representation import table_html
-from symplex.errors import OutputError, ScenarioError
+from symplex.errors import OutputError, RenderError, ScenarioError
 from symplex.fem.energy import Array
 from symplex.runs.plots import Sheet
 from symplex.runs.tables import told_as_table
@@ -241,7 +242,8 @@ def converge(
         raise OutputError(reason)  # a quantity that it does not have
     found = _observed(study, max(factor, 1.0 / factor), exact)
     found.write()
-    found.plot()
+    with suppress(RenderError):  # the study has said why
+        found.plot()
     return found
 
 

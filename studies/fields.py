@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
+from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.scene import words_of
 from symplex.meshes.series.series import open_series
 from symplex.runs.result import Result, ResultFrame
@@ -183,6 +184,7 @@ def _same_cells(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
 
 def _interpolation(first: Result, second: Result) -> tuple[Callable[[Array], Array], NDArray[np.bool_]]:
     """Return what takes fields at the nodes of the second mesh to those of the first, and which of these are in it."""
+    require_packages("fields of different meshes are compared by", ["pyvista"])
     import pyvista
 
     grid = second.frame(index=0).mesh()

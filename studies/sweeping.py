@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from symplex.base.arguments import checked
+from symplex.base.streams import say
 from symplex.errors import Interrupted, OutputError, ScenarioError, SymplexError
 from symplex.fem.threads import count
+from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.interrupts import heeded
 from symplex.runs.result import Result
 from symplex.runs.results import Folder
@@ -133,7 +135,8 @@ def sweep(
         if done and not study.quantities:
             raise OutputError(done[0].reason)
         if study.quantities:
-            study.plot()
+            with pictures_if_possible(say if progress else lambda message: None):
+                study.plot()
     return study
 
 

@@ -116,6 +116,22 @@ def test_files_that_are_named_exist():
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]
 
 
+def test_functions_that_are_named_exist():
+    """Those of `path/file.py:name` are defined there."""
+    named = {match for page in PAGES.values() for match in re.findall(r"`([\w/]+\.py):(\w+)`", page.read_text("utf-8"))}
+    assert len(named) > 20
+    for path, name in sorted(named):
+        assert re.search(rf"^(?:def|class) {name}\b", (ROOT / path).read_text("utf-8"), re.MULTILINE), f"{path}:{name}"
+
+
+def test_what_is_cited_is_in_the_bibliography():
+    keys = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/references.bib").read_text("utf-8"), re.MULTILINE))
+    lists = [keys for page in PAGES.values() for keys in re.findall(r"\{cite:\w\}`([^`]+)`", page.read_text("utf-8"))]
+    cited = [key for keys in lists for key in keys.split(",")]
+    assert len(cited) > 20
+    assert set(cited) <= keys
+
+
 def test_every_energy_of_a_history_is_explained():
     reference = PAGES["scenario.md"].read_text("utf-8")
     totals = [name for name, column in columns_of_methods().items() if column.kind == "total"]

@@ -50,7 +50,8 @@ def test_the_version_is_the_same_everywhere(project):
 
 def test_the_recipe_asks_for_what_the_package_needs(project):
     root, pyproject = project
-    needed = {name.replace("matplotlib", "matplotlib-base") for name in pyproject["project"]["dependencies"]}
+    packages = pyproject["project"]["dependencies"] + pyproject["project"]["optional-dependencies"]["pictures"]
+    needed = {name.replace("matplotlib", "matplotlib-base") for name in packages}
     recipe = (root / "release/conda-forge/recipe.yaml").read_text("utf-8")
     run = re.search(r"^  run:\n((?:    - .*\n)+)", recipe, re.MULTILINE)[1]
     asked = {line.removeprefix("    - ").replace(" ", "") for line in run.splitlines()}

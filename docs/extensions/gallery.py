@@ -1,7 +1,7 @@
 """The gallery: a page for every scenario and script of examples/, with its text, its pictures and its source.
 
-Nothing is run: the tests run the examples, and their pictures are in docs/pictures. One scene that can be turned and
-played is computed by ``python docs/build.py``.
+Nothing is run: the tests run the examples, and their pictures are in docs/pictures. Scenes that can be turned and
+played, pages of ``symplex view``, are computed by ``python docs/build.py --scenes``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from PIL import Image, ImageOps
 from sphinx.application import Sphinx
 
 _WIDTH = 480  # of thumbnails, pixels
-_SCENE = "oblique_impact.toml"  # of which docs/build.py makes a page of symplex view
 _COLON = ":::"
 
 
@@ -48,9 +47,9 @@ def _write(app: Sphinx) -> None:
     folder = Path(app.srcdir, "gallery")
     folder.mkdir(exist_ok=True)
     examples = all_examples()
-    scene = Path(app.srcdir, "static", "scenes", _SCENE).with_suffix(".html").exists()
+    scenes = {f"{page.stem}.toml" for page in Path(app.srcdir, "static", "scenes").glob("*.html")}
     for example in examples:
-        write_changed(folder / f"{example.name}.md", _page(example, scene and example.path.name == _SCENE))
+        write_changed(folder / f"{example.name}.md", _page(example, example.path.name in scenes))
         if example.pictures:
             _thumbnail(example.pictures[0], folder / f"{example.name}.png")
     write_changed(folder / "index.md", _index(examples))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -17,6 +18,8 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 _LOG = logging.getLogger(__name__)
+_ACCENTS = set("ˉ¯ˆ^˙¨~˜→")
+_MATHML = "http://www.w3.org/1998/Math/MathML"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -44,7 +47,7 @@ def _display(writer: HTML5Translator, node: nodes.math_block) -> None:
 def _mathml(node: nodes.Element, as_block: bool) -> str:
     source = node.astext()
     try:
-        return tex2mathml(_translatable(source), as_block=as_block)
+        return _with_indices_beside(tex2mathml(_translatable(source), as_block=as_block))
     except MathError as error:
         _LOG.warning("the formula %r cannot be translated: %s", source, error, location=node, type="mathml")
         return f"<code>{escape(source)}</code>"
@@ -55,3 +58,19 @@ def _translatable(source: str) -> str:
     source = re.sub(r"\\(begin|end)\{equation\*?\}", "", source)
     source = re.sub(r"\\(begin|end)\{(?:align|gather)\*?\}", r"\\\1{aligned}", source).strip()
     return rf"\begin{{aligned}}{source}\end{{aligned}}" if "\\\\" in source and r"\begin" not in source else source
+
+
+def _with_indices_beside(formula: str) -> str:
+    """Return MathML in which the index of a letter with a bar or a hat stands beside it; docutils puts it below."""
+    if "<munderover>" not in formula:
+        return formula
+    ElementTree.register_namespace("", _MATHML)
+    root = ElementTree.fromstring(formula)
+    for both in root.iter(f"{{{_MATHML}}}munderover"):
+        base, index, over = both
+        if over.text in _ACCENTS:
+            both.tag = f"{{{_MATHML}}}msub"
+            letter = ElementTree.Element(f"{{{_MATHML}}}mover", accent="true")
+            letter.extend([base, over])
+            both[:] = [letter, index]
+    return ElementTree.tostring(root, encoding="unicode")

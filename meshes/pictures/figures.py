@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from symplex.base.files import reason_of, write_whole
 from symplex.errors import OutputError
+from symplex.meshes.pictures.packages import require_packages
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +30,10 @@ def plain_style() -> Iterator[None]:
     ------
     OutputError
         If matplotlib cannot be loaded because that file is damaged.
+    RenderError
+        If the packages of pictures are not installed.
     """
+    require_packages()
     try:
         import matplotlib
     except ValueError as error:  # it is no text

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
+from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.scene import Scene, colours
 from symplex.meshes.pictures.view import View
 from symplex.meshes.pictures.words import check_dpi, check_size
@@ -217,6 +218,7 @@ def require_rendering() -> None:
     RenderError
         If not, for example without any OpenGL.
     """
+    require_packages()
     if reason := _probe():
         raise RenderError(
             f"no pictures can be drawn here: {reason}. Install an OpenGL driver (for example Mesa's libegl1 or "

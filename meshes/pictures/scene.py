@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import RenderError
 from symplex.meshes.kinds import dimension_of
+from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.section import Plane, Section
 from symplex.meshes.pictures.view import Camera, View
 from symplex.meshes.series.frames import Block, Frame, Series
@@ -75,10 +76,12 @@ class Scene:
     Raises
     ------
     RenderError
-        If the series has no frames, or no such field, or the section meets no body in any of the chosen frames.
+        If the series has no frames, or no such field, or the section meets no body in any of the chosen frames, or
+        the packages of pictures are not installed.
     """
 
     def __init__(self, series: Series, field: str, view: View, chosen: Sequence[int]):
+        require_packages()
         if not len(series):
             raise RenderError(f"{series.path.name} has no frames to draw.")
         self._series = series

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from symplex.errors import RenderError
+from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.render import time_unit
 from symplex.meshes.pictures.scene import Scene
 from symplex.meshes.pictures.section import Plane
@@ -157,8 +158,9 @@ def open_window(series: Series, field: str, view: View, title: str, instead: str
     Raises
     ------
     RenderError
-        If there is no display, or no such field or frame.
+        If there is no display, or no such field or frame, or the packages of pictures are not installed.
     """
+    require_packages()
     if reason := _no_display():
         raise RenderError(f"no window can be opened here: {reason}; {instead}.")
     import pyvista

@@ -138,6 +138,21 @@ def test_it_does_the_work_of_the_energy(step):
     assert np.quantile(error / (known(pairs, x0, x1)[0] + 1e-300), 0.99) < 1e-14
 
 
+def test_it_does_so_where_edges_become_parallel_exactly():
+    """The second edge turns about one of its points: nearest points of parallel edges are as many as one likes."""
+    pairs = sample(8, "penalty")
+    pairs.pairs = pairs.pairs._replace(edge_edge=np.ones(8, bool), parallel=np.zeros(8))
+    parallel, crossed = np.zeros((2, 8, 4, 3))
+    for k, (ahead, about) in enumerate(zip(np.linspace(-0.25, 0.25, 8), np.linspace(0.25, 0.75, 8), strict=True)):
+        centre, along = np.array([ahead + about, 0.0, 0.7]), np.array([np.cos(0.3), np.sin(0.3), 0.0])
+        parallel[k] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [ahead, 0.0, 0.75], [ahead + 1.0, 0.0, 0.75]]
+        crossed[k] = [*parallel[k, :2], centre - about * along, centre + (1.0 - about) * along]
+    change = pairs.value(crossed) - pairs.value(parallel)
+    for x0, x1, wanted in ((parallel, crossed, change), (crossed, parallel, -change)):
+        work = np.einsum("mai,mai->m", pairs.discrete_gradient(x0, x1), x1 - x0)
+        np.testing.assert_allclose(work, wanted, rtol=1e-13)
+
+
 def test_it_has_no_resultant_and_no_moment_about_the_midpoints(step):
     pairs, x0, x1 = step
     forces, middle = pairs.discrete_gradient(x0, x1), 0.5 * (x0 + x1)
