@@ -171,7 +171,7 @@ def method(name: str, bars: int, steps: int) -> float:
 
 def main() -> None:
     """Measure, print a table in Markdown, and write the numbers if wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--bars", type=int, nargs="+", default=[1, 10, 100, 1000])
     known = [*METHODS, "rattle"]
     known += [name + FROM_PYTHON for name in known if name[0] in "rzcMCG"]
