@@ -19,6 +19,7 @@ from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
 from symplex.parallel.ranks import Ranks
+from symplex.runs.background import Background
 from symplex.runs.conservation_report import renew_expected, write_expected
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
@@ -44,6 +45,7 @@ from symplex.time.totals import EnergyExchange
 if TYPE_CHECKING:
     from symplex.runs.pictures import Drawn
 
+_LARGE = 100_000  # points that are drawn, above which frames are written while the motion goes on
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
 
@@ -290,6 +292,7 @@ class _Run:
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._exchange, self._drift = EnergyExchange(), 0.0
+        self._background = Background(False)
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
@@ -314,6 +317,8 @@ class _Run:
         """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
         with self._clock.part("prepare"):
             motion, first, history, series = self._resumed or self._begun()
+            # Entered last, it ends before the files that it writes are closed.
+            self._background = self._opened.enter_context(Background(len(self._drawn.points) > _LARGE))
         last = len(self._times) - 1
         self._shown.begin(float(self._times[first]), float(self._times[-1]))
         try:
@@ -474,11 +479,14 @@ class _Run:
         self._statistics = motion.statistics()
         if self._probes.look(k, state, motion, acting) or self._problem.scenario.is_frame[k]:
             at_points, at_cells = fields_of(self._problem, self._drawn, acting, state)
-            series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
+            self._background.wait()  # for the frame before: each takes as much memory as the positions
+            self._background.do(series.append, state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame.
+        if self._problem.probes:
+            self._background.wait()
         self._probes.write_some()
         if row is not None:
-            history.append({name: row[name] for name in self._columns})
+            self._background.do(history.append, {name: row[name] for name in self._columns})
             self._watch(row[self._watched], row["kinetic"], row["total"])
 
     def _described(self, motion: Motion) -> dict[str, Column]:
@@ -501,7 +509,8 @@ class _Run:
 
     def _save(self, k: int, motion: Motion) -> None:
         """Keep the motion, at sample k or between that and the next one."""
-        self._probes.flush()  # before the checkpoint that counts on them
+        self._background.wait()  # before the checkpoint that counts on what was written
+        self._probes.flush()
         moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
         save_checkpoint(self._folder.checkpoint, moment)
         self._saved = perf_counter()
